@@ -1,0 +1,1 @@
+"""An agent each, over one driver of terminal programs."""

@@ -1,0 +1,65 @@
+"""What the gateway asks of an agent, and what an agent asks of the room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from contract import Answer, Question
+
+
+class Reply(Protocol):
+    """The room's side of one turn, as the agent's driver sees it."""
+
+    def draft(self, text: str) -> None:
+        """What the agent has said so far: a snapshot that replaces the one before. Cheap."""
+
+    async def choose(self, question: Question) -> int:
+        """Ask the room; return the index of the chosen option. Never hangs: refuses in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Where and how one session's program runs.
+
+    home, workspace: directories of this scope alone. session_id: of the program's session to
+    resume, or None to begin one. persona: Markdown for the system prompt. env: variables on
+    top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
+    """
+
+    home: Path
+    workspace: Path
+    persona: str = ""
+    model: str | None = None
+    session_id: str | None = None
+    command: Sequence[str] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    cols: int = 120
+    rows: int = 40
+
+
+class Agent(Protocol):
+    """One living session with an agent. Calls of `ask` never overlap."""
+
+    session_id: str | None  # what resumes it; known at the latest when the first ask returns
+    resumed: bool  # it began from an earlier session's record
+
+    async def ask(self, prompt: str, reply: Reply) -> Answer:
+        """Type the prompt and return the exact answer. AgentError is the only failure.
+
+        Cancelling it interrupts the program; the session can be asked again.
+        """
+
+    async def interrupt(self) -> None:
+        """Make the running `ask` end within a second, with AgentError("stopped")."""
+
+    async def close(self) -> None:
+        """End the program: SIGTERM, then SIGKILL. Never blocks the loop."""
+
+    def alive(self) -> bool:
+        """Whether the program still runs."""
+
+    def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
+        """The terminal now: rows of (text, CSS classes) runs. Empty for agents without one."""

@@ -1,0 +1,1 @@
+"""Agents as data: one file a command-line agent."""

@@ -1,0 +1,1 @@
+"""A platform each: native event in, ingest message out; text in, post, edit, ask out."""

@@ -1,0 +1,86 @@
+"""What the gateway asks of a platform's bot, and what it can count on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from contract import Event, Place, Question, Room, Speaker
+
+Receive = Callable[[Event], Awaitable[None]]
+"""Takes one event; returns when it is on disk. Raises Rejected when the contract is broken."""
+
+Mark = Literal["waiting", "working", "done", "failed"]
+"""An acknowledgement on somebody's message: a reaction where the platform has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """What a platform allows. The gateway reads these instead of asking which platform it is.
+
+    draft_interval_s: the least time between two edits of one draft; None: no drafts.
+    max_posts: an answer that needs more posts than this goes out as a file with a summary line.
+    """
+
+    draft_interval_s: float | None
+    max_posts: int = 10
+    files: bool = True
+    buttons: bool = True
+    marks: bool = True
+
+
+class Bot(Protocol):
+    """A platform. Texts are Markdown (CommonMark with tables); the bot writes its own markup.
+
+    Every method raises PlatformError; its `outcome` tells whether the call may have happened.
+    `key` names a post for ever: the same key twice must not make two posts where the platform
+    has idempotent sends; elsewhere `find` looks for it.
+    """
+
+    name: str  # unique among the configured bots, e.g. "slack"
+    platform: str  # the `source` of its messages
+    personas: Sequence[str]  # the first one answers when no name was said
+    manners: Manners
+
+    async def run(self, receive: Receive) -> None:
+        """Connect and deliver events until cancelled. May raise; the gateway starts it again."""
+
+    def split(self, text: str) -> list[str]:
+        """Markdown pieces that each fit one post; no code block, table row or grapheme is torn.
+
+        A code block that must be divided has its fence closed and opened again.
+        """
+
+    async def post(self, place: Place, text: str, key: str) -> str:
+        """Post one piece; return the platform's id of the message."""
+
+    async def edit(self, place: Place, message_id: str, text: str) -> None:
+        """Replace the text of an own message."""
+
+    async def delete(self, place: Place, message_id: str) -> None:
+        """Remove an own message; no error when it is gone already."""
+
+    async def find(
+        self, place: Place, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        """The id of the own message that `key` may have made, or None when there is none.
+
+        known: ids of own messages that belong to other keys.
+        """
+
+    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+        """Post a file with a comment; return the id of the message or file."""
+
+    async def typing(self, place: Place, status: str) -> None:
+        """Show that the agent works ("" ends it). Best effort: never raises."""
+
+    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+        """Acknowledge somebody's message. Best effort: never raises."""
+
+    async def ask(self, place: Place, question: Question, key: str) -> str:
+        """Post a question with its choices as buttons or as `!1`, `!2`; return its id."""
+
+    async def members(self, room: Room) -> Sequence[Speaker]:
+        """Who is in the room, as far as the platform tells; empty when it doesn't."""

@@ -1,0 +1,1 @@
+"""Text out of values; no I/O at all."""

@@ -1,0 +1,471 @@
+"""The language of the house: values that pass between its rooms, and the root of its errors.
+
+Standard library and pydantic only; imports no room. Values are frozen. Times are aware
+datetimes; sizes are bytes; names of fields carry their units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+# ── Errors ──────────────────────────────────────────────────────────────────────────────
+#
+# MootError                what went wrong, for the log, and `.say`, for the person in the chat
+# ├── Rejected             an ingest message breaks the contract; `.field` names where
+# ├── ConfigError          moot.toml or a persona file; file, key and remedy in one sentence
+# ├── AgentError           the agent could not answer; `.kind` says why
+# └── PlatformError        a platform's call failed; `.outcome` says whether it may have happened
+
+
+class MootError(Exception):
+    """Root of the house's errors. `say` is the one line that the person in the chat reads."""
+
+    def __init__(self, message: str, *, say: str | None = None) -> None:
+        super().__init__(message)
+        self.say = say or message
+
+
+class Rejected(MootError):
+    """An ingest message that breaks the contract. Nothing of it was stored."""
+
+    def __init__(self, field_name: str, reason: str) -> None:
+        super().__init__(f"{field_name}: {reason}")
+        self.field = field_name
+
+
+class ConfigError(MootError):
+    """A mistake in the configuration or in a persona: one sentence with file, key and remedy."""
+
+
+AgentFault = Literal[
+    "missing",  # the program is not installed
+    "login",  # it asks for a login
+    "api",  # its model's API refused or failed
+    "limit",  # rate limit or quota
+    "context",  # the prompt is too long
+    "crash",  # the process ended in mid-answer
+    "timeout",  # no end of the turn within its time
+    "startup",  # it never became ready
+    "stopped",  # somebody said !stop
+]
+
+
+class AgentError(MootError):
+    """The agent could not answer. `partial` is what it had said until then."""
+
+    def __init__(
+        self, kind: AgentFault, message: str, *, say: str | None = None, partial: str = ""
+    ) -> None:
+        super().__init__(message, say=say)
+        self.kind: AgentFault = kind
+        self.partial = partial
+
+
+class PlatformError(MootError):
+    """A call to a platform failed.
+
+    `outcome`: "refused" it did not happen and would not if repeated; "retry" it did not happen,
+    try again after `retry_after_s`; "unknown" it may have happened: look before repeating.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        outcome: Literal["refused", "retry", "unknown"],
+        retry_after_s: float = 1.0,
+        say: str | None = None,
+    ) -> None:
+        super().__init__(message, say=say)
+        self.outcome = outcome
+        self.retry_after_s = retry_after_s
+
+
+# ── Who and where ───────────────────────────────────────────────────────────────────────
+
+SenderType = Literal["human", "bot"]
+RoomKind = Literal["room", "dm", "gdm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Somebody in a room.
+
+    id: `<source>:<external id>`, stable. mention: what tags this person on the platform,
+    e.g. `<@U06STGBF4Q0>`, or None. role: e.g. "backend lead", or None.
+    """
+
+    id: str
+    name: str
+    kind: SenderType = "human"
+    mention: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room, a direct message or a group DM. id: `<source>:<external id>`."""
+
+    id: str
+    name: str
+    kind: RoomKind | str = "room"
+    project: str | None = None
+
+    @property
+    def external_id(self) -> str:
+        """The platform's own id of the room."""
+        return self.id.partition(":")[2]
+
+    @property
+    def source(self) -> str:
+        """The platform."""
+        return self.id.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an answer goes: a room, and the thread in it if there is one."""
+
+    room: Room
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file beside a message. path: where its bytes are on this machine, or None if not kept."""
+
+    name: str
+    mime: str
+    size_bytes: int
+    path: str | None = None
+
+
+# ── The ingest contract ─────────────────────────────────────────────────────────────────
+
+SOURCE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+EXTERNAL_ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,255}")
+SOURCE_ALIASES = {"bluebubbles": "bb"}  # `bb:` is valid for source `bluebubbles`
+
+
+class IngestMetadata(BaseModel):
+    """Everything about a message but its text. Only the first four fields are validated.
+
+    Extra keys are kept. An optional field of the wrong shape counts as absent and its name
+    is in `ignored`.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    source: str
+    sender_id: str
+    sender_display_name: str = Field(min_length=1)
+    sender_type: SenderType
+
+    channel_external_id: str | None = None
+    mention_token: str | None = None
+    thread_context: str | None = None
+    is_from_me: bool = False
+    passive: bool = False
+    trigger_rag: bool = True
+    include_in_memory: bool = True
+    recipient_id: str | None = None
+    message_guid: str | None = None
+
+    @field_validator("source")
+    @classmethod
+    def _source(cls, value: str) -> str:
+        if not SOURCE.fullmatch(value):
+            raise ValueError("a platform's name in lower case, e.g. slack")
+        return value
+
+    def speaker(self) -> Speaker:
+        """The sender as the header shows them."""
+        mention = None if self.sender_type == "bot" else self.mention_token
+        return Speaker(self.sender_id, self.sender_display_name, self.sender_type, mention)
+
+
+REQUIRED_METADATA = ("source", "sender_id", "sender_display_name", "sender_type")
+
+
+def parse_metadata(raw: Mapping[str, Any]) -> IngestMetadata:
+    """Validate the metadata of an ingest message, from a platform or from the API.
+
+    Raises Rejected naming the first required field that is missing or wrong. Optional fields
+    of the wrong shape are dropped: they are metadata, and the person's message is not lost
+    for them.
+    """
+    kept = dict(raw)
+    for _ in range(len(IngestMetadata.model_fields)):
+        try:
+            meta = IngestMetadata.model_validate(kept, strict=True)
+            break
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            if name in REQUIRED_METADATA:
+                reason = "is required" if first["type"] == "missing" else first["msg"]
+                raise Rejected(name, reason) from None
+            kept.pop(name)
+    prefixes = {meta.source, SOURCE_ALIASES.get(meta.source, meta.source)}
+    prefix, colon, external = meta.sender_id.partition(":")
+    if not colon or prefix not in prefixes or not EXTERNAL_ID.fullmatch(external):
+        raise Rejected("sender_id", f"must be {meta.source}:<external id>, without blanks or *")
+    return meta
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One message as a platform delivered it.
+
+    content: exactly what the person typed. message_id: the platform's own id. mentioned: the
+    bot's account was addressed by the platform's own means (a mention, a DM, a reply to it).
+    files: attachments whose bytes are on disk. hop: 0 from a person; n for the n-th answer in
+    a chain of bots. reply_to: platform id of the message replied to.
+    """
+
+    content: str
+    meta: IngestMetadata
+    room: Room
+    message_id: str
+    sent_at: datetime
+    thread_id: str | None = None
+    reply_to: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    mentioned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A stored message's text was changed on the platform."""
+
+    room: Room
+    message_id: str
+    content: str
+    edited_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A message was deleted on the platform."""
+
+    room: Room
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Somebody pressed a button of a question. option: index into its options, from 0."""
+
+    question_id: str
+    option: int
+    by: Speaker
+
+
+Event = Inbound | Edited | Deleted | Chosen
+
+
+# ── Questions and answers of an agent ───────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of a question. refuses: choosing it means no."""
+
+    label: str
+    refuses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the agent's program asks in mid-turn: its title, details and real choices."""
+
+    id: str
+    title: str
+    detail: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent said, in Markdown, and how the driver knows.
+
+    source: "record" the program's own record of it, "screen" read from the terminal.
+    ended_by: the sign that ended the turn, e.g. "hook", "record", "title".
+    """
+
+    text: str
+    source: Literal["record", "screen"] = "record"
+    ended_by: str = ""
+    tools: tuple[str, ...] = ()
+
+
+# ── What the composer is given ──────────────────────────────────────────────────────────
+
+_FORBID = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A message in the transcript. at: aware; shown in the room's zone."""
+
+    id: str
+    by: Speaker
+    text: str
+    at: datetime
+    attachments: tuple[Attachment, ...] = ()
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A recall hit. kind: "fact", "preference", ..., or "project"; origin: e.g. "DM", "#room"."""
+
+    text: str
+    kind: str = "fact"
+    date: str | None = None  # YYYY-MM-DD
+    origin: str | None = None
+    score: float = 0.0
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A pin or a recommendation on a person. score: relevance to the message, shown best first."""
+
+    text: str
+    score: float = 0.0
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A pinned decision. date: YYYY-MM-DD."""
+
+    text: str
+    date: str
+    by: str
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the agent did earlier. date: YYYY-MM-DD."""
+
+    title: str
+    date: str | None = None
+    kind: str | None = None
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """An earlier message of the thread. `by` as in a Line."""
+
+    by: Speaker
+    text: str
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Caps in characters unless said otherwise. Total is also ≤ 70 % of the agent's context."""
+
+    total: int = 60_000
+    message: int = 4_000
+    transcript: int = 24_000
+    window_messages: int = 40
+    recall_shown: int = 5
+    recall_text: int = 300
+    notes: int = 800
+    note_text: int = 150
+    pins_shown: int = 2
+    recommendations_shown: int = 1
+    landmarks_shown: int = 10
+    landmark_text: int = 500
+    summary: int = 4_000
+    thread_shown: int = 15
+    thread_text: int = 400
+    observations_shown: int = 10
+    observation_text: int = 200
+    participants_shown: int = 20
+    agent_context_tokens: int | None = None  # counted as 4 characters a token
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """All that one prompt is made of.
+
+    you: the persona as a Speaker (kind "bot"; name "claude"). agent: what it is, e.g. "Claude
+    Code CLI agent". room.kind "dm": `triggered_by` is the other person. at: the trigger's time.
+    trigger_ids: ids of the transcript's lines that asked (at least the first). spoke_since:
+    other humans who spoke from the trigger until now, in order. thread_context: a block that
+    the platform rendered already, used when `thread` is empty. since_last_reply: the transcript
+    holds only what a living session has not been given yet. hop: 0 when a person asks.
+    """
+
+    room: Room
+    you: Speaker
+    agent: str
+    triggered_by: Speaker
+    at: datetime
+    timezone: str = "UTC"
+    participants: tuple[Speaker, ...] = ()
+    recall: tuple[Fact, ...] = ()
+    pins: tuple[Note, ...] = ()
+    recommendations: tuple[Note, ...] = ()
+    landmarks: tuple[Landmark, ...] = ()
+    summary: str = ""
+    observations: tuple[Observation, ...] = ()
+    thread: tuple[ThreadMessage, ...] = ()
+    thread_context: str = ""
+    transcript: tuple[Line, ...] = ()
+    since_last_reply: bool = False
+    trigger_ids: tuple[str, ...] = ()
+    spoke_since: tuple[Speaker, ...] = ()
+    only_mention: bool = False
+    hop: int = 0
+    max_hops: int = 2
+    budget: Budget = field(default_factory=Budget)
+
+    __pydantic_config__ = _FORBID
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of a header as it was given: its heading's name, text, and where it came from."""
+
+    name: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """What a budget took away: from which section, what, and how many characters."""
+
+    section: str
+    what: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The composed header: `text` is what the agent gets, one newline at its end."""
+
+    text: str
+    sections: Sequence[Section]
+    trims: Sequence[Trim] = ()

@@ -1,0 +1,1 @@
+"""The roof: knows every room, known by none."""
