@@ -1,0 +1,105 @@
+"""What the page and the HTTP API ask of the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from contract import Speaker
+from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
+from gateway.happenings import Happening
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReply:
+    """What a turn came to while the caller waited. state: "running" when the wait was over."""
+
+    turn_id: str
+    persona: str
+    text: str
+    state: TurnState
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The message is on disk. duplicate: it was there before and nothing happened.
+
+    replies: only for a caller who waits, one for each turn.
+    """
+
+    message_id: str
+    room_id: str
+    duplicate: bool = False
+    turn_ids: tuple[str, ...] = ()
+    replies: tuple[TurnReply, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """ok: messages are taken and turns run. detail: a word for each part, no secrets."""
+
+    ok: bool
+    detail: Mapping[str, str] = field(default_factory=dict)
+
+
+Choice = Literal["taken", "closed", "forbidden", "unknown"]
+"""taken: it counts; closed: answered or timed out before; forbidden: this person may not."""
+
+Picture = Sequence[Sequence[tuple[str, str]]]
+"""A terminal: rows of (text, CSS classes) runs."""
+
+
+class House(Protocol):
+    """The gateway behind the page.
+
+    The three entries take the body as it came (see `gateway.submission.parse_submission`, which
+    they call first), return when the message is on disk, and raise contract.Rejected. Any other
+    contract.MootError becomes its `.say` for the caller.
+    """
+
+    async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+        """Store a message; it may run agents. wait_s: stay that long for their replies."""
+
+    async def inject(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+        """Give a message to the session named in `session_id`."""
+
+    async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
+        """Store a message; it never runs an agent."""
+
+    async def rooms(self) -> Sequence[RoomCard]:
+        """Every room, the one with the newest message first."""
+
+    async def create_room(self, name: str) -> RoomCard:
+        """Open `web:<slug of name>`, or return it when it is there. Raises Rejected."""
+
+    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+        """The newest messages, or those before message `before`; None: no such room."""
+
+    async def turn(self, turn_id: str) -> TurnRecord | None:
+        """All that is on record of a turn."""
+
+    async def personas(self) -> Sequence[PersonaCard]:
+        """Every persona, available or not; the one that answers by default first."""
+
+    async def people(self) -> Sequence[Speaker]:
+        """Humans who have spoken, the latest first."""
+
+    async def sessions(self) -> Sequence[SessionCard]:
+        """Living sessions."""
+
+    def picture(self, session_id: str) -> Picture | None:
+        """The terminal now; None: no such session."""
+
+    async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
+        """Answer a question. Raises Rejected when there is no such option."""
+
+    def subscribe(self) -> AsyncIterator[Happening]:
+        """Everything that happens from now on, in order, until the house closes."""
+
+    def metrics(self) -> bytes:
+        """Prometheus text."""
+
+    async def health(self) -> Health:
+        """Whether it does its work."""
