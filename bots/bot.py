@@ -22,6 +22,7 @@ class Manners:
 
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
     max_posts: an answer that needs more posts than this goes out as a file with a summary line.
+    thread_replies: in a room, an answer begins a thread under the message that asked.
     """
 
     draft_interval_s: float | None
@@ -29,6 +30,7 @@ class Manners:
     files: bool = True
     buttons: bool = True
     marks: bool = True
+    thread_replies: bool = False
 
 
 class Bot(Protocol):

@@ -1,0 +1,149 @@
+"""What people say to Moot itself: `!stop`, `!new`, `!help`, `!why`, `!1`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from contract import Rejected
+from gateway.ledger import SqlLedger, Turn
+from gateway.personas import Persona
+from gateway.questions import Questions
+from gateway.routing import unaddressed
+from gateway.sessions import Sessions
+from memory.scopes import home_scope
+from memory.transcript import Stored
+
+_COMMAND = re.compile(r"!([a-z]+|[1-9])(?:[ \t]+(.*))?", re.DOTALL | re.IGNORECASE)
+
+HELP = {
+    "help": "what you can say to me",
+    "stop": "interrupt what the agent is doing here",
+    "new": "let the agent's next turn begin a new session",
+    "why": "what the last answer here was made from",
+    "1": "choose the first answer of a permission question (`!2` the second, ...)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command's name (a key of HELP, or a digit) and what was written behind it."""
+
+    name: str
+    argument: str = ""
+
+
+def parse_command(text: str, *, addressed: bool) -> Command | None:
+    """The command in a message, or None.
+
+    addressed: the message is meant for us anyway (a mention or a DM); only then is an unknown
+    word after `!` taken for a command.
+    """
+    match = _COMMAND.fullmatch(unaddressed(text))
+    if match is None:
+        return None
+    name, argument = match[1].lower(), (match[2] or "").strip()
+    if name in HELP or name.isdecimal():
+        return Command(name, argument)
+    return Command(name, argument) if addressed else None
+
+
+class Commands:
+    """Carries them out. The replies are Markdown; empty: nothing needs to be said."""
+
+    def __init__(
+        self,
+        *,
+        ledger: SqlLedger,
+        sessions: Sessions,
+        questions: Questions,
+        page_url: Callable[[], str],
+    ) -> None:
+        self._ledger = ledger
+        self._sessions = sessions
+        self._questions = questions
+        self._page_url = page_url
+
+    async def run(
+        self, command: Command, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
+        """Do what it says; return the reply."""
+        if command.name.isdecimal():
+            return self._choose(int(command.name) - 1, turn, asked)
+        match command.name:
+            case "help":
+                return _help(here)
+            case "stop":
+                return await self._stop(turn, asked, here)
+            case "new":
+                return await self._new(turn, asked, here, command.argument)
+            case "why":
+                return await self._why(turn)
+        near = difflib.get_close_matches(command.name, HELP, 1)
+        hint = f" Did you mean `!{near[0]}`?" if near else " `!help` lists what I know."
+        return f"I don't know `!{command.name}`.{hint}"
+
+    def _choose(self, option: int, turn: Turn, asked: Stored) -> str:
+        question_id = self._questions.newest_in(turn.room.id)
+        if question_id is None:
+            return "Nothing is being asked here."
+        try:
+            choice = self._questions.choose(question_id, option, asked.by)
+        except Rejected as error:
+            return f"There is no such choice: {error}."
+        if choice == "forbidden":
+            return f"{asked.by.name}, you may not answer that: see `approvers` under `[access]`."
+        return "" if choice == "taken" else "That was answered already."
+
+    async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+        stopped = [
+            f"@{persona.name}"
+            for persona in here
+            if await self._sessions.interrupt(persona.name, _scope(turn, asked, persona))
+        ]
+        return f"Stopped {' and '.join(stopped)}." if stopped else "Nothing is running here."
+
+    async def _new(self, turn: Turn, asked: Stored, here: Sequence[Persona], argument: str) -> str:
+        wanted = argument.removeprefix("@").lower()
+        chosen = [p for p in here if wanted in p.names] if wanted else list(here)
+        if not chosen:
+            return f"There is no persona {argument!r} here."
+        for persona in chosen:
+            await self._sessions.renew(persona.name, _scope(turn, asked, persona))
+        names = " and ".join(f"@{persona.name}" for persona in chosen)
+        return f"The next turn of {names} begins a new session."
+
+    async def _why(self, turn: Turn) -> str:
+        last = await self._ledger.last_turn(turn.scope)
+        if last is None:
+            return "No agent has answered here yet."
+        record = last.record
+        steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
+        lines = [
+            f"@{last.persona}'s last answer was made from:",
+            *(
+                f"- {item['name']}: {len(item['text'])} characters, from {item['source']}"
+                for item in record.get("sections", [])
+            ),
+            *(
+                f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
+                for item in record.get("trims", [])
+            ),
+            "",
+            f"Timings: {', '.join(steps)}",
+            f"All of it: {self._page_url()}#turn/{last.id}",
+        ]
+        return "\n".join(lines)
+
+
+def _help(here: Sequence[Persona]) -> str:
+    lines = ["Mention somebody to ask:"]
+    lines += [f"- @{p.name}: {p.front.description or p.front.agent}" for p in here]
+    lines += ["", "Or tell me:", *(f"- `!{name}` {what}" for name, what in HELP.items())]
+    return "\n".join(lines)
+
+
+def _scope(turn: Turn, asked: Stored, persona: Persona) -> str:
+    return home_scope(turn.room, asked.by.id, persona.name)

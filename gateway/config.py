@@ -1,0 +1,213 @@
+"""moot.toml and the environment, read once into values. Nothing else reads the environment."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+
+from contract import Budget, ConfigError
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GatewayTable(_Table):
+    """[gateway]"""
+
+    timezone: str = "UTC"
+    data_dir: Path = Path("data")
+    personas_dir: Path = Path("personas")
+    listen: str = "127.0.0.1:8377"
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            near = difflib.get_close_matches(value, available_timezones(), 1)
+            hint = f"; did you mean {near[0]}?" if near else ", e.g. Europe/Berlin"
+            raise ValueError(f"{value!r} is not an IANA time zone{hint}")
+        return value
+
+    @field_validator("listen")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        host, colon, port = value.rpartition(":")
+        if not colon or not host or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"{value!r} is not host:port, e.g. 127.0.0.1:8377")
+        return value
+
+    @property
+    def host(self) -> str:
+        """The address to listen on."""
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port to listen on; 0: any free one."""
+        return int(self.listen.rpartition(":")[2])
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone in which the header tells the time."""
+        return ZoneInfo(self.timezone)
+
+
+class StoreTable(_Table):
+    """[store]"""
+
+    url: str | None = None  # default: moot.db in the data directory
+
+
+class BotTable(_Table):
+    """[[bots]]"""
+
+    platform: Literal["slack"]
+    name: str | None = None
+    personas: Annotated[tuple[str, ...], Field(min_length=1)]
+    api_url: str | None = None
+    mode: Literal["socket", "http"] = "socket"
+    require_mention: bool = True
+
+
+def _words(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+class AgentTable(_Table):
+    """[agents.NAME]: a program that personas can name as their `agent`."""
+
+    profile: str = "terminal"
+    command: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
+    env: dict[str, str] = {}
+    workspace: Path | None = None
+    settings: dict[str, Any] = {}  # knobs of the profile, see docs/agents.md
+
+
+class AccessTable(_Table):
+    """[access]: ids are `<source>:<external id>`; the page's people on loopback are trusted.
+
+    rooms: may everybody in a room that a bot was invited to ask it? dms: may strangers write
+    to it directly? people: may always do both. approvers: may answer permission questions.
+    """
+
+    rooms: Literal["open", "closed"] = "open"
+    dms: Literal["open", "closed"] = "closed"
+    people: frozenset[str] = frozenset()
+    approvers: frozenset[str] = frozenset()
+
+
+class TurnsTable(_Table):
+    """[turns]"""
+
+    timeout_s: Annotated[float, Field(gt=0)] = 1800.0
+    question_timeout_s: Annotated[float, Field(gt=0)] = 600.0
+    full_window: bool = False
+    max_hops: Annotated[int, Field(ge=0)] = 2
+
+
+class BudgetTable(_Table):
+    """[budget]: see contract.Budget."""
+
+    total: Annotated[int, Field(ge=1000)] | None = None
+    message: Annotated[int, Field(ge=100)] | None = None
+    transcript: Annotated[int, Field(ge=100)] | None = None
+    window_messages: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    def budget(self) -> Budget:
+        """The budget with this table's changes."""
+        return Budget(**self.model_dump(exclude_none=True))
+
+
+class Config(_Table):
+    """The whole of moot.toml."""
+
+    gateway: GatewayTable = GatewayTable()
+    store: StoreTable = StoreTable()
+    bots: tuple[BotTable, ...] = ()
+    agents: dict[str, AgentTable] = {}
+    access: AccessTable = AccessTable()
+    turns: TurnsTable = TurnsTable()
+    budget: BudgetTable = BudgetTable()
+
+    @property
+    def store_url(self) -> str:
+        """The database's address; SQLite in the data directory unless another is set."""
+        return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
+
+
+def load_config(path: Path | None, *, base: Path) -> Config:
+    """Read moot.toml. `path` None: `base`/moot.toml if there, else the embedded default.
+
+    Relative paths in it are relative to its own folder. Raises ConfigError: one sentence with
+    file, key and remedy.
+    """
+    file = path or base / "moot.toml"
+    if path is None and not file.exists():
+        return _anchored(Config(), base)
+    try:
+        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
+    try:
+        config = Config.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError(f"{file}: {_sentence(error.errors()[0])}") from None
+    return _anchored(config, file.resolve().parent)
+
+
+def _anchored(config: Config, base: Path) -> Config:
+    gateway = config.gateway.model_copy(
+        update={
+            "data_dir": base / config.gateway.data_dir,
+            "personas_dir": base / config.gateway.personas_dir,
+        }
+    )
+    agents = {
+        name: agent.model_copy(
+            update={"workspace": agent.workspace and base / agent.workspace.expanduser()}
+        )
+        for name, agent in config.agents.items()
+    }
+    return config.model_copy(update={"gateway": gateway, "agents": agents})
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """One mistake as a sentence that names the key and the remedy."""
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        key, known = str(error["loc"][-1]), _known_keys(error["loc"][:-1])
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+        return f"{where} is not a key that Moot knows; {hint}"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{where}: {message[0].lower() + message[1:]}"
+
+
+def _known_keys(location: Sequence[str | int]) -> list[str]:
+    tables: Mapping[str, type[BaseModel]] = {
+        "gateway": GatewayTable,
+        "store": StoreTable,
+        "bots": BotTable,
+        "agents": AgentTable,
+        "access": AccessTable,
+        "turns": TurnsTable,
+        "budget": BudgetTable,
+    }
+    model = tables.get(str(location[0]), Config) if location else Config
+    return sorted(model.model_fields)
+
+
+def secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:
+    """A bot's secret: KEY_<BOT NAME> if set, else KEY."""
+    suffix = "".join(c if c.isalnum() else "_" for c in bot_name).upper()
+    return environment.get(f"{key}_{suffix}") or environment.get(key) or None

@@ -1,0 +1,96 @@
+"""An answer to the platform: each piece once, whatever fails in between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+from bots.bot import Bot
+from contract import Place, PlatformError
+from gateway.ledger import Ledger, Post, Turn
+from memory.transcript import moment
+
+log = logging.getLogger("moot.delivery")
+
+CLOCK_SKEW = timedelta(seconds=60)  # how far the platform's clock may be behind ours
+LONGEST_WAIT_S = 30.0
+
+
+def plan(answer: str, bot: Bot) -> list[tuple[str, str]]:
+    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file."""
+    pieces = bot.split(answer)
+    if len(pieces) <= bot.manners.max_posts or not bot.manners.files:
+        return [("text", piece) for piece in pieces]
+    return [("text", _summary(answer)), ("file", answer)]
+
+
+def _summary(answer: str) -> str:
+    lines = answer.count("\n") + 1
+    first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
+    shown = first if len(first) <= 200 else first[:199] + "…"
+    return f"{shown}\n\n(The whole answer, {lines} lines, is in the attached file.)"
+
+
+async def deliver(
+    turn: Turn, posts: Sequence[Post], bot: Bot, place: Place, ledger: Ledger
+) -> list[Post]:
+    """Send every piece that the platform doesn't have yet; return them as sent.
+
+    Waits out rate limits and outages. Raises PlatformError when the platform refuses for good.
+    """
+    sent = []
+    for post in posts:
+        done = post
+        if post.state != "sent":
+            done = await _send(turn, post, bot, place, ledger)
+            if len(posts) > 1:
+                done = await ledger.sent(done, done.platform_id or "")
+        sent.append(done)
+    return sent
+
+
+async def _send(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) -> Post:
+    uncertain = post.uncertain
+    message_id = post.platform_id
+    wait_s = 0.5
+    while True:
+        try:
+            if message_id is None and uncertain:
+                message_id = await _look(turn, post, bot, place, ledger)
+                uncertain = False
+            if message_id is None:
+                message_id = await _put(post, bot, place)
+            elif post.kind == "text" and post.drafted:
+                await bot.edit(place, message_id, post.text)
+            return post.as_sent(message_id)
+        except PlatformError as error:
+            if error.outcome == "refused":
+                raise
+            if error.outcome == "unknown" and message_id is None:
+                uncertain = True
+            delay_s = error.retry_after_s if error.outcome == "retry" else wait_s
+            log.warning("post.retry key=%s in_s=%.1f reason=%r", post.key, delay_s, str(error))
+            await asyncio.sleep(delay_s)
+            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+
+async def _put(post: Post, bot: Bot, place: Place) -> str:
+    if post.kind == "text":
+        return await bot.post(place, post.text, post.key)
+    data = post.text.encode("utf-8", "replace")
+    return await bot.upload(place, "answer.md", data, "", post.key)
+
+
+async def _look(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) -> str | None:
+    """The platform's id of a post that may have arrived."""
+    since = moment(post.created_at) - CLOCK_SKEW
+    known = await ledger.known_posts(turn.room.id, post.created_at)
+    try:
+        return await bot.find(place, post.key, since, known)
+    except PlatformError as error:
+        if error.outcome != "refused":
+            raise
+        log.warning("post.unverifiable key=%s reason=%r", post.key, str(error))
+        return None

@@ -1,0 +1,135 @@
+"""The door of the house: an event of a platform goes on disk, and into its session's queue."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from uuid import uuid4
+
+from bots.bot import Bot
+from contract import Chosen, Deleted, Edited, Event, Inbound, MootError
+from gateway import show
+from gateway.access import Access
+from gateway.cards import RoomCard
+from gateway.commands import parse_command
+from gateway.events import Publish
+from gateway.happenings import Gone, Reworded, RoomOpened, Said
+from gateway.ledger import Accepted, Ledger, Wanted
+from gateway.personas import Persona, Personas
+from gateway.questions import Questions
+from gateway.rooms import Rooms
+from gateway.routing import route
+from memory.scopes import home_scope
+from memory.transcript import Transcript
+
+log = logging.getLogger("moot.door")
+
+NOBODY = "nobody"  # the persona of a scope in which no persona takes part
+
+
+class Door:
+    """Takes what bots and the HTTP API bring. Every message of every platform goes through
+    `message`, in which it is stored and its turns are queued in one commit."""
+
+    def __init__(
+        self,
+        *,
+        rooms: Rooms,
+        ledger: Ledger,
+        transcript: Transcript,
+        personas: Personas,
+        access: Access,
+        questions: Questions,
+        publish: Publish,
+        clock: Callable[[], datetime],
+        mention_free: frozenset[str],
+        max_hops: int,
+    ) -> None:
+        """mention_free: names of the bots that answer every message of their rooms."""
+        self._rooms = rooms
+        self._ledger = ledger
+        self._transcript = transcript
+        self._personas = personas
+        self._access = access
+        self._questions = questions
+        self._publish = publish
+        self._clock = clock
+        self._mention_free = mention_free
+        self._max_hops = max_hops
+        self._refused: set[tuple[str, str]] = set()
+        self._seen_rooms: set[str] = set()
+
+    async def receive(self, event: Event, bot: Bot) -> None:
+        """Take one event of a platform; returns when it is on disk."""
+        match event:
+            case Inbound():
+                await self.message(event, bot)
+            case Edited():
+                if stored := await self._transcript.edit(event):
+                    self._publish(Reworded(show.message(stored)))
+            case Deleted():
+                if stored := await self._transcript.delete(event, self._clock()):
+                    self._publish(Gone(stored.room_id, stored.message_id))
+            case Chosen():
+                try:
+                    self._questions.choose(event.question_id, event.option, event.by)
+                except MootError as error:
+                    log.info("question.bad_choice reason=%r", str(error))
+
+    async def message(self, inbound: Inbound, bot: Bot) -> Accepted:
+        """Store a message and queue the turns that it asks for; a second delivery does nothing."""
+        self._personas.refresh()
+        here = self.personas_of(bot)
+        addressed = self._addressed(inbound, bot, here)
+        first = (addressed or here)[0].name if here else NOBODY
+        scope = home_scope(inbound.room, inbound.meta.sender_id, first)
+        hop = await self._hop(inbound, scope)
+        wanted = [] if hop > self._max_hops else self._wanted(inbound, bot, addressed, hop)
+        accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock())
+        if accepted.new:
+            if inbound.room.id not in self._seen_rooms:
+                self._seen_rooms.add(inbound.room.id)
+                self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
+            self._publish(Said(show.inbound(inbound)))
+        for turn in accepted.turns:
+            self._rooms.start(turn, inbound.message_id, inbound.content)
+        return accepted
+
+    def personas_of(self, bot: Bot) -> list[Persona]:
+        """The personas that a bot serves, the one that answers by default first."""
+        return [p for name in bot.personas if (p := self._personas.get(name)) is not None]
+
+    def _addressed(self, inbound: Inbound, bot: Bot, here: Sequence[Persona]) -> list[Persona]:
+        """Who must answer; a command that names nobody goes to the first persona here."""
+        free = bot.name in self._mention_free
+        addressed = route(inbound, here, require_mention=not free)
+        if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
+            return addressed
+        command = parse_command(inbound.content, addressed=False)
+        return list(here[:1]) if command else []
+
+    async def _hop(self, inbound: Inbound, scope: str) -> int:
+        """0 for a person; for a bot, how many bots have spoken in a row, this one included."""
+        if inbound.meta.sender_type == "human":
+            return 0
+        before = await self._transcript.window(scope, size=1, after=0, trigger=0)
+        return before[-1].hop + 1 if before else 1
+
+    def _wanted(
+        self, inbound: Inbound, bot: Bot, addressed: Sequence[Persona], hop: int
+    ) -> list[Wanted]:
+        if not addressed:
+            return []
+        thread_id = inbound.thread_id
+        if thread_id is None and bot.manners.thread_replies and inbound.room.kind == "room":
+            thread_id = inbound.message_id
+        refusal = self._access.refusal(inbound.room, inbound.meta.sender_id)
+        if refusal is None:
+            return [Wanted(uuid4().hex, p.name, bot.name, thread_id, hop) for p in addressed]
+        sender = (inbound.room.id, inbound.meta.sender_id)
+        if sender in self._refused or inbound.meta.sender_type == "bot":
+            return []
+        self._refused.add(sender)
+        log.info("access.refused room=%s sender=%s", *sender)
+        return [Wanted(uuid4().hex, addressed[0].name, bot.name, thread_id, hop, refusal)]

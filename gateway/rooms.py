@@ -1,0 +1,154 @@
+"""One queue a session and, while it has work, one worker: turns of a session never overlap."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from bots.bot import Bot
+from contract import Place
+from gateway import show
+from gateway.commands import Command, Commands, parse_command
+from gateway.events import Publish
+from gateway.happenings import TurnChanged
+from gateway.ledger import SqlLedger, Turn
+from gateway.marks import Marks
+from gateway.personas import Personas
+from gateway.turn import Middle
+from memory.transcript import Transcript
+
+log = logging.getLogger("moot.rooms")
+
+CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The turns of one session in their order. working: a worker takes them."""
+
+    waiting: deque[Turn] = field(default_factory=deque)
+    working: bool = False
+
+
+class Rooms:
+    """The sessions' queues and workers."""
+
+    def __init__(
+        self,
+        *,
+        group: asyncio.TaskGroup,
+        middle: Middle,
+        ledger: SqlLedger,
+        transcript: Transcript,
+        personas: Personas,
+        bots: Mapping[str, Bot],
+        commands: Commands,
+        marks: Marks,
+        publish: Publish,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._group = group
+        self._middle = middle
+        self._ledger = ledger
+        self._transcript = transcript
+        self._personas = personas
+        self._bots = bots
+        self._commands = commands
+        self._marks = marks
+        self._publish = publish
+        self._clock = clock
+        self._queues: dict[tuple[str, str], _Queue] = {}
+
+    def start(self, turn: Turn, message_id: str, content: str) -> None:
+        """Begin a turn: a command at once, a question when its session is free."""
+        command = parse_command(content, addressed=True)
+        if turn.state == "answered":
+            self._group.create_task(self._guarded(turn), name=f"answer {turn.id}")
+        elif command is not None:
+            self._group.create_task(self._command(turn, command), name=f"command {turn.id}")
+        else:
+            self._enqueue(turn, message_id)
+
+    def _enqueue(self, turn: Turn, message_id: str | None) -> None:
+        key = (turn.persona, turn.scope)
+        queue = self._queues.setdefault(key, _Queue())
+        ahead = len(queue.waiting) + queue.working
+        queue.waiting.append(turn)
+        self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
+        if not queue.working:
+            queue.working = True
+            name = f"session {turn.persona} {turn.scope}"
+            self._group.create_task(self._work(key, queue), name=name)
+        elif message_id is not None:
+            place = Place(turn.room, turn.thread_id)
+            self._marks.waiting(turn.id, self._bots[turn.bot], place, message_id)
+
+    async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
+        """Take a session's turns one after the other until there are none."""
+        while queue.waiting:
+            turn = queue.waiting.popleft()
+            await self._guarded(turn)
+            self._marks.ended(turn.id)
+        queue.working = False
+        del self._queues[key]
+
+    async def _guarded(self, turn: Turn) -> None:
+        """One turn; its failure is that session's alone."""
+        try:
+            more = await self._middle.take_turn(turn)
+        except Exception:  # a session's worker isolates whatever a turn raises
+            log.exception("turn.crashed turn=%s", turn.id)
+            if turn.state != "answered":
+                await self._apologise(turn)
+            return
+        for handed_over in more:
+            self._enqueue(handed_over, None)
+
+    async def _apologise(self, turn: Turn) -> None:
+        outcome = replace(turn, answer=CRASHED.format(turn.id), fault="crash")
+        try:
+            await self._middle.answer(outcome)
+        except Exception:  # the store or the bot is what broke: the next start tries again
+            log.exception("turn.lost turn=%s", turn.id)
+
+    async def _command(self, turn: Turn, command: Command) -> None:
+        asked = await self._transcript.get(turn.message_seq)
+        if asked is None:
+            return
+        bot = self._bots[turn.bot]
+        here = [p for name in bot.personas if (p := self._personas.get(name)) is not None]
+        if turn.room.kind != "room":
+            here = [p for p in here if p.name == turn.persona]
+        text = await self._commands.run(command, turn, asked, here)
+        await self._middle.answer(replace(turn, answer=text))
+
+    async def recover(self) -> int:
+        """Begin every turn that an earlier process left open; return how many."""
+        turns = await self._ledger.open_turns()
+        for turn in turns:
+            if turn.bot not in self._bots:
+                log.warning("turn.orphaned turn=%s bot=%s", turn.id, turn.bot)
+                continue
+            asked = await self._transcript.get(turn.message_seq)
+            command = parse_command(asked.content, addressed=True) if asked else None
+            if command is not None and turn.state == "queued":
+                self._group.create_task(self._command(turn, command), name=f"command {turn.id}")
+            else:
+                self._enqueue(turn, asked.message_id if asked else None)
+        return len(turns)
+
+    def waiting(self) -> int:
+        """How many turns wait or run."""
+        return sum(len(queue.waiting) + queue.working for queue in self._queues.values())
+
+    def ahead(self, turn: Turn) -> int:
+        """How many turns of its session come before a waiting turn."""
+        queue = self._queues.get((turn.persona, turn.scope))
+        if queue is None:
+            return 0
+        ids = [item.id for item in queue.waiting]
+        return ids.index(turn.id) + queue.working if turn.id in ids else 0

@@ -1,0 +1,37 @@
+"""Who is in a room: asked of the platform in the background, never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from bots.bot import Bot
+from contract import PlatformError, Room, Speaker
+
+log = logging.getLogger("moot.roster")
+
+FRESH_S = 600.0
+
+
+class Rosters:
+    """The members of rooms as last told; empty until a platform has told them once."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._known: dict[str, tuple[Speaker, ...]] = {}
+        self._asked_at: dict[str, float] = {}
+
+    def known(self, room: Room, bot: Bot) -> tuple[Speaker, ...]:
+        """What is known now; asks again when that is older than ten minutes."""
+        if time.monotonic() - self._asked_at.get(room.id, float("-inf")) > FRESH_S:
+            self._asked_at[room.id] = time.monotonic()
+            self._group.create_task(self._ask(room, bot), name=f"roster {room.id}")
+        return self._known.get(room.id, ())
+
+    async def _ask(self, room: Room, bot: Bot) -> None:
+        try:
+            async with asyncio.timeout(30):
+                self._known[room.id] = tuple(await bot.members(room))
+        except (PlatformError, TimeoutError) as error:
+            log.info("roster.unknown room=%s reason=%r", room.id, str(error))

@@ -1,0 +1,48 @@
+"""Whom a message is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from contract import Inbound
+from gateway.personas import Persona
+
+_CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
+_NAME = re.compile(r"(?<![\w@.<])@([a-zA-Z][\w-]*)")
+_LEADING = re.compile(r"\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?\s*")
+
+
+def named(text: str, personas: Sequence[Persona]) -> list[Persona]:
+    """The personas that a text addresses as `@name`, in its order; code doesn't count."""
+    by_name = {name: persona for persona in personas for name in persona.names}
+    found = (by_name.get(name.lower()) for name in _NAME.findall(_CODE.sub(" ", text)))
+    return list(dict.fromkeys(persona for persona in found if persona is not None))
+
+
+def route(
+    inbound: Inbound, personas: Sequence[Persona], *, require_mention: bool = True
+) -> list[Persona]:
+    """The personas (of those that the bot serves) that must answer a message; often none.
+
+    A bot's account that serves several personas answers with the first one when no name was
+    said. In a direct message exactly one answers: its scope is that one's alone.
+    """
+    if inbound.meta.passive or not personas:
+        return []
+    if inbound.meta.recipient_id:
+        wanted = inbound.meta.recipient_id.removeprefix("bot:").lower()
+        return [persona for persona in personas if wanted in persona.names][:1]
+    said = named(inbound.content, personas)
+    if inbound.room.kind not in ("room", "gdm"):
+        return said[:1] or list(personas[:1])
+    if said:
+        return said
+    return list(personas[:1]) if inbound.mentioned or not require_mention else []
+
+
+def unaddressed(text: str) -> str:
+    """A text without the mentions it begins with."""
+    while match := _LEADING.match(text):
+        text = text[match.end() :]
+    return text.strip()

@@ -1,0 +1,180 @@
+"""The agents' living sessions: one a persona and scope, each with its own HOME and workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from adapters.agent import Agent, Launch
+from contract import AgentError, Room
+from gateway.ledger import Ledger
+from gateway.personas import Persona
+
+log = logging.getLogger("moot.sessions")
+
+OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one another down
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a persona's `agent` stands for.
+
+    title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
+    when it is not available. open: starts a session.
+    """
+
+    name: str
+    title: str
+    agent: str
+    available: bool
+    hint: str
+    open: Callable[[Launch], Awaitable[Agent]]
+    workspace: Path | None = None
+    context_tokens: int | None = None
+
+
+@dataclass(slots=True)
+class Live:
+    """A living session. given: seq of the newest message that the agent was told of."""
+
+    persona: str
+    scope: str
+    room: Room
+    program: Program
+    agent: Agent
+    started_at: datetime
+    given: int = 0
+    state: Literal["idle", "working"] = "idle"
+    retire: bool = False  # somebody said !new: its next turn begins a session of its own
+    kept: str | None = None  # the agent's session id as the ledger has it
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def usable_by(self, persona: Persona) -> bool:
+        """Whether the persona's next turn can go on in this session."""
+        same = self.program.name == persona.front.agent
+        return same and self.agent.alive() and not self.retire
+
+
+class Sessions(Protocol):
+    """What the middle asks for agents; workers on other machines could serve it."""
+
+    async def live(self, persona: Persona, scope: str, room: Room) -> Live:
+        """The session, started or resumed if it doesn't run. Raises AgentError."""
+
+    async def keep(self, live: Live) -> None:
+        """Remember the agent's session id, to resume it after a restart."""
+
+    async def interrupt(self, persona: str, scope: str) -> bool:
+        """Break off what it does; False when it does nothing."""
+
+    async def renew(self, persona: str, scope: str) -> None:
+        """Let the next turn begin a new session."""
+
+
+class LocalSessions:
+    """Sessions that run on this machine."""
+
+    def __init__(
+        self,
+        *,
+        programs: Callable[[str], Program],
+        ledger: Ledger,
+        data_dir: Path,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._programs = programs
+        self._ledger = ledger
+        self._data_dir = data_dir
+        self._clock = clock
+        self._live: dict[tuple[str, str], Live] = {}
+        self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
+
+    def program(self, persona: Persona) -> Program:
+        """What the persona's `agent` stands for now."""
+        return self._programs(persona.front.agent)
+
+    def all(self) -> list[Live]:
+        """The sessions that live now."""
+        return [live for live in self._live.values() if live.agent.alive()]
+
+    async def live(self, persona: Persona, scope: str, room: Room) -> Live:
+        key = (persona.name, scope)
+        live = self._live.get(key)
+        if live is not None and live.usable_by(persona):
+            return live
+        if live is not None:
+            del self._live[key]
+            await live.agent.close()
+        self._live[key] = live = await self._open(persona, scope, room)
+        return live
+
+    async def _open(self, persona: Persona, scope: str, room: Room) -> Live:
+        program = self._programs(persona.front.agent)
+        folder = self._data_dir / "scopes" / _folder(scope) / persona.name
+        home = folder / "home"
+        workspace = persona.front.workspace or program.workspace or folder / "work"
+        for path in (home, workspace):
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        launch = Launch(
+            home=home,
+            workspace=Path(workspace),
+            persona=persona.body,
+            model=persona.front.model,
+            session_id=session_id,
+        )
+        async with self._starting:
+            try:
+                agent = await program.open(launch)
+            except AgentError as error:
+                if session_id is None or error.kind != "startup":
+                    raise
+                log.warning("session.not_resumed persona=%s reason=%r", persona.name, str(error))
+                fresh = Launch(home, launch.workspace, launch.persona, launch.model)
+                agent = await program.open(fresh)
+        log.info(
+            "session.opened persona=%s agent=%s resumed=%s",
+            persona.name,
+            program.name,
+            agent.resumed,
+        )
+        return Live(persona.name, scope, room, program, agent, self._clock(), kept=session_id)
+
+    async def keep(self, live: Live) -> None:
+        if live.retire or live.agent.session_id in (None, live.kept):
+            return
+        live.kept = live.agent.session_id
+        await self._ledger.keep_session(
+            live.persona, live.scope, live.program.name, live.agent.session_id, self._clock()
+        )
+
+    async def interrupt(self, persona: str, scope: str) -> bool:
+        live = self._live.get((persona, scope))
+        if live is None or live.state != "working":
+            return False
+        await live.agent.interrupt()
+        return True
+
+    async def renew(self, persona: str, scope: str) -> None:
+        live = self._live.get((persona, scope))
+        if live is not None:
+            live.retire = True
+        await self._ledger.keep_session(persona, scope, "", None, self._clock())
+
+    async def close(self) -> None:
+        """End every program."""
+        lives = [self._live.pop(key) for key in list(self._live)]
+        await asyncio.gather(*(live.agent.close() for live in lives))
+
+
+def _folder(scope: str) -> str:
+    """A folder's name for a scope: readable, and unlike that of any other scope."""
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", scope).strip("-")[:40]
+    return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:16]}"

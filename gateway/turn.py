@@ -1,0 +1,332 @@
+"""The middle: one turn from a stored question to a posted answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from uuid import uuid4
+
+from composer.header import compose
+from composer.typed import typable, untyped
+
+from bots.bot import Bot
+from contract import (
+    AgentError,
+    AgentFault,
+    Answer,
+    Briefing,
+    Budget,
+    Header,
+    Place,
+    PlatformError,
+    Speaker,
+    ThreadMessage,
+)
+from gateway import show
+from gateway.config import TurnsTable
+from gateway.delivery import deliver, plan
+from gateway.events import Publish
+from gateway.happenings import Said, TurnChanged
+from gateway.ledger import Ledger, Post, Turn, Wanted
+from gateway.personas import Persona, Personas
+from gateway.questions import Questions
+from gateway.reply import LiveReply
+from gateway.roster import Rosters
+from gateway.routing import named, unaddressed
+from gateway.sessions import Live, Sessions
+from memory.transcript import Stored, Transcript
+
+log = logging.getLogger("moot.turn")
+
+
+MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
+
+
+@dataclass(slots=True)
+class _Clockwork:
+    """Milliseconds of each step of a turn, in their order."""
+
+    ms: dict[str, float] = field(default_factory=dict)
+    _since: float = field(default_factory=time.perf_counter)
+
+    def step(self, name: str) -> None:
+        """The step that just ended."""
+        now = time.perf_counter()
+        self.ms[name] = round((now - self._since) * 1000, 3)
+        self._since = now
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """What a turn needs, and how one is taken."""
+
+    transcript: Transcript
+    ledger: Ledger
+    sessions: Sessions
+    personas: Personas
+    bots: Mapping[str, Bot]
+    questions: Questions
+    rosters: Rosters
+    publish: Publish
+    clock: Callable[[], datetime]
+    timezone: str
+    budget: Budget
+    limits: TurnsTable
+
+    async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
+        """Answer one question and post it; return the turns that the answer hands over to."""
+        bot = self.bots[turn.bot]
+        place = Place(turn.room, turn.thread_id)
+        asked = await self.transcript.get(turn.message_seq)
+        if turn.state == "answered":
+            posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
+            return await self._post(turn, posts, bot, place)
+        if asked is None or asked.deleted:
+            self._tell(await self.ledger.dropped(turn, self.clock()))
+            return ()
+        clockwork = _Clockwork()
+        outcome = await self._ask(turn, asked, bot, place, clockwork)
+        return await self.answer(outcome, clockwork)
+
+    async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
+        """Record an answer, then post it; an empty one is recorded only."""
+        bot = self.bots[outcome.bot]
+        pieces = plan(outcome.answer, bot) if outcome.answer else []
+        outcome, posts = await self.ledger.answered(outcome, pieces, self.clock())
+        self._tell(outcome)
+        if clockwork is not None:
+            clockwork.step("record")
+        return await self._post(
+            outcome, posts, bot, Place(outcome.room, outcome.thread_id), clockwork
+        )
+
+    async def _ask(
+        self, turn: Turn, asked: Stored, bot: Bot, place: Place, clockwork: _Clockwork
+    ) -> Turn:
+        """Brief the agent and get its answer, or the line that says why there is none."""
+        try:
+            persona = self.personas.get(turn.persona)
+            if persona is None:
+                raise AgentError("missing", f"there is no persona {turn.persona} any more")
+            live = await self.sessions.live(persona, turn.scope, turn.room)
+            clockwork.step("agent ready")
+            async with live.asking:
+                return await self._ask_live(turn, asked, persona, live, bot, place, clockwork)
+        except AgentError as error:
+            return replace(turn, answer=_failure(error), fault=_logged(error).kind)
+
+    async def _ask_live(
+        self,
+        turn: Turn,
+        asked: Stored,
+        persona: Persona,
+        live: Live,
+        bot: Bot,
+        place: Place,
+        clockwork: _Clockwork,
+    ) -> Turn:
+        briefing, newest = await self.brief(turn, asked, live, bot)
+        clockwork.step("brief")
+        header = compose(briefing)
+        names = [name for p in self.personas.all().values() for name in p.names]
+        prompt = typable(header.text, [*names, *_names(briefing)], _mentions(briefing))
+        clockwork.step("compose")
+        record = _record(header, briefing)
+        turn = replace(turn, header=header.text, record=record)
+        saving = asyncio.ensure_future(self.ledger.running(turn, header.text, record, self.clock()))
+        reply = LiveReply(
+            turn,
+            bot,
+            place,
+            ledger=self.ledger,
+            questions=self.questions,
+            publish=self.publish,
+            clock=self.clock,
+            untyped=untyped,
+        )
+        live.state = "working"
+        self._tell(_running(turn), asked)
+        try:
+            async with reply.showing():
+                answer, fault = await self._answer(live, prompt, reply)
+        finally:
+            live.state = "idle"
+            live.given = max(live.given, newest)
+            running = await saving
+        await self.sessions.keep(live)
+        clockwork.step("agent")
+        return replace(
+            running,
+            answer=answer.text,
+            answer_source=answer.source,
+            ended_by=answer.ended_by,
+            fault=fault,
+            record={**record, "tools": list(answer.tools)},
+        )
+
+    async def _answer(
+        self, live: Live, prompt: str, reply: LiveReply
+    ) -> tuple[Answer, AgentFault | None]:
+        """The agent's answer, or the line that says why there is none, and the fault."""
+        try:
+            async with asyncio.timeout(self.limits.timeout_s):
+                answer = await live.agent.ask(prompt, reply)
+        except AgentError as error:
+            return Answer(_failure(error)), _logged(error).kind
+        except TimeoutError:
+            say = f"No end after {self.limits.timeout_s / 60:g} minutes. Try a smaller step."
+            return Answer(_failure(AgentError("timeout", say))), "timeout"
+        text = untyped(answer.text) or "(The agent ended its turn without a word.)"
+        return replace(answer, text=text), None
+
+    async def brief(self, turn: Turn, asked: Stored, live: Live, bot: Bot) -> tuple[Briefing, int]:
+        """All that the prompt is made of, and the seq of the newest message in it."""
+        again = live.given > 0 and not self.limits.full_window
+        lines = await self.transcript.window(
+            turn.scope,
+            size=self.budget.window_messages,
+            after=live.given if again else 0,
+            trigger=asked.seq,
+        )
+        newest = max((line.seq for line in lines), default=asked.seq)
+        if again:
+            lines = [line for line in lines if line.persona != turn.persona]
+        thread = []
+        if asked.thread_id is not None:
+            thread = await self.transcript.thread(
+                turn.room.id, turn.scope, asked.thread_id, asked.seq
+            )
+        roster = self.rosters.known(turn.room, bot)
+        budget = replace(self.budget, agent_context_tokens=live.program.context_tokens)
+        return (
+            Briefing(
+                room=turn.room,
+                you=_speaker(turn.persona),
+                agent=live.program.agent,
+                triggered_by=asked.by,
+                at=asked.sent_at,
+                timezone=self.timezone,
+                participants=_participants(roster, lines, asked, turn.persona),
+                thread=tuple(_thread_message(m) for m in thread),
+                thread_context="" if thread else asked.meta.get("thread_context") or "",
+                transcript=tuple(line.line() for line in lines),
+                since_last_reply=again,
+                trigger_ids=(str(asked.seq),),
+                spoke_since=tuple(
+                    line.by for line in lines if line.seq > asked.seq and line.by.kind == "human"
+                ),
+                only_mention=not unaddressed(asked.content) and not asked.attachments,
+                hop=turn.hop,
+                max_hops=self.limits.max_hops,
+                budget=budget,
+            ),
+            newest,
+        )
+
+    async def _post(
+        self,
+        turn: Turn,
+        posts: list[Post],
+        bot: Bot,
+        place: Place,
+        clockwork: _Clockwork | None = None,
+    ) -> tuple[Turn, ...]:
+        try:
+            sent = await deliver(turn, posts, bot, place, self.ledger)
+        except PlatformError as error:
+            log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
+            self._tell(await self.ledger.dropped(replace(turn, fault="crash"), self.clock()))
+            return ()
+        if clockwork is not None:
+            clockwork.step("post")
+            turn.record["timings"] = clockwork.ms
+        by = MOOT if turn.header is None else _speaker(turn.persona)
+        wanted = self._hand_over(turn, bot)
+        done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
+        if seq is not None:
+            self.publish(Said(show.answer(done, sent[0], by)))
+        self._tell(done)
+        log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
+        return more
+
+    def _hand_over(self, turn: Turn, bot: Bot) -> list[Wanted]:
+        """The peers that an answer addresses, within the hop limit."""
+        if turn.fault or turn.header is None or turn.room.kind != "room":
+            return []
+        if turn.hop + 1 > self.limits.max_hops:
+            return []
+        here = [p for name in bot.personas if (p := self.personas.get(name)) is not None]
+        return [
+            Wanted(uuid4().hex, peer.name, turn.bot, turn.thread_id, turn.hop + 1)
+            for peer in named(turn.answer or "", here)
+            if peer.name != turn.persona
+        ]
+
+    def _tell(self, turn: Turn, asked: Stored | None = None) -> None:
+        message_id = asked.message_id if asked else None
+        self.publish(TurnChanged(show.turn_card(turn, message_id=message_id)))
+
+
+def _speaker(persona: str) -> Speaker:
+    return Speaker(f"bot:{persona}", persona, "bot")
+
+
+def _after_restart(post: Post) -> Post:
+    return replace(post, uncertain=post.platform_id is None)
+
+
+def _running(turn: Turn) -> Turn:
+    return replace(turn, state="running")
+
+
+def _logged(error: AgentError) -> AgentError:
+    log.warning("turn.failed kind=%s reason=%r", error.kind, str(error))
+    return error
+
+
+def _failure(error: AgentError) -> str:
+    """What is posted when there is no answer: what it had said so far, and the one line."""
+    return f"{error.partial}\n\n⚠️ {error.say}" if error.partial else f"⚠️ {error.say}"
+
+
+def _thread_message(stored: Stored) -> ThreadMessage:
+    return ThreadMessage(stored.by, stored.content)
+
+
+def _participants(
+    roster: Sequence[Speaker], lines: Sequence[Stored], asked: Stored, persona: str
+) -> tuple[Speaker, ...]:
+    """The roster where known, else who spoke in the window and who asked; without ourselves."""
+    if roster:
+        return tuple(roster)
+    speakers = [*(line.by for line in lines if line.persona != persona), asked.by]
+    return tuple({speaker.id: speaker for speaker in speakers}.values())
+
+
+def _names(briefing: Briefing) -> list[str]:
+    return [speaker.name for speaker in (*briefing.participants, briefing.triggered_by)]
+
+
+def _mentions(briefing: Briefing) -> list[str]:
+    speakers = (*briefing.participants, *(line.by for line in briefing.transcript))
+    return [speaker.mention for speaker in speakers if speaker.mention]
+
+
+def _record(header: Header, briefing: Briefing) -> dict[str, object]:
+    """What the page's "why" shows, as JSON values."""
+    scores = {
+        "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
+        "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
+        "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
+    }
+    return {
+        "sections": [
+            {**asdict(section), "items": scores.get(section.name.split(" ")[0], [])}
+            for section in header.sections
+        ],
+        "trims": [asdict(trim) for trim in header.trims],
+    }

@@ -1,0 +1,60 @@
+"""Who may see what: one function that every layer asks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from contract import MootError, Room
+
+_ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,512}")
+
+
+class ScopeError(MootError):
+    """An id that could match more than itself: empty, `*`, or with white space in it."""
+
+
+def _checked(part: str) -> str:
+    if not _ID.fullmatch(part):
+        raise ScopeError(f"not an id: {part!r}")
+    return part
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What decides about visibility: the room, who asks, whom, and who takes part.
+
+    members: ids of the people known to take part in the room, for their shared profiles.
+    """
+
+    room: Room
+    sender_id: str
+    persona: str
+    members: tuple[str, ...] = ()
+
+
+def home_scope(room: Room, sender_id: str, persona: str) -> str:
+    """The scope that what is said here belongs to.
+
+    A kind of room that nobody knows is treated like a direct message: its own scope only.
+    """
+    if room.kind == "room":
+        return f"room:{_checked(room.id)}"
+    if room.kind == "gdm":
+        return f"gdm:{_checked(room.id)}"
+    if room.kind == "dm":
+        return f"dm:{_checked(sender_id)}:{_checked(persona)}"
+    return f"dm:{_checked(sender_id)}:{_checked(persona)}:{_checked(room.id)}"
+
+
+def allowed_scopes(invocation: Invocation) -> frozenset[str]:
+    """Every scope that may be read for this invocation. Nothing outside it reaches a prompt."""
+    room = invocation.room
+    scopes = {home_scope(room, invocation.sender_id, invocation.persona)}
+    if room.kind in ("dm", "room"):
+        scopes.add(f"profile:{_checked(invocation.sender_id)}")
+    if room.kind == "room":
+        scopes |= {f"profile:{_checked(member)}" for member in invocation.members}
+    if room.kind in ("dm", "room") and room.project:
+        scopes.add(f"project:{_checked(room.project)}")
+    return frozenset(scopes)
