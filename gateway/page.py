@@ -1,0 +1,194 @@
+"""Moot's own page and its HTTP API as one aiohttp server over a House."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler, Middleware
+
+from contract import MootError, Rejected
+from gateway import assets, doorman
+from gateway.api import Api
+from gateway.assets import Asset
+from gateway.body import answer, error
+from gateway.doorman import Access, Refused
+from gateway.files import Files
+from gateway.house import House
+from gateway.stream import Hub
+from gateway.views import HealthView, happening_view
+
+log = logging.getLogger("moot.gateway")
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
+SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """How the page is served. port 0: any free one. Sizes bound one request."""
+
+    files: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    access: Access = field(default_factory=Access)
+    most_body_bytes: int = 2 << 20
+    most_file_bytes: int = 25 << 20
+    wait_s: float = 300.0
+
+
+@asynccontextmanager
+async def open_page(house: House, settings: PageSettings) -> AsyncIterator[str]:
+    """Serve until the block ends; gives the page's address. Raises ConfigError, OSError."""
+    settings.access.check(settings.host)
+    runner = web.AppRunner(
+        make_app(house, settings),
+        access_log=None,  # a query may hold the token
+        shutdown_timeout=SHUTDOWN_S,
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, settings.host, settings.port).start()
+        host, port = runner.addresses[0][:2]
+        yield f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    finally:
+        await runner.cleanup()
+
+
+def make_app(house: House, settings: PageSettings) -> web.Application:
+    """The application. It owns one task, which reads the house's events."""
+    files = Files(settings.files.absolute(), most_bytes=settings.most_file_bytes)
+    hub = Hub(house, lambda happening: happening_view(happening, files.id_of))
+    front = Front(house, settings.access, assets.load())
+    app = web.Application(
+        middlewares=[_guarded(settings.access, front)], client_max_size=settings.most_body_bytes
+    )
+    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
+    app.add_routes(front.routes())
+    app.on_response_prepare.append(_add_headers)
+
+    async def read_events(_app: web.Application) -> AsyncIterator[None]:
+        task = asyncio.create_task(hub.run(), name="page: events of the house")
+        yield
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    async def end_streams(_app: web.Application) -> None:
+        hub.close()
+
+    app.cleanup_ctx.append(read_events)
+    app.on_shutdown.append(end_streams)
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The page itself, its static files, and what a machine asks of it."""
+
+    house: House
+    access: Access
+    assets: Mapping[str, Asset]
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route outside /api."""
+        return [
+            web.get("/", self.index),
+            web.get("/static/{name}", self.static),
+            web.get("/healthz", self.health),
+            web.get("/metrics", self.metrics),
+        ]
+
+    async def index(self, request: web.Request) -> web.Response:
+        if self.access.proves(request.query.get("token", "")):
+            away = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
+            away.set_cookie(
+                doorman.COOKIE,
+                self.access.cookie(),
+                max_age=doorman.COOKIE_S,
+                httponly=True,
+                samesite="Lax",
+                secure=request.secure,
+            )
+            return away
+        return self.asset(request, "index.html")
+
+    async def static(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in self.assets:
+            return error(404, "there is no such file")
+        return self.asset(request, name)
+
+    async def health(self, request: web.Request) -> web.Response:
+        health = await self.house.health()
+        return answer(HealthView.model_validate(health), 200 if health.ok else 503)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
+        return web.Response(body=self.house.metrics(), headers=headers)
+
+    def asset(self, request: web.Request, name: str, status: int = 200) -> web.Response:
+        """A static file; 304 when the browser has it."""
+        asset = self.assets[name]
+        headers = {"ETag": f'"{asset.etag}"', "Cache-Control": "no-cache"}
+        if status == 200 and any(tag.value == asset.etag for tag in request.if_none_match or ()):
+            return web.Response(status=304, headers=headers)
+        return web.Response(
+            body=asset.body, status=status, content_type=asset.type, charset="utf-8",
+            headers=headers if status == 200 else {"Cache-Control": "no-store"},
+        )  # fmt: skip
+
+    def turn_away(self, request: web.Request, refused: Refused) -> web.Response:
+        """What somebody sees who may not come in: a person gets a form for the token."""
+        person = request.path == "/" and "text/html" in request.headers.get("Accept", "")
+        if refused.status == 401 and person:
+            return self.asset(request, "signin.html", 401)
+        response = error(refused.status, str(refused))
+        if refused.status == 401:
+            response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
+        return response
+
+
+def _guarded(access: Access, front: Front) -> Middleware:
+    """Turns away who may not come in, and makes every failure one JSON error."""
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            doorman.admit(request, access)
+            return await handler(request)
+        except Refused as refused:
+            return front.turn_away(request, refused)
+        except Rejected as rejected:
+            return error(400, str(rejected), rejected.field)
+        except MootError as fault:
+            log.warning("%s %s: %s", request.method, request.path, fault)
+            return error(503, fault.say)
+        except web.HTTPException as fault:
+            return fault if fault.status < 400 else _http_error(fault)
+        except HttpProcessingError as fault:
+            return error(fault.code, fault.message, "body")
+        except Exception:  # the last door: a caller never sees a traceback
+            log.exception("%s %s failed", request.method, request.path)
+            return error(500, "something went wrong here; the log says what")
+
+    return guarded
+
+
+def _http_error(fault: web.HTTPException) -> web.Response:
+    plain = {404: "there is nothing here", 405: "this method is not for this address"}
+    response = error(fault.status, plain.get(fault.status, fault.text or fault.reason))
+    if "Allow" in fault.headers:
+        response.headers["Allow"] = fault.headers["Allow"]
+    return response
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    for name, value in doorman.HEADERS.items():
+        response.headers.setdefault(name, value)
