@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from bots.bot import Bot
-from contract import Chosen, Deleted, Edited, Event, Inbound, MootError
+from contract import Chosen, Deleted, Edited, Event, Inbound, MootError, likely_typos
 from gateway import show
 from gateway.access import Access
 from gateway.cards import RoomCard
@@ -79,6 +79,8 @@ class Door:
 
     async def message(self, inbound: Inbound, bot: Bot) -> Accepted:
         """Store a message and queue the turns that it asks for; a second delivery does nothing."""
+        for key, meant in likely_typos(inbound.meta).items():
+            log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
         self._personas.refresh()
         here = self.personas_of(bot)
         addressed = self._addressed(inbound, bot, here)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from gateway.happenings import Happening
+from gateway import show
+from gateway.happenings import Happening, TurnChanged
 
 Publish = Callable[[Happening], None]
 
@@ -17,15 +18,26 @@ class Bus:
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Queue[Happening | None]] = set()
+        self._ends: dict[str, asyncio.Event] = {}
 
     def publish(self, happening: Happening) -> None:
         """Tell everybody; never waits."""
+        if isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
+            self._ends.pop(happening.turn.id, asyncio.Event()).set()
         for queue in list(self._listeners):
             if queue.qsize() >= _BACKLOG:
                 self._listeners.discard(queue)
                 queue.put_nowait(None)
             else:
                 queue.put_nowait(happening)
+
+    def end_of(self, turn_id: str) -> asyncio.Event:
+        """Set when the turn ends; a turn that has ended before is never heard of again."""
+        return self._ends.setdefault(turn_id, asyncio.Event())
+
+    def forget(self, turn_id: str) -> None:
+        """Nobody waits for the turn's end any more."""
+        self._ends.pop(turn_id, None)
 
     async def subscribe(self) -> AsyncIterator[Happening]:
         """Everything from the first step of this iterator on, until it or the bus is closed."""

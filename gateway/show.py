@@ -19,6 +19,8 @@ from gateway.cards import (
 from gateway.ledger import Post, State, Turn
 from memory.transcript import Stored, moment
 
+ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
+
 
 def message(stored: Stored) -> Message:
     """A stored message for a list."""

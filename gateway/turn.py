@@ -72,6 +72,7 @@ class Middle:
     questions: Questions
     rosters: Rosters
     publish: Publish
+    measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
     timezone: str
     budget: Budget
@@ -250,6 +251,7 @@ class Middle:
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
         self._tell(done)
+        self.measure(done)
         log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
         return more
 

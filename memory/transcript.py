@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, and_, or_, select, update
+from sqlalchemy import Row, and_, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -269,20 +268,62 @@ class Transcript:
             row = (await connection.execute(select(*_COLUMNS).where(messages.c.seq == seq))).first()
         return None if row is None else _stored(row)
 
-    async def page(self, room_id: str, before: int | None, limit: int) -> list[Stored]:
-        """The newest `limit` messages of a room with seq < before, oldest first."""
+    async def page(self, room_id: str, before: str | None, limit: int) -> list[Stored]:
+        """The newest `limit` messages of a room before message `before`, oldest first."""
         query = select(*_COLUMNS).where(
             messages.c.room_id == room_id, messages.c.deleted_at.is_(None)
         )
         if before is not None:
-            query = query.where(messages.c.seq < before)
+            at = select(messages.c.seq).where(
+                messages.c.room_id == room_id, messages.c.message_id == before
+            )
+            query = query.where(messages.c.seq < at.scalar_subquery())
         query = query.order_by(messages.c.seq.desc()).limit(limit)
         async with self._store.read() as connection:
             rows = [_stored(row) for row in await connection.execute(query)]
         return rows[::-1]
 
-    async def rooms(self) -> Sequence[Room]:
-        """Every room ever seen, in the order of their first appearance."""
+    async def room(self, room_id: str) -> Room | None:
+        """One room."""
         async with self._store.read() as connection:
-            rows = await connection.execute(select(rooms).order_by(rooms.c.created_at))
-            return [Room(row.id, row.name, row.kind, row.project) for row in rows]
+            row = (await connection.execute(select(rooms).where(rooms.c.id == room_id))).first()
+        return None if row is None else Room(row.id, row.name, row.kind, row.project)
+
+    async def open_room(self, room: Room, now: datetime) -> None:
+        """Store a room in which nothing was said yet."""
+        await self._store.write(lambda connection: self.keep_room(connection, room, now))
+
+    async def rooms(self) -> list[tuple[Room, datetime | None]]:
+        """Every room with the time of its newest message, the latest first."""
+        newest = func.max(messages.c.sent_at).label("newest")
+        query = (
+            select(rooms, newest)
+            .outerjoin(messages, messages.c.room_id == rooms.c.id)
+            .group_by(rooms.c.id, rooms.c.name, rooms.c.kind, rooms.c.project, rooms.c.created_at)
+            .order_by(func.coalesce(newest, rooms.c.created_at).desc(), rooms.c.id)
+        )
+        async with self._store.read() as connection:
+            return [
+                (
+                    Room(row.id, row.name, row.kind, row.project),
+                    None if row.newest is None else moment(row.newest),
+                )
+                for row in await connection.execute(query)
+            ]
+
+    async def people(self) -> list[Speaker]:
+        """The humans who have spoken, the latest first, by their newest name."""
+        latest = (
+            select(func.max(messages.c.seq))
+            .where(messages.c.sender_type == "human")
+            .group_by(messages.c.sender_id)
+        )
+        query = (
+            select(messages.c.sender_id, messages.c.sender_name, messages.c.mention)
+            .where(messages.c.seq.in_(latest))
+            .order_by(messages.c.seq.desc())
+            .limit(1000)
+        )
+        async with self._store.read() as connection:
+            rows = await connection.execute(query)
+            return [Speaker(row.sender_id, row.sender_name, "human", row.mention) for row in rows]

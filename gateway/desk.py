@@ -1,0 +1,240 @@
+"""The house as the page sees it: its entries, its lists, and what is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from bots.bot import Bot
+from contract import Inbound, Rejected, Room, Speaker
+from gateway import show
+from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
+from gateway.door import Door
+from gateway.events import Bus
+from gateway.happenings import Happening, RoomOpened
+from gateway.house import Choice, Health, Picture, Receipt, TurnReply
+from gateway.ledger import SqlLedger, Turn
+from gateway.metrics import Metrics
+from gateway.personas import Personas
+from gateway.questions import Questions
+from gateway.rooms import Rooms
+from gateway.sessions import LocalSessions
+from gateway.submission import DIRECT, Submission, parse_submission
+from memory.scopes import home_scope
+from memory.transcript import Transcript
+
+
+class Desk:
+    """`gateway.house.House` over the real rooms."""
+
+    def __init__(
+        self,
+        *,
+        door: Door,
+        rooms: Rooms,
+        transcript: Transcript,
+        ledger: SqlLedger,
+        sessions: LocalSessions,
+        personas: Personas,
+        questions: Questions,
+        bus: Bus,
+        bots: Mapping[str, Bot],
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._door = door
+        self._rooms = rooms
+        self._transcript = transcript
+        self._ledger = ledger
+        self._sessions = sessions
+        self._personas = personas
+        self._questions = questions
+        self._bus = bus
+        self._bots = bots
+        self._metrics = metrics
+        self._clock = clock
+
+    # ── The entries ─────────────────────────────────────────────────────────────────────
+
+    async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+        """Store a message; it may run agents."""
+        return await self._take(parse_submission(raw, now=self._clock()), wait_s)
+
+    async def inject(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+        """Give a message to the session named in `session_id`, which must be of its scope."""
+        given = parse_submission(raw, now=self._clock())
+        persona, at, scope = (given.session_id or "").partition("@")
+        if not at or self._personas.get(persona) is None:
+            raise Rejected("session_id", "is required: <persona>@<scope>, see /api/sessions")
+        room = await self._room(given)
+        if scope != home_scope(room, given.meta.sender_id, persona):
+            raise Rejected("session_id", "belongs to another room")
+        meta = given.meta.model_copy(update={"recipient_id": f"bot:{persona}", "passive": False})
+        return await self._take(replace(given, meta=meta), wait_s)
+
+    async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
+        """Store a message; it never runs an agent."""
+        given = parse_submission(raw, now=self._clock())
+        meta = given.meta.model_copy(update={"passive": True})
+        return await self._take(replace(given, meta=meta), None)
+
+    async def _room(self, given: Submission) -> Room:
+        return given.room.resolve(await self._transcript.room(given.room.id))
+
+    async def _take(self, given: Submission, wait_s: float | None) -> Receipt:
+        room = await self._room(given)
+        meta = given.meta
+        direct = DIRECT.fullmatch(room.id)
+        if direct and meta.recipient_id is None:
+            meta = meta.model_copy(update={"recipient_id": f"bot:{direct['persona']}"})
+        inbound = Inbound(
+            content=given.content,
+            meta=meta,
+            room=room,
+            message_id=given.message_id,
+            sent_at=given.sent_at,
+            thread_id=given.thread_id,
+            reply_to=given.reply_to,
+            attachments=given.attachments,
+        )
+        accepted = await self._door.message(inbound, self._bot_of(room))
+        ids = tuple(turn.id for turn in accepted.turns)
+        replies = None
+        if wait_s is not None:
+            turns = accepted.turns or await self._ledger.turns_of([accepted.seq])
+            replies = tuple([await self._reply(turn.id, wait_s) for turn in turns])
+        return Receipt(given.message_id, room.id, not accepted.new, ids, replies)
+
+    def _bot_of(self, room: Room) -> Bot:
+        """The bot that serves a room's platform; the page for every other source."""
+        served = (bot for bot in self._bots.values() if bot.platform == room.source)
+        return next(served, self._bots["web"])
+
+    async def _reply(self, turn_id: str, wait_s: float) -> TurnReply:
+        ended = self._bus.end_of(turn_id)
+        turn = await self._known(turn_id)
+        if turn.state not in ("posted", "dropped"):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), wait_s)
+            turn = await self._known(turn_id)
+        self._bus.forget(turn_id)
+        text = turn.answer or ""
+        state = show.state(turn, turn.state)
+        return TurnReply(turn.id, turn.persona, text, state, text if turn.fault else None)
+
+    async def _known(self, turn_id: str) -> Turn:
+        turn = await self._ledger.turn(turn_id)
+        if turn is None:
+            raise Rejected("turn_id", "there is no such turn")
+        return turn
+
+    # ── The lists ───────────────────────────────────────────────────────────────────────
+
+    async def rooms(self) -> Sequence[RoomCard]:
+        """Every room, the one with the newest message first."""
+        return [RoomCard(room, at) for room, at in await self._transcript.rooms()]
+
+    async def create_room(self, name: str) -> RoomCard:
+        """Open `web:<slug of name>`, or return it when it is there."""
+        slug = re.sub(r"[^\w]+", "-", name.strip().lower().lstrip("#")).strip("-")[:64]
+        if not slug or slug.startswith("dm-"):
+            raise Rejected("name", "needs letters or digits, and doesn't begin with dm-")
+        room = Room(f"web:{slug}", name.strip().lstrip("#"))
+        known = await self._transcript.room(room.id)
+        if known is None:
+            await self._transcript.open_room(room, self._clock())
+            self._bus.publish(RoomOpened(RoomCard(room)))
+        return RoomCard(known or room)
+
+    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+        """The newest messages, or those before message `before`; None: no such room."""
+        if await self._transcript.room(room_id) is None:
+            return None
+        stored = await self._transcript.page(room_id, before, limit + 1)
+        messages = tuple(show.message(item) for item in stored[-limit:])
+        more = len(stored) > limit
+        if before is not None:
+            return Timeline(messages, more)
+        turns = [turn for turn in await self._ledger.open_turns() if turn.room.id == room_id]
+        asked = {seq: item.message_id for item in stored for seq in [item.seq]}
+        cards = tuple(
+            show.turn_card(t, message_id=asked.get(t.message_seq), ahead=self._rooms.ahead(t))
+            for t in turns
+        )
+        return Timeline(messages, more, cards, tuple(self._questions.open_in(room_id)))
+
+    async def turn(self, turn_id: str) -> TurnRecord | None:
+        """All that is on record of a turn."""
+        turn = await self._ledger.turn(turn_id)
+        asked = await self._transcript.get(turn.message_seq) if turn else None
+        if turn is None or asked is None:
+            return None
+        persona = self._personas.get(turn.persona)
+        agent = self._sessions.program(persona).agent if persona else ""
+        return show.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
+
+    async def personas(self) -> Sequence[PersonaCard]:
+        """Every persona, available or not; the one that answers by default first."""
+        self._personas.refresh()
+        cards = []
+        for name in self._bots["web"].personas:
+            persona = self._personas.get(name)
+            if persona is not None:
+                program = self._sessions.program(persona)
+                hint = "" if program.available else program.hint
+                cards.append(
+                    PersonaCard(
+                        name, persona.front.description, program.title, program.available, hint
+                    )
+                )
+        return cards
+
+    async def people(self) -> Sequence[Speaker]:
+        """Humans who have spoken, the latest first."""
+        return await self._transcript.people()
+
+    async def sessions(self) -> Sequence[SessionCard]:
+        """Living sessions."""
+        return [
+            SessionCard(
+                id=show.session_id(live.persona, live.scope),
+                persona=live.persona,
+                room_id=live.room.id,
+                state=live.state,
+                started_at=live.started_at,
+            )
+            for live in self._sessions.all()
+        ]
+
+    def picture(self, session_id: str) -> Picture | None:
+        """The terminal now; None: no such session."""
+        for live in self._sessions.all():
+            if show.session_id(live.persona, live.scope) == session_id:
+                return live.agent.picture()
+        return None
+
+    # ── The rest ────────────────────────────────────────────────────────────────────────
+
+    async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
+        """Answer a question."""
+        return self._questions.choose(question_id, option, by)
+
+    def subscribe(self) -> AsyncIterator[Happening]:
+        """Everything that happens from now on, in order, until the house closes."""
+        return self._bus.subscribe()
+
+    def metrics(self) -> bytes:
+        """Prometheus text."""
+        return self._metrics.text(waiting=self._rooms.waiting(), living=len(self._sessions.all()))
+
+    async def health(self) -> Health:
+        """Whether it does its work."""
+        problems = dict(self._personas.problems)
+        detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        await self._transcript.room("web:health")
+        return Health(True, detail)
