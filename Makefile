@@ -1,0 +1,53 @@
+# `make run` sets up and starts Moot; `make test` sets up and passes every test.
+# Both need Python 3.11 or newer and make; the tests use Node and a Chromium where they are there.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: run test check bench lock clean
+
+run: .venv/run
+	@$(BIN)/moot run $(ARGS)
+
+test: .venv/dev .venv/node check
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev
+	$(BIN)/python -m bench $(ARGS)
+
+# Each stamp is renewed when what it was made from changes.
+.venv/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Moot needs Python 3.11 or newer; say where it is: make PYTHON=python3.12 run"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/run: .venv/python requirements/run.txt pyproject.toml
+	$(PIP) install --require-hashes -r requirements/run.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev: .venv/run requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# The real command-line agents and chat clients that the tests drive, in the project's own folders.
+.venv/node: .venv/python tests/setup $(wildcard tests/*/package-lock.json)
+	sh tests/setup
+	@touch $@
+
+# Needs uv; the lock files name no index.
+lock:
+	cd requirements && for group in run dev; do \
+		uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+			--python-version 3.11 --custom-compile-command "make lock" ../pyproject.toml --group ../pyproject.toml:build \
+			$$([ $$group = dev ] && echo --group ../pyproject.toml:dev) -o $$group.txt; done
+
+clean:
+	rm -rf .venv tests/*/node_modules
