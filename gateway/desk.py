@@ -151,6 +151,11 @@ class Desk:
             self._bus.publish(RoomOpened(RoomCard(room)))
         return RoomCard(known or room)
 
+    async def open_lobby(self) -> None:
+        """See that the page has a room to begin in."""
+        if not await self._transcript.rooms():
+            await self.create_room("lobby")
+
     async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
         """The newest messages, or those before message `before`; None: no such room."""
         if await self._transcript.room(room_id) is None:

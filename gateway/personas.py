@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -91,6 +91,27 @@ def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
                 yield path.stem, (status.st_mtime_ns, status.st_size)
 
 
+class Names(Sequence[str]):
+    """The names of the personas as they are at each look, in alphabetical order, but one that
+    needs no key comes first: it is the one that can always answer."""
+
+    def __init__(self, personas: Mapping[str, Persona]) -> None:
+        self._personas = personas
+
+    def _now(self) -> list[str]:
+        return sorted(self._personas, key=lambda n: (self._personas[n].front.agent != "demo", n))
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._now()[index]
+
+    def __len__(self) -> int:
+        return len(self._personas)
+
+
 class Personas:
     """The personas of a folder as they are now; a broken file keeps its last good form.
 
@@ -103,6 +124,7 @@ class Personas:
         self._section_names = tuple(section_names)
         self._seen: dict[str, tuple[int, int]] = {}
         self._good: dict[str, Persona] = {}
+        self.names = Names(self._good)
         self.problems: dict[str, str] = {}
         self.warnings: dict[str, str] = {}
         self.refresh()

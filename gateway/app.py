@@ -1,0 +1,240 @@
+"""The house put together: opened from the ground up, closed in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from adapters.hooks import HookListener
+from composer.header import SECTION_NAMES
+
+from bots.bot import Bot
+from contract import MootError
+from gateway.access import Access
+from gateway.commands import Commands
+from gateway.config import Config
+from gateway.desk import Desk
+from gateway.door import Door
+from gateway.doorman import Access as PageAccess
+from gateway.events import Bus
+from gateway.happenings import Happening
+from gateway.ledger import SqlLedger
+from gateway.marks import Marks
+from gateway.metrics import Metrics
+from gateway.page import PageSettings, open_page
+from gateway.personas import Personas
+from gateway.platforms import make_bots
+from gateway.programs import Programs
+from gateway.questions import Questions
+from gateway.rooms import Rooms
+from gateway.roster import Rosters
+from gateway.sessions import LocalSessions, Program
+from gateway.turn import Middle
+from memory.store import Store
+from memory.transcript import Transcript
+
+log = logging.getLogger("moot.app")
+
+
+class _Stop(Exception):
+    """Ends the group of all tasks."""
+
+
+async def run(
+    config: Config,
+    environment: Mapping[str, str],
+    *,
+    started: Callable[[str], None],
+    stop: asyncio.Event,
+) -> None:
+    """Run Moot until `stop` is set. `started` is told the page's address.
+
+    Turns that are under way when it stops are taken up again by the next start.
+    """
+    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    personas = Personas(personas_dir(config), SECTION_NAMES)
+    bots = make_bots(config, environment, personas, clock)
+    async with Store.open(config.store_url) as store, HookListener.open() as hooks:
+        sessions: LocalSessions | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                house = House(
+                    config,
+                    group=group,
+                    store=store,
+                    personas=personas,
+                    bots=bots,
+                    programs=Programs(config.agents, environment, hooks),
+                    page_token=environment.get("MOOT_TOKEN") or None,
+                )
+                sessions = house.sessions
+                await house.serve(started, stop)
+                raise _Stop
+        except* _Stop:
+            pass
+        finally:
+            if sessions is not None:
+                await sessions.close()
+
+
+class House:
+    """Every room of one gateway, wired."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        group: asyncio.TaskGroup,
+        store: Store,
+        personas: Personas,
+        bots: Mapping[str, Bot],
+        programs: Callable[[str], Program],
+        page_token: str | None = None,
+    ) -> None:
+        self._config = config
+        self._group = group
+        self.bus = Bus()
+        self.metrics = Metrics()
+        self.personas = personas
+        self.bots = bots
+        self.transcript = Transcript(store)
+        self.ledger = SqlLedger(store, self.transcript)
+        self.sessions = LocalSessions(
+            programs=programs,
+            ledger=self.ledger,
+            data_dir=config.gateway.data_dir,
+            clock=clock,
+        )
+        self.access = Access(
+            rooms_open=config.access.rooms == "open",
+            dms_open=config.access.dms == "open",
+            people=config.access.people,
+            approvers=config.access.approvers,
+        )
+        self.questions = Questions(
+            ledger=self.ledger,
+            access=self.access,
+            publish=self._publish,
+            clock=clock,
+            timeout_s=config.turns.question_timeout_s,
+        )
+        self.url = ""
+        self.marks = Marks(group)
+        self.rooms = Rooms(
+            group=group,
+            middle=self._middle(),
+            ledger=self.ledger,
+            transcript=self.transcript,
+            personas=self.personas,
+            bots=self.bots,
+            commands=Commands(
+                ledger=self.ledger,
+                sessions=self.sessions,
+                questions=self.questions,
+                page_url=lambda: self.url,
+            ),
+            marks=self.marks,
+            publish=self._publish,
+            clock=clock,
+        )
+        self.door = Door(
+            rooms=self.rooms,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            personas=self.personas,
+            access=self.access,
+            questions=self.questions,
+            publish=self._publish,
+            clock=clock,
+            mention_free=frozenset(
+                bot.name or bot.platform for bot in config.bots if not bot.require_mention
+            ),
+            max_hops=config.turns.max_hops,
+        )
+        self.desk = Desk(
+            door=self.door,
+            rooms=self.rooms,
+            transcript=self.transcript,
+            ledger=self.ledger,
+            sessions=self.sessions,
+            personas=self.personas,
+            questions=self.questions,
+            bus=self.bus,
+            bots=self.bots,
+            metrics=self.metrics,
+            clock=clock,
+        )
+        self._page = PageSettings(
+            files=config.gateway.data_dir / "files",
+            host=config.gateway.host,
+            port=config.gateway.port,
+            access=PageAccess(token=page_token),
+        )
+
+    def _middle(self) -> Middle:
+        return Middle(
+            transcript=self.transcript,
+            ledger=self.ledger,
+            sessions=self.sessions,
+            personas=self.personas,
+            bots=self.bots,
+            questions=self.questions,
+            rosters=Rosters(self._group),
+            publish=self._publish,
+            measure=self.metrics.ended,
+            clock=clock,
+            timezone=self._config.gateway.timezone,
+            budget=self._config.budget.budget(),
+            limits=self._config.turns,
+        )
+
+    def _publish(self, happening: Happening) -> None:
+        self.metrics.heard(happening)
+        self.bus.publish(happening)
+
+    async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
+        """Take up what an earlier process left, then serve until `stop` is set."""
+        await self.desk.open_lobby()
+        recovered = await self.rooms.recover()
+        if recovered:
+            log.info("turns.recovered count=%d", recovered)
+        for bot in self.bots.values():
+            self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
+        async with open_page(self.desk, self._page) as url:
+            self.url = url
+            started(url)
+            await stop.wait()
+            self.bus.close()
+
+    async def _supervise(self, bot: Bot) -> None:
+        """Keep a bot running: one malformed event must not silence a platform for good."""
+        wait_s = 1.0
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await bot.run(lambda event: self.door.receive(event, bot))
+                reason = "it returned"
+            except MootError as error:
+                reason = str(error)
+            except Exception:  # a bot's supervisor restarts it whatever it died of
+                log.exception("bot.crashed bot=%s", bot.name)
+                reason = "it crashed"
+            if asyncio.get_running_loop().time() - began > 60:
+                wait_s = 1.0
+            log.error("bot.restart bot=%s in_s=%g reason=%s", bot.name, wait_s, reason)
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, 60.0)
+
+
+def personas_dir(config: Config) -> Path:
+    """The configured folder, or the personas that come with Moot."""
+    configured = config.gateway.personas_dir
+    return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
+
+
+def clock() -> datetime:
+    """Now, aware."""
+    return datetime.now(UTC)

@@ -1,0 +1,83 @@
+"""`moot check`: one line for each thing that is wrong, with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.catalog import find_program
+from composer.header import SECTION_NAMES
+
+from contract import ConfigError
+from gateway.app import clock, personas_dir
+from gateway.config import AgentTable, Config
+from gateway.doorman import Access
+from gateway.personas import Personas
+from gateway.platforms import make_bots
+from gateway.programs import make_profile
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line. mistake: Moot can't do what the files say until it is mended."""
+
+    text: str
+    mistake: bool = False
+
+    def __str__(self) -> str:
+        return f"{'✗' if self.mistake else '·'} {self.text}"
+
+
+def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
+    """Look at the configuration, the personas and the programs; opens and starts nothing."""
+    personas = Personas(personas_dir(config), SECTION_NAMES)
+    findings = [Finding(problem, True) for problem in personas.problems.values()]
+    findings += [Finding(warning) for warning in personas.warnings.values()]
+    findings += _agents(config, environment, personas)
+    for number, bot in enumerate(config.bots):
+        findings += [
+            Finding(
+                f"bots.{number}.personas: there is no {name}.md in {personas_dir(config)}", True
+            )
+            for name in bot.personas
+            if personas.get(name) is None and name not in personas.problems
+        ]
+    for test in (
+        lambda: make_bots(config, environment, personas, clock),
+        lambda: Access(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
+    ):
+        try:
+            test()
+        except ConfigError as error:
+            findings.append(Finding(error.say, True))
+    if not any(finding.mistake for finding in findings):
+        findings.append(Finding("the configuration is sound"))
+    return findings
+
+
+def _agents(config: Config, environment: Mapping[str, str], personas: Personas) -> list[Finding]:
+    findings = []
+    for name, table in config.agents.items():
+        try:
+            make_profile(name, table)
+        except ConfigError as error:
+            findings.append(Finding(str(error), True))
+    for persona in personas.all().values():
+        agent = persona.front.agent
+        table = config.agents.get(agent, AgentTable(profile=agent))
+        try:
+            profile = make_profile(agent, table)
+        except ConfigError:
+            if agent not in config.agents:
+                findings.append(
+                    Finding(
+                        f"@{persona.name} can't answer: no agent {agent!r}; add [agents.{agent}]"
+                    )
+                )
+            continue
+        path = find_program(profile, table.command, environment.get("PATH", ""))
+        if path is None:
+            findings.append(Finding(f"@{persona.name} can't answer yet: {profile.missing}"))
+        else:
+            findings.append(Finding(f"@{persona.name} answers with {profile.title} ({path})"))
+    return findings

@@ -1,0 +1,119 @@
+"""The command `moot`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+from contract import ConfigError, MootError
+
+
+def main() -> None:
+    """Parse the command line and do what it says. Exit code 2: a mistake to mend."""
+    arguments = _parser().parse_args()
+    try:
+        sys.exit(arguments.do(arguments))
+    except* MootError as group:
+        for error in _flat(group):
+            print(f"moot: {error.say}", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="moot", description="People and CLI agents in one room.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="start Moot")
+    run.set_defaults(do=_run)
+    check = commands.add_parser("check", help="say what is wrong, and how to mend it")
+    check.set_defaults(do=_check)
+    for command in (run, check):
+        command.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+    run.add_argument("--log", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
+    header = commands.add_parser("header", help="print the header for a briefing")
+    header.add_argument("briefing", nargs="?", type=Path, metavar="BRIEFING.json")
+    header.add_argument("--schema", action="store_true", help="print the briefing's JSON Schema")
+    header.set_defaults(do=_header)
+    replay = commands.add_parser("replay", help="print the reply read from a recorded terminal")
+    replay.add_argument("recording", type=Path, metavar="RECORDING.jsonl")
+    replay.add_argument("--agent", required=True, metavar="NAME", help="e.g. claude-code")
+    replay.set_defaults(do=_replay)
+    return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from gateway.app import run
+    from gateway.config import load_config
+
+    logging.basicConfig(
+        level=arguments.log,
+        format="%(asctime)s %(levelname)-7s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    for noisy in ("slack_bolt", "slack_sdk", "alembic", "aiohttp.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    config = load_config(arguments.config, base=Path.cwd())
+
+    async def until_signal() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        await run(config, os.environ, started=_started, stop=stop)
+
+    asyncio.run(until_signal())
+    return 0
+
+
+def _started(url: str) -> None:
+    print(f"Moot is at {url}", flush=True)  # noqa: T201
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from gateway.check import check
+    from gateway.config import load_config
+
+    findings = check(load_config(arguments.config, base=Path.cwd()), os.environ)
+    for finding in findings:
+        print(finding)  # noqa: T201
+    return 2 if any(finding.mistake for finding in findings) else 0
+
+
+def _header(arguments: argparse.Namespace) -> int:
+    from composer.briefing import briefing_schema, parse_briefing
+    from composer.header import compose
+
+    if arguments.schema:
+        print(json.dumps(briefing_schema(), indent=2, ensure_ascii=False))  # noqa: T201
+        return 0
+    if arguments.briefing is None:
+        raise ConfigError("say which briefing: moot header BRIEFING.json, or --schema")
+    text = compose(parse_briefing(_read(arguments.briefing))).text
+    sys.stdout.buffer.write(text.encode())
+    return 0
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from adapters.replay import replay
+
+    text = replay(arguments.recording, arguments.agent)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
+    return 0
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error.strerror}") from None
+
+
+def _flat(group: BaseExceptionGroup[MootError]) -> list[MootError]:
+    flat: list[MootError] = []
+    for error in group.exceptions:
+        flat += _flat(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return flat

@@ -1,0 +1,80 @@
+"""What a persona's `agent` stands for: a profile, with what moot.toml says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adapters.catalog import find_program, profiles
+from adapters.cli import CliAgent
+from adapters.hooks import HookListener
+from adapters.profiles.profile import Profile
+
+from adapters.agent import Agent, Launch
+from contract import AgentError, ConfigError
+from gateway.config import AgentTable
+from gateway.sessions import Program
+
+
+class Programs:
+    """Agents by name: those of [agents.NAME], and every profile under its own name."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, AgentTable],
+        environment: Mapping[str, str],
+        hooks: HookListener,
+    ) -> None:
+        self._tables = tables
+        self._environment = environment
+        self._hooks = hooks
+
+    def __call__(self, name: str) -> Program:
+        """The program of that name. One that can't be had says why in its hint."""
+        table = self._tables.get(name, AgentTable(profile=name))
+        try:
+            profile = make_profile(name, table)
+        except ConfigError as error:
+            return _unknown(name, str(error))
+        path = find_program(profile, table.command, self._environment.get("PATH", ""))
+
+        async def start(launch: Launch) -> Agent:
+            env = self._env(profile, table)
+            filled = replace(launch, command=table.command, env=tuple(env.items()))
+            return await CliAgent.open(profile, filled, self._hooks)
+
+        return Program(
+            name=name,
+            title=profile.title,
+            agent=profile.agent,
+            available=path is not None,
+            hint=profile.missing,
+            open=start,
+            workspace=table.workspace,
+            context_tokens=profile.context_tokens,
+        )
+
+    def _env(self, profile: Profile, table: AgentTable) -> dict[str, str]:
+        """What a program gets of the gateway's own environment, and what moot.toml adds."""
+        base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.passes)
+        return {k: v for k in base if (v := self._environment.get(k))} | table.env
+
+
+def make_profile(name: str, table: AgentTable) -> Profile:
+    """The profile of [agents.`name`]. Raises ConfigError with the remedy."""
+    known = profiles()
+    profile = known.get(table.profile)
+    if profile is None:
+        raise ConfigError(
+            f"agents.{name}: there is no profile {table.profile!r}; known: "
+            f'{", ".join(sorted(known))}. Any terminal program works with profile = "terminal" '
+            "and its `command`"
+        )
+    return profile
+
+
+def _unknown(name: str, reason: str) -> Program:
+    async def refuse(_launch: Launch) -> Agent:
+        raise AgentError("missing", reason, say=f"The agent {name!r} is not set up: {reason}.")
+
+    return Program(name, name, f"{name} agent", False, reason, refuse)
