@@ -36,7 +36,7 @@ class FrontMatter(BaseModel):
     model: str | None = None
     workspace: Path | None = None
     aliases: Annotated[
-        tuple[Annotated[str, Field(pattern=NAME.pattern)], ...], BeforeValidator(_words)
+        tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(_words)
     ] = ()
 
 

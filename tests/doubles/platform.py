@@ -1,0 +1,131 @@
+"""A platform that lies in memory: it records what was posted, and fails on demand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+
+from bots.bot import Manners, Mark, Receive
+from contract import Inbound, IngestMetadata, Place, PlatformError, Question, Room, Speaker
+
+
+@dataclass
+class Posted:
+    """A message on the platform."""
+
+    id: str
+    place: Place
+    text: str
+    key: str
+    at: datetime
+
+
+@dataclass
+class FakeBot:
+    """Records its calls. faults: raised by the next posts, in order; None lets one pass.
+
+    lose_answers: the next posts arrive, but their caller is told that nobody knows.
+    """
+
+    name: str = "fake"
+    platform: str = "fake"
+    personas: Sequence[str] = ("demo",)
+    manners: Manners = field(default_factory=lambda: Manners(draft_interval_s=0.05))
+    limit: int = 4000
+    faults: list[PlatformError | None] = field(default_factory=list)
+    lose_answers: int = 0
+    has_history: bool = True
+    posted: list[Posted] = field(default_factory=list)
+    edits: list[tuple[str, str]] = field(default_factory=list)
+    marks: list[tuple[str, Mark]] = field(default_factory=list)
+    asked: list[Question] = field(default_factory=list)
+    uploads: list[tuple[str, bytes]] = field(default_factory=list)
+    _ids: count[int] = field(default_factory=lambda: count(1))
+
+    async def run(self, receive: Receive) -> None:
+        await asyncio.Event().wait()
+
+    def split(self, text: str) -> list[str]:
+        return [text[i : i + self.limit] for i in range(0, len(text), self.limit)]
+
+    async def post(self, place: Place, text: str, key: str) -> str:
+        if self.faults and (fault := self.faults.pop(0)):
+            raise fault
+        message = Posted(f"p{next(self._ids)}", place, text, key, datetime.now(UTC))
+        self.posted.append(message)
+        if self.lose_answers:
+            self.lose_answers -= 1
+            raise PlatformError("the line went dead", outcome="unknown")
+        return message.id
+
+    async def edit(self, place: Place, message_id: str, text: str) -> None:
+        self.edits.append((message_id, text))
+        for message in self.posted:
+            if message.id == message_id:
+                message.text = text
+
+    async def delete(self, place: Place, message_id: str) -> None:
+        self.posted = [m for m in self.posted if m.id != message_id]
+
+    async def find(
+        self, place: Place, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        if not self.has_history:
+            raise PlatformError("no history here", outcome="refused")
+        return next((m.id for m in self.posted if m.key == key), None)
+
+    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+        self.uploads.append((name, data))
+        return await self.post(place, f"[{name}] {comment}", key)
+
+    async def typing(self, place: Place, status: str) -> None:
+        return None
+
+    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+        self.marks.append((message_id, mark))
+
+    async def ask(self, place: Place, question: Question, key: str) -> str:
+        self.asked.append(question)
+        return await self.post(place, f"? {question.title}", key)
+
+    async def members(self, room: Room) -> Sequence[Speaker]:
+        return ()
+
+
+ROOM = Room("fake:general", "general")
+
+
+def said(
+    content: str,
+    *,
+    message_id: str | None = None,
+    by: str = "ash",
+    room: Room = ROOM,
+    kind: str = "human",
+    thread_id: str | None = None,
+    **meta: object,
+) -> Inbound:
+    """A message as a platform delivers it."""
+    metadata = IngestMetadata.model_validate(
+        {
+            "source": "fake",
+            "sender_id": f"fake:{by}",
+            "sender_display_name": by.title(),
+            "sender_type": kind,
+            **meta,
+        }
+    )
+    return Inbound(
+        content=content,
+        meta=metadata,
+        room=room,
+        message_id=message_id or f"m{next(_ids)}",
+        sent_at=datetime.now(UTC),
+        thread_id=thread_id,
+    )
+
+
+_ids = count(1)

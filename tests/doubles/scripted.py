@@ -1,0 +1,79 @@
+"""An agent that says what its script says, and records what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from adapters.agent import Agent, Launch, Reply
+from contract import AgentError, Answer
+from gateway.sessions import Program
+
+Script = Callable[[str, Reply], Awaitable[str]]
+
+
+async def echo(prompt: str, reply: Reply) -> str:
+    """Answers with the invocation."""
+    return prompt.rstrip("\n").rsplit("\n", 1)[-1]
+
+
+@dataclass
+class ScriptedAgent:
+    """One living session."""
+
+    launch: Launch
+    script: Script
+    prompts: list[str]
+    session_id: str | None = "s1"
+    resumed: bool = False
+    dead: bool = False
+    closed: bool = False
+    _task: asyncio.Task[str] | None = None
+
+    async def ask(self, prompt: str, reply: Reply) -> Answer:
+        self.prompts.append(prompt)
+        self._task = asyncio.ensure_future(self.script(prompt, reply))
+        try:
+            return Answer(await self._task, "record", "script")
+        except asyncio.CancelledError:
+            if self._task.cancelled():
+                raise AgentError("stopped", "stopped", say="Stopped.") from None
+            self._task.cancel()
+            raise
+
+    async def interrupt(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def close(self) -> None:
+        self.closed = self.dead = True
+
+    def alive(self) -> bool:
+        return not self.dead
+
+    def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
+        return [[("ready", "")]]
+
+
+@dataclass
+class ScriptedPrograms:
+    """Every agent's name stands for the same script. failures: raised by the next starts."""
+
+    script: Script = echo
+    prompts: list[str] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+    agents: list[ScriptedAgent] = field(default_factory=list)
+    failures: list[AgentError] = field(default_factory=list)
+
+    def __call__(self, name: str) -> Program:
+        async def start(launch: Launch) -> Agent:
+            if self.failures:
+                raise self.failures.pop(0)
+            self.launches.append(launch)
+            agent = ScriptedAgent(launch, self.script, self.prompts)
+            agent.resumed = launch.session_id is not None
+            self.agents.append(agent)
+            return agent
+
+        return Program(name, "Scripted", "scripted agent", True, "", start)

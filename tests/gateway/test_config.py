@@ -1,0 +1,65 @@
+"""moot.toml: a mistake is one sentence with file, key and remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from contract import ConfigError
+from gateway.config import load_config, secret
+
+
+def test_without_a_file_the_default_is_embedded(tmp_path: Path) -> None:
+    config = load_config(None, base=tmp_path)
+    assert config.store_url == f"sqlite:///{tmp_path}/data/moot.db"
+    assert (config.gateway.host, config.gateway.port) == ("127.0.0.1", 8377)
+
+
+def test_paths_are_relative_to_the_file_and_not_to_the_caller(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    file = tmp_path / "etc" / "moot.toml"
+    file.write_text('[gateway]\ndata_dir = "d"\n[agents.x]\ncommand = "x"\nworkspace = "w"\n')
+    config = load_config(file, base=Path("/"))
+    assert config.gateway.data_dir == tmp_path / "etc" / "d"
+    assert config.agents["x"].workspace == tmp_path / "etc" / "w"
+    assert config.agents["x"].command == ("x",)
+
+
+def test_the_example_is_a_valid_configuration() -> None:
+    load_config(Path(__file__).parents[2] / "moot.toml.example", base=Path("/"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[gateway\n", "can't be read as TOML"),
+        (
+            '[gateway]\ntimezome = "UTC"\n',
+            "gateway.timezome is not a key that Moot knows; did you mean timezone?",
+        ),
+        ('[gateway]\ntimezone = "Europe/Berln"\n', "did you mean Europe/Berlin?"),
+        ('[gateway]\nlisten = "8377"\n', "gateway.listen: '8377' is not host:port"),
+        ('[[bots]]\nplatform = "slcak"\npersonas = ["a"]\n', "bots.0.platform: input should be"),
+        ('[[bots]]\nplatform = "slack"\n', "bots.0.personas: field required"),
+        ("[turns]\ntimeout_s = 0\n", "turns.timeout_s: input should be greater than 0"),
+        ("[nonsense]\n", "nonsense is not a key that Moot knows; known here: access, agents"),
+    ],
+)
+def test_a_mistake_is_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "moot.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, base=tmp_path)
+    assert str(file) in str(caught.value)
+    assert sentence in str(caught.value)
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such file"):
+        load_config(tmp_path / "nope.toml", base=tmp_path)
+
+
+def test_a_bots_own_secret_comes_before_the_general_one() -> None:
+    environment = {"SLACK_BOT_TOKEN": "general", "SLACK_BOT_TOKEN_MY_TEAM": "own"}
+    assert secret(environment, "SLACK_BOT_TOKEN", "my-team") == "own"
+    assert secret(environment, "SLACK_BOT_TOKEN", "slack") == "general"
+    assert secret({}, "SLACK_BOT_TOKEN", "slack") is None

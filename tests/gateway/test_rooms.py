@@ -1,0 +1,354 @@
+"""Turns: each message answered once, in order, whatever fails in between."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from adapters.agent import Reply
+from bots.bot import Manners
+from contract import AgentError, Deleted, Edited, Option, PlatformError, Question, Room
+from gateway.config import AccessTable, TurnsTable
+from tests.doubles.house import gateway, until
+from tests.doubles.platform import ROOM, FakeBot, said
+from tests.doubles.scripted import ScriptedPrograms
+
+DM = Room("fake:d1", "Ash", "dm")
+
+
+async def test_a_mention_is_answered_once_however_often_it_is_delivered(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        for _ in range(3):
+            await moot.hear(said("@demo hello", message_id="m1"))
+        await moot.settle()
+        await moot.hear(said("@demo hello", message_id="m1"))
+        await moot.settle()
+        assert moot.texts() == ["Respond to Ash in room #general."]
+
+
+async def test_what_nobody_was_asked_is_stored_and_told_later(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("the build is red", by="budi"))
+        assert moot.programs.prompts == []
+        await moot.hear(said("@demo why?"))
+        await moot.settle()
+        assert "| Budi] the build is red\n" in moot.programs.prompts[0]
+
+
+async def test_a_burst_is_answered_in_order_and_those_who_wait_are_told(tmp_path: Path) -> None:
+    async def count(prompt: str, reply: Reply) -> str:
+        await asyncio.sleep(0.01)
+        return f"answer {len(programs.prompts)}"
+
+    programs = ScriptedPrograms(count)
+    async with gateway(tmp_path, programs=programs) as moot:
+        await asyncio.gather(*(moot.hear(said(f"@demo {n}", message_id=str(n))) for n in range(30)))
+        await moot.settle()
+        assert moot.texts() == [f"answer {n}" for n in range(1, 31)]
+        assert {mark for _, mark in moot.bot.marks} <= {"waiting", "done"}
+        assert any(mark == "waiting" for _, mark in moot.bot.marks)
+        assert len(programs.launches) == 1
+
+
+async def test_a_living_session_is_given_only_what_it_does_not_know(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("@demo one"))
+        await moot.settle()
+        await moot.hear(said("by the way", by="budi"))
+        await moot.hear(said("@demo two"))
+        await moot.settle()
+        first, second = moot.programs.prompts
+        assert "[RAW TRANSCRIPT — most recent 40 messages]" in first
+        assert "[RAW TRANSCRIPT — 2 messages since your last reply]" in second
+        assert "@demo one" not in second
+        assert "Respond to Ash in room" not in second.split("[CURRENT INVOCATION]")[0]
+
+
+async def test_a_session_that_died_is_resumed_and_given_the_window(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("@demo one"))
+        await moot.settle()
+        moot.programs.agents[0].dead = True
+        await moot.hear(said("@demo two"))
+        await moot.settle()
+        assert moot.programs.launches[1].session_id == "s1"
+        assert "most recent 40 messages" in moot.programs.prompts[1]
+        assert "| Ash] @demo one" in moot.programs.prompts[1]
+
+
+async def test_two_scopes_never_share_a_home_or_a_session(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=AccessTable(dms="open")) as moot:
+        await moot.hear(said("@demo room"))
+        await moot.hear(said("secret", room=DM))
+        await moot.hear(said("other", room=Room("fake:d2", "Budi", "dm"), by="budi"))
+        await moot.settle()
+        homes = {launch.home for launch in moot.programs.launches}
+        assert len(homes) == 3
+        assert [("secret" in p, "other" in p) for p in moot.programs.prompts] == [
+            (False, False),
+            (True, False),
+            (False, True),
+        ]
+
+
+async def test_an_edit_changes_the_text_and_never_asks_again(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("@demo one", message_id="m1"))
+        await moot.settle()
+        edited = Edited(ROOM, "m1", "@demo one, please", datetime.now(UTC))
+        await moot.house.door.receive(edited, moot.bot)
+        await moot.hear(said("@demo one, please", message_id="m1"))
+        await moot.settle()
+        assert len(moot.texts()) == 1
+        [stored] = [m for m in await moot.house.transcript.page(ROOM.id, None, 9) if not m.persona]
+        assert (stored.content, stored.original) == ("@demo one, please", "@demo one")
+
+
+async def test_a_message_deleted_while_it_waits_is_not_answered(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def slow(prompt: str, reply: Reply) -> str:
+        await gate.wait()
+        return "done"
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(slow)) as moot:
+        await moot.hear(said("@demo one"))
+        await moot.hear(said("@demo two", message_id="m2"))
+        await moot.house.door.receive(Deleted(ROOM, "m2"), moot.bot)
+        gate.set()
+        await moot.settle()
+        assert moot.texts() == ["done"]
+
+
+async def test_stop_interrupts_and_the_session_goes_on(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def slow(prompt: str, reply: Reply) -> str:
+        await gate.wait()
+        return "done"
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(slow)) as moot:
+        await moot.hear(said("@demo one"))
+        await until(lambda: bool(moot.programs.prompts))
+        await moot.hear(said("!stop"))
+        await moot.settle()
+        assert sorted(moot.texts()) == ["Stopped @demo.", "⚠️ Stopped."]
+        gate.set()
+        await moot.hear(said("@demo two"))
+        await moot.settle()
+        assert moot.texts()[-1] == "done"
+        await moot.hear(said("!stop"))
+        await moot.settle()
+        assert moot.texts()[-1] == "Nothing is running here."
+
+
+async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("@demo one"))
+        await moot.settle()
+        await moot.hear(said("!new"))
+        await moot.hear(said("@demo two"))
+        await moot.settle()
+        assert [launch.session_id for launch in moot.programs.launches] == [None, None]
+        assert moot.programs.agents[0].closed
+
+
+async def test_why_help_and_an_unknown_command(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("@demo one"))
+        await moot.settle()
+        for text in ("!why", "!help", "@demo !halp", "!unheard of"):
+            await moot.hear(said(text))
+            await moot.settle()
+        why, help_, unknown = moot.texts()[1:]
+        assert "SESSION CONTEXT: " in why
+        assert "#turn/" in why
+        assert "`!stop`" in help_
+        assert unknown == "I don't know `!halp`. Did you mean `!help`?"
+        assert len(moot.programs.prompts) == 1
+
+
+async def test_an_agents_failure_is_one_line_and_the_next_turn_works(tmp_path: Path) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        if len(programs.prompts) == 1:
+            raise AgentError("api", "529", say="The model is overloaded.", partial="So far")
+        return "fine"
+
+    programs = ScriptedPrograms(script)
+    programs.failures.append(AgentError("missing", "not there", say="Install it."))
+    async with gateway(tmp_path, programs=programs) as moot:
+        for _ in range(3):
+            await moot.hear(said("@demo hello"))
+            await moot.settle()
+        assert moot.texts() == ["⚠️ Install it.", "So far\n\n⚠️ The model is overloaded.", "fine"]
+
+
+async def test_a_turn_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    async def forever(prompt: str, reply: Reply) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    programs = ScriptedPrograms(forever)
+    async with gateway(tmp_path, programs=programs, turns=TurnsTable(timeout_s=0.05)) as moot:
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        assert moot.texts()[0].startswith("⚠️ No end after")
+
+
+async def test_a_crash_of_one_session_is_told_there_and_nowhere_else(tmp_path: Path) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        if "boom" in prompt:
+            raise RuntimeError("unforeseen")
+        return "fine"
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(script)) as moot:
+        await moot.hear(said("@demo boom"))
+        await moot.hear(said("@demo hi", room=Room("fake:other", "other")))
+        await moot.settle()
+        assert sorted(moot.texts())[0] == "fine"
+        assert "Something broke on my side" in sorted(moot.texts())[1]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_a_post_that_fails_is_sent_again_but_never_twice(tmp_path: Path, lost: bool) -> None:
+    bot = FakeBot(
+        faults=[
+            PlatformError("slow down", outcome="retry", retry_after_s=0.01),
+            *([] if lost else [PlatformError("500", outcome="unknown")]),
+        ],
+        lose_answers=int(lost),
+    )
+    async with gateway(tmp_path, bot=bot) as moot:
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        assert moot.texts() == ["Respond to Ash in room #general."]
+
+
+async def test_without_a_history_a_lost_answer_is_sent_again(tmp_path: Path) -> None:
+    bot = FakeBot(faults=[PlatformError("500", outcome="unknown")], has_history=False)
+    async with gateway(tmp_path, bot=bot) as moot:
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        assert len(moot.texts()) == 1
+
+
+async def test_a_post_refused_for_good_ends_the_turn(tmp_path: Path) -> None:
+    bot = FakeBot(faults=[PlatformError("archived", outcome="refused")])
+    async with gateway(tmp_path, bot=bot) as moot:
+        await moot.hear(said("@demo hello"))
+        await moot.hear(said("@demo again"))
+        await moot.settle()
+        assert len(moot.texts()) == 1
+
+
+async def test_a_slow_answer_is_drafted_and_the_draft_becomes_the_answer(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def script(prompt: str, reply: Reply) -> str:
+        reply.draft("Let me")
+        await gate.wait()
+        return "Let me see: yes."
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(script)) as moot:
+        await moot.hear(said("@demo hello"))
+        await until(lambda: moot.texts() == ["Let me"])
+        gate.set()
+        await moot.settle()
+        assert moot.texts() == ["Let me see: yes."]
+
+
+async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
+    tmp_path: Path,
+) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        return "x" * (25 if len(programs.prompts) == 1 else 1000)
+
+    programs = ScriptedPrograms(script)
+    bot = FakeBot(limit=100, manners=Manners(draft_interval_s=None, max_posts=3))
+    bot.limit = 10
+    async with gateway(tmp_path, bot=bot, programs=programs) as moot:
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        assert [len(text) for text in moot.texts()] == [10, 10, 5]
+        bot.limit = 300
+        await moot.hear(said("@demo more"))
+        await moot.settle()
+        assert bot.uploads == [("answer.md", b"x" * 1000)]
+        assert "1 lines" in moot.texts()[3]
+
+
+async def test_bots_hand_over_twice_and_then_stop(tmp_path: Path) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        return "over to @codex" if "You are: @claude" in prompt else "back to @claude"
+
+    async with gateway(
+        tmp_path, programs=ScriptedPrograms(script), personas=("claude", "codex")
+    ) as moot:
+        await moot.hear(said("@claude begin"))
+        await moot.settle()
+        assert moot.texts() == ["over to @codex", "back to @claude", "over to @codex"]
+        assert "Respond to @claude (bot, hop 1 of 2) in room #general." in moot.programs.prompts[1]
+
+
+async def test_foreign_bots_are_answered_twice_in_a_row_at_most(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        for n in range(5):
+            await moot.hear(said(f"@demo {n}", by="otherbot", kind="bot"))
+            await moot.settle()
+        assert len(moot.texts()) == 1
+        await moot.hear(said("@demo I am a person"))
+        await moot.settle()
+        assert len(moot.texts()) == 2
+
+
+QUESTION = Question("q1", "Run ls?", "ls -la", (Option("Yes"), Option("No", refuses=True)))
+
+
+async def ask(prompt: str, reply: Reply) -> str:
+    return f"chose {await reply.choose(QUESTION)}"
+
+
+async def test_a_permission_question_is_answered_by_those_allowed_and_once(tmp_path: Path) -> None:
+    access = AccessTable(approvers=frozenset({"fake:owner"}))
+    async with gateway(tmp_path, programs=ScriptedPrograms(ask), access=access) as moot:
+        await moot.hear(said("@demo go"))
+        await until(lambda: bool(moot.bot.asked))
+        await moot.hear(said("!1", by="ash"))
+        await until(lambda: any("may not answer" in text for text in moot.texts()))
+        await moot.hear(said("!1", by="owner"))
+        await moot.settle()
+        assert "chose 0" in moot.texts()
+        await moot.hear(said("!2", by="owner"))
+        await moot.settle()
+        assert moot.texts()[-1] == "Nothing is being asked here."
+        [turn] = [t for t in await moot.house.ledger.turns_of(range(1, 9)) if t.header]  # type: ignore[arg-type]
+        assert [(d["chosen"], d["by"]) for d in await moot.house.ledger.decisions(turn.id)] == [
+            ("Yes", "fake:owner")
+        ]
+
+
+async def test_a_question_nobody_answers_or_may_answer_is_refused(tmp_path: Path) -> None:
+    access = AccessTable(approvers=frozenset({"fake:owner"}))
+    turns = TurnsTable(question_timeout_s=0.05)
+    programs = ScriptedPrograms(ask)
+    async with gateway(tmp_path, programs=programs, access=access, turns=turns) as moot:
+        await moot.hear(said("@demo go"))
+        await moot.settle()
+        assert "chose 1" in moot.texts()
+    async with gateway(tmp_path / "b", programs=programs) as moot:
+        await moot.hear(said("@demo go"))
+        await moot.settle()
+        assert moot.texts()[-1] == "chose 1"
+        assert "nobody is listed as `approvers`" in moot.texts()[0]
+
+
+async def test_a_stranger_is_refused_in_one_line_once(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=AccessTable(rooms="closed")) as moot:
+        for _ in range(3):
+            await moot.hear(said("@demo hello"))
+            await moot.hear(said("hello", room=DM))
+        await moot.settle()
+        assert len(moot.texts()) == 2
+        assert all("`fake:ash`" in text for text in moot.texts())
+        assert moot.programs.prompts == []
