@@ -216,7 +216,7 @@ class Record:
 
     glob: relative to HOME, a template; the newest match counts. format: "jsonl" gives each
     line's object to `read`; "text" each line as {"line": str}; "sqlite" each row of `query`
-    as its columns: `?` in it is the last rowid seen, the first column must be the rowid.
+    as its columns: `?` in it is the greatest value of the first column seen, by which it orders.
     poll_s: how often it is looked at during a turn. grace_s: how long it may lag behind another
     sign of the end.
     """
