@@ -254,7 +254,7 @@ class Footer:
 class Signs:
     """How the turn's end is noticed. A profile needs two signs that are independent.
 
-    states: reads an in-band OSC payload (e.g. 7501: "state=done"), or None when it means
+    states: reads an OSC that is no title, e.g. "7501;state=done:app=codex"; None when it means
     nothing. Hooks and record are exact signs and end a turn at once. The others are the
     fall-back: seen idle for `fallback_s` with no exact sign, they end it as well. With neither
     hooks nor record, a state or footer ends it at once.
