@@ -1,0 +1,143 @@
+"""A running program with its screen: what the driver sees and presses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from adapters.profiles.profile import State
+from adapters.screen import Screen
+from adapters.signals import Signal
+from adapters.tape import Tape
+from adapters.terminal import Hangup, Terminal
+
+SLICE_S = 0.005  # of drawing, between two turns of the loop
+REST_S = 0.005  # after each slice while a flood is drawn: half of the time is others'
+
+
+class Console:
+    """A program in a terminal.
+
+    `on_signal` gets what the program tells (titles, OSCs, modes), in order. `changed` is set
+    with each of these and at the exit; whoever waits for it clears it.
+    """
+
+    def __init__(self, cols: int, rows: int, on_signal: Callable[[Signal], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tape = Tape(cols, rows)
+        self._on_signal = on_signal
+        self._terminal: Terminal | None = None
+        self._flood: asyncio.TimerHandle | None = None
+        self.changed = asyncio.Event()
+        self.state: State | None = None  # what it told last; kept by whoever reads its signals
+        self.output_bytes = 0
+        self.last_output = self._loop.time()
+
+    def start(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
+        """Run the program. Raises OSError."""
+        screen = self._tape.screen
+        self._terminal = Terminal.open(
+            argv,
+            env=env,
+            cwd=cwd,
+            cols=screen.cols,
+            rows=screen.rows,
+            on_output=self._take,
+            on_exit=self.changed.set,
+        )
+
+    @property
+    def pid(self) -> int | None:
+        """The program's process id, once it was started."""
+        return self._terminal.pid if self._terminal else None
+
+    @property
+    def exit_code(self) -> int | None:
+        """None before its end."""
+        return self._terminal.exit_code if self._terminal else None
+
+    def alive(self) -> bool:
+        """Whether the program runs."""
+        return self._terminal is not None and self._terminal.exit_code is None
+
+    @property
+    def title(self) -> str:
+        """The window's title."""
+        return self._tape.signals.title
+
+    @property
+    def bracketed_paste(self) -> bool:
+        """Whether it wants pastes marked."""
+        return self._tape.signals.bracketed_paste
+
+    def quiet_s(self) -> float:
+        """Seconds since its last output."""
+        return self._loop.time() - self.last_output
+
+    # ── Output ──────────────────────────────────────────────────────────────────────────
+
+    def _take(self, data: bytes) -> None:
+        self.last_output = self._loop.time()
+        self.output_bytes += len(data)
+        signals, answers = self._tape.feed(data)
+        if answers and self._terminal:
+            with contextlib.suppress(Hangup):
+                self._terminal.send(answers)
+        for signal in signals:
+            if signal.kind in ("title", "osc", "mode"):
+                self._on_signal(signal)
+                self.changed.set()
+        if self._tape.full and self._terminal and self._flood is None:
+            self._terminal.pause()
+            self._drain()
+
+    def _drain(self) -> None:
+        """Draw a flood slice by slice, then read on."""
+        self._flood = None
+        if not self._tape.draw(SLICE_S):
+            self._flood = self._loop.call_later(REST_S, self._drain)
+        elif self._terminal:
+            self._terminal.resume()
+
+    async def screen(self) -> Screen:
+        """The screen with everything that has been read, drawn without holding the loop."""
+        while True:
+            if self._tape.draw(SLICE_S):
+                return self._tape.screen
+            await asyncio.sleep(0)
+
+    def glance(self) -> Screen:
+        """The screen as far as a few milliseconds of drawing get."""
+        self._tape.draw(SLICE_S)
+        return self._tape.screen
+
+    # ── Input ───────────────────────────────────────────────────────────────────────────
+
+    async def write(self, data: bytes) -> None:
+        """Write all of it while reading goes on. Raises Hangup."""
+        if self._terminal is None:
+            raise Hangup("not started")
+        await self._terminal.write(data)
+
+    async def wait_change(self, timeout_s: float | None) -> None:
+        """Wait for the next signal, or so long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self.changed.wait()
+        self.changed.clear()
+
+    async def wait_exit(self, timeout_s: float) -> None:
+        """Wait for the program's end, at most so long."""
+        if self._terminal:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._terminal.wait()
+
+    async def close(self) -> None:
+        """End the program."""
+        if self._flood:
+            self._flood.cancel()
+        if self._terminal:
+            await self._terminal.close()

@@ -1,0 +1,78 @@
+"""The demo agent as a profile."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adapters.profiles.profile import (
+    Began,
+    Ended,
+    Failed,
+    HomeFile,
+    Interrupt,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Said,
+    Signs,
+    State,
+    Title,
+    TurnEvent,
+    Typing,
+    Used,
+)
+
+PROGRAM = Path(__file__).parent.parent / "demo_tui"
+_STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
+
+
+def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
+    """A row of the demo agent's record."""
+    turn = str(row.get("turn", ""))
+    match row:
+        case {"type": "prompt"}:
+            return [Began(turn)]
+        case {"type": "tool", "tool": str(tool), "detail": str(detail)}:
+            return [Used(tool, detail, turn)]
+        case {"type": "reply", "text": str(text)}:
+            return [Said(text, turn=turn)]
+        case {"type": "end", "how": "error", "message": str(message)}:
+            return [Failed("api", message, f"The demo agent failed: {message}", turn)]
+        case {"type": "end", "how": how}:
+            return [Ended(interrupted=how == "interrupted", turn=turn)]
+    return []
+
+
+def read_state(osc: str) -> State | None:
+    """What an OSC 7501 says."""
+    match = _STATE.match(osc)
+    return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
+
+
+DEMO = Profile(
+    name="demo",
+    title="The demo agent",
+    agent="demo agent",
+    begin=(sys.executable, "-I", "-S", str(PROGRAM), "--session-id", "{session_id}"),
+    resume=(sys.executable, "-I", "-S", str(PROGRAM), "--resume", "{session_id}"),
+    chooses_id=True,
+    files=(HomeFile(".moot-demo/persona.md", lambda setting, _: setting.persona),),
+    passes=("MOOT_DEMO_PACE",),
+    ready=Ready(state="idle", quiet_s=0.0, timeout_s=20.0),
+    typing=Typing(tab="\t", nfc=False, holding=re.compile(r"^─+\n❯ \S", re.MULTILINE)),
+    signs=Signs(
+        record=Record(".moot-demo/{session_id}.jsonl", read_row),
+        states=read_state,
+        title=Title(busy=re.compile("^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✋]"), idle=re.compile("^✳")),
+    ),
+    permission=Permission(re.compile(r"^ Run this command\?$", re.MULTILINE)),
+    interrupt=Interrupt(clear=b"\x15"),
+    missing="It comes with Moot: install Moot again.",
+    login="It needs no login.",
+    turn_timeout_s=600.0,
+)

@@ -1,0 +1,360 @@
+"""An agent as data: everything the driver must know about one command-line program.
+
+A profile holds patterns, templates and pure functions; it opens nothing and waits for nothing.
+
+Templates (argv, env, globs) replace exactly these words and leave every other brace alone, so
+that JSON may stand in them: {home} {workspace} {session_id} {model} {persona} {hook_url}.
+
+Patterns are searched in the visible screen's text: its rows, right-stripped, joined by "\n".
+Compile them with re.MULTILINE where `^` means a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from contract import AgentFault, Question
+
+if TYPE_CHECKING:
+    from adapters.looks import Look
+
+# ── What a program tells of its turn ────────────────────────────────────────────────────
+#
+# The readers below turn a row of its record or a hook's payload into these. `turn` is the
+# program's own id of the turn, or "" when it has none; the driver drops events of other turns.
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The id that resumes this session later."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The prompt was taken: the confirmation that Enter was heard."""
+
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A finished block of the reply, exact. Blocks are joined by the later one's `sep`."""
+
+    text: str
+    sep: str = "\n\n"
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Some more of the reply while it is written: for drafts alone, never for the answer."""
+
+    delta: str
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A tool was used, e.g. "Bash". detail: one line, e.g. the command."""
+
+    tool: str
+    detail: str = ""
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A hook asks and waits for its HTTP response.
+
+    responses: the JSON body for each option of the question, in the same order.
+    """
+
+    question: Question
+    responses: tuple[Mapping[str, Any], ...]
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The turn is over.
+
+    text: the exact reply if this sign carries it, else None: the blocks that were Said.
+    whole: False when `text` is the last block only: the driver then waits up to
+    `Record.grace_s` for a Said of that text (or the record's own Ended) and joins all blocks.
+    interrupted: it was broken off by Esc or the like.
+    """
+
+    text: str | None = None
+    whole: bool = True
+    interrupted: bool = False
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn is over without an answer. message: what the program reports. say: see MootError."""
+
+    kind: AgentFault
+    message: str
+    say: str | None = None
+    turn: str = ""
+
+
+TurnEvent = Named | Began | Said | Streamed | Used | Asked | Ended | Failed
+Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
+"""Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
+
+State = Literal["working", "blocked", "done", "idle", "error"]
+
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a start is made from. env: the program's whole environment. hook_url: "" without hooks.
+
+    session_id: the one to resume, else a fresh uuid4 for programs that let us choose.
+    """
+
+    home: Path
+    workspace: Path
+    session_id: str
+    resumes: bool = False
+    persona: str = ""
+    model: str = ""
+    hook_url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def fill(self, template: str) -> str:
+        """The template with its words replaced, in one pass: values are never templates."""
+        return _WORD.sub(lambda m: str(getattr(self, m[1])), template)
+
+
+_WORD = re.compile(r"\{(home|workspace|session_id|model|persona|hook_url)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class HomeFile:
+    """A file written below HOME (mode 0600) before each start.
+
+    path: relative to HOME, a template. text: makes the new content from the setting and the
+    present content ("" when there is none), so that what the program wrote itself is kept.
+    """
+
+    path: str
+    text: Callable[[Setting, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """When the program takes a prompt: every sign that is set, start-up queries answered, quiet.
+
+    quiet_s: this long without output (Claude Code swallows an Enter within 1 s of its prompt;
+    after 0.6 s of quiet 35 of 35 were good). A program that is ready by `state` needs none.
+    """
+
+    prompt: re.Pattern[str] | None = None
+    bracketed_paste: bool = True
+    title: re.Pattern[str] | None = None
+    state: State | None = None
+    quiet_s: float = 0.6
+    timeout_s: float = 90.0
+
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """How a prompt goes in.
+
+    paste: as a bracketed paste; else line by line, joined by `newline`. tab: what a TAB becomes.
+    nfc: normalize. after_backslash: appended when the text ends in "\\", which would swallow
+    Enter. settle_s: output must have been quiet this long after the paste before Enter.
+    confirm_s: after Enter the turn must have begun within this time, else Enter once more,
+    while `holding` is on the screen (the input box still holds the text), `tries` times in all.
+    holding None: never a second Enter. before: keys pressed ahead of each prompt.
+    """
+
+    paste: bool = True
+    newline: str = "\n"
+    submit: bytes = b"\r"
+    tab: str = "    "
+    nfc: bool = True
+    after_backslash: str = " "
+    settle_s: float = 0.0
+    confirm_s: float = 3.0
+    tries: int = 3
+    holding: re.Pattern[str] | None = None
+    before: bytes = b""
+
+
+# ── The signs of a turn ─────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """The program posts hook payloads to {hook_url}.
+
+    read: payload to events; an Asked holds the HTTP response open until the room decided.
+    An event without a decision is answered with `{}` at once.
+    """
+
+    read: Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The program's own record of the session: where it lies and what a row means.
+
+    glob: relative to HOME, a template; the newest match counts. format: "jsonl" gives each
+    line's object to `read`; "text" each line as {"line": str}; "sqlite" each row of `query`
+    as its columns: `?` in it is the greatest value of the first column seen, by which it orders.
+    poll_s: how often it is looked at during a turn. grace_s: how long it may lag behind another
+    sign of the end.
+    """
+
+    glob: str
+    read: Reader
+    format: Literal["jsonl", "text", "sqlite"] = "jsonl"
+    query: str = ""
+    poll_s: float = 0.1
+    grace_s: float = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What the window title says. busy, idle: searched in it; busy is looked at first."""
+
+    busy: re.Pattern[str]
+    idle: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the screen shows while it works (busy) and while it waits for a prompt (idle).
+
+    Over when busy was seen (or never is: busy None), then is gone and idle is there (when set)
+    for `debounce_s` without a break. Watched without debounce, 20 of 20 replies ended early.
+    """
+
+    busy: re.Pattern[str] | None
+    idle: re.Pattern[str] | None = None
+    debounce_s: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """How the turn's end is noticed. A profile needs two signs that are independent.
+
+    states: reads an OSC that is no title, e.g. "7501;state=done:app=codex"; None when it means
+    nothing. Hooks and record are exact signs and end a turn at once. The others are the
+    fall-back: seen idle for `fallback_s` with no exact sign, they end it as well. With neither
+    hooks nor record, a state or footer ends it at once.
+    """
+
+    hooks: Hooks | None = None
+    record: Record | None = None
+    states: Callable[[str], State | None] | None = None
+    title: Title | None = None
+    footer: Footer | None = None
+    fallback_s: float = 5.0
+
+
+# ── What it may show ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """Something on the screen that nobody asked for, and what is done about it.
+
+    keys: pressed, once for each time it appears. fault: else the ask fails with this and `say`
+    (a template: {0} is the match). when: it is looked for while starting, in a turn, or always.
+    """
+
+    pattern: re.Pattern[str]
+    keys: bytes = b""
+    fault: AgentFault | None = None
+    say: str = ""
+    when: Literal["start", "turn", "always"] = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A permission prompt on the screen; its title and options are read by the look.
+
+    keys: what chooses option i (0-based); shorter than the options: the digit i + 1.
+    refuse: keys that say no. refusal: marks an option's label as a refusal.
+    late_s: how long a hook may take to ask the same before the screen's prompt is asked.
+    """
+
+    pattern: re.Pattern[str]
+    keys: tuple[bytes, ...] = ()
+    refuse: bytes = b"\x1b"
+    refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
+    late_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """What breaks a turn off. keys: pressed one after the other, `gap_s` apart.
+
+    clear: pressed afterwards, when the program gives the prompt back into its input box.
+    """
+
+    keys: tuple[bytes, ...] = (b"\x1b",)
+    gap_s: float = 0.1
+    clear: bytes = b""
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One command-line agent.
+
+    name: in moot.toml, e.g. "claude-code". title: for people, e.g. "Claude Code". agent: in the
+    header, e.g. "Claude Code CLI agent". begin, resume: argv templates, argv[0] is the program;
+    resume empty: it can't. options: argv groups appended to both, each left out when one of its
+    words is empty. chooses_id: {session_id} in `begin` names the new session; else a Named
+    event tells it. env: templates on top of PATH, TERM, LANG, HOME. passes: names of variables
+    that the operator's environment may give it. missing, login: one sentence with the remedy.
+    context_tokens: the model's context, for the budget.
+    """
+
+    name: str
+    title: str
+    agent: str
+    begin: tuple[str, ...]
+    resume: tuple[str, ...] = ()
+    options: tuple[tuple[str, ...], ...] = ()
+    chooses_id: bool = False
+    files: tuple[HomeFile, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    passes: tuple[str, ...] = ()
+    ready: Ready = field(default_factory=Ready)
+    typing: Typing = field(default_factory=Typing)
+    signs: Signs = field(default_factory=Signs)
+    look: Look | None = None
+    dialogs: tuple[Dialog, ...] = ()
+    permission: Permission | None = None
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    missing: str = "Install it, or say where it is with `command`."
+    login: str = "Log in once in its own terminal."
+    context_tokens: int | None = None
+    turn_timeout_s: float = 3600.0
+
+    def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
+        """The command line. command: replaces argv[0] when not empty."""
+        words = self.resume if setting.resumes else self.begin
+        groups = [g for g in self.options if all(setting.fill(w) for w in g)]
+        tail = [setting.fill(w) for w in (*words[1:], *(w for g in groups for w in g))]
+        return (*(command or words[:1]), *tail)

@@ -1,0 +1,117 @@
+"""What can be told from raw terminal output without drawing it.
+
+For the driver that keeps bytes and draws only when somebody looks: give every chunk to
+`Signals.feed` at once, send back the answers, and give the bytes to a `Screen(answers=False)`
+later. One of the two answers, never both.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Literal
+
+from adapters.queries import Csi, Modes, answer_csi, answer_osc, answer_string, parse, title
+from adapters.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
+
+SignalKind = Literal[
+    "title",  # text: the window's new title
+    "bell",
+    "osc",  # number, and text: its payload; e.g. 9, 99, 133, 777, 7501
+    "mode",  # number and `on`: a private mode was switched, e.g. 1049, 2004, 2026
+    "query",  # answer: what to send back now
+    "cursor",  # text: "6n" or "?6n"; see `behind`
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Something that the program told or asked its terminal.
+
+    behind: bytes of the chunk that come after it. For "cursor" the answer needs the screen:
+    feed the screen all bytes but these, then send `screen.cursor_report(signal.text)`.
+    """
+
+    kind: SignalKind
+    text: str = ""
+    number: int = 0
+    on: bool = False
+    answer: bytes = b""
+    behind: int = 0
+
+
+class Signals:
+    """Finds the signals in one program's output, wherever it is cut. Tell it of a new size."""
+
+    def __init__(self, cols: int, rows: int) -> None:
+        self.cols, self.rows = cols, rows
+        self.title = ""
+        self._modes = Modes()
+        self._tokens = Tokenizer()
+        # surrogateescape can be turned back, which makes `behind` exact for any bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    @property
+    def bracketed_paste(self) -> bool:
+        """Whether the program wants pastes marked (mode 2004)."""
+        return self._modes.is_on(2004)
+
+    @property
+    def alternate(self) -> bool:
+        """Whether the program asked for the alternate screen."""
+        return any(self._modes.is_on(mode) for mode in (47, 1047, 1049))
+
+    @property
+    def synchronized(self) -> bool:
+        """Whether the program is in the middle of a frame (mode 2026)."""
+        return self._modes.is_on(2026)
+
+    def resize(self, cols: int, rows: int) -> None:
+        """The terminal has a new size."""
+        self.cols, self.rows = cols, rows
+
+    def feed(self, data: bytes) -> list[Signal]:
+        """The signals that `data` completes, in order."""
+        text = self._decoder.decode(data)
+        behind = len(text.encode("utf-8", "surrogateescape")) + len(self._decoder.getstate()[0])
+        done = 0
+        signals: list[Signal] = []
+        for kind, body, left in self._tokens.split(text):
+            if kind in (ASCII, TEXT) or (kind == CSI and body[-1] not in "hlcnqtp"):
+                continue
+            end = max(done, len(text) - left)
+            behind -= len(text[done:end].encode("utf-8", "surrogateescape"))
+            done = end
+            signals += self._read(kind, body, min(behind, len(data)))
+        return signals
+
+    def _read(self, kind: int, body: str, behind: int) -> list[Signal]:
+        answer = b""
+        if kind == CONTROL:
+            return [Signal("bell", behind=behind)] if body == "\a" else []
+        if kind == CSI:
+            csi = parse(body)
+            if csi.key in ("?h", "?l"):
+                return self._switch(csi, behind)
+            if body in ("6n", "?6n"):
+                return [Signal("cursor", body, behind=behind)]
+            answer = answer_csi(body, self._modes, self.cols, self.rows)
+        elif kind == ESCAPE and body == "c":
+            self._modes = Modes()
+        elif kind == STRING:
+            answer = answer_string(body)
+        elif kind == OSC:
+            code, _, payload = body.partition(";")
+            if code in ("0", "2"):
+                self.title = title(payload)
+                return [Signal("title", self.title, behind=behind)]
+            answer = answer_osc(body)
+            if not answer and code.isascii() and code.isdigit() and len(code) < 6:
+                return [Signal("osc", payload, int(code), behind=behind)]
+        return [Signal("query", body, answer=answer, behind=behind)] if answer else []
+
+    def _switch(self, csi: Csi, behind: int) -> list[Signal]:
+        on = csi.key == "?h"
+        for number in csi.numbers:
+            self._modes.set(number, on)
+        return [Signal("mode", number=number, on=on, behind=behind) for number in csi.numbers]

@@ -1,0 +1,170 @@
+"""What is known of one turn, gathered from every sign. Pure: the clock is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from adapters.profiles.profile import (
+    Began,
+    Ended,
+    Failed,
+    Said,
+    Signs,
+    State,
+    Streamed,
+    TurnEvent,
+    Used,
+)
+
+Source = Literal["hook", "record"]
+Sign = Literal["hook", "record", "state", "title", "footer"]
+
+
+class Turn:
+    """One prompt and what came of it.
+
+    began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
+    so no idle sign counts. past: ids of earlier turns, whose late events are not this one's.
+    """
+
+    def __init__(self, signs: Signs, past: Collection[str] = ()) -> None:
+        self.id = ""
+        self.began = False
+        self.blocked = False
+        self.failed: Failed | None = None
+        self.ended: Ended | None = None
+        self.tools: list[str] = []
+        self.state: State | None = None
+        self._ended_by: Sign | None = None
+        self._signs = signs
+        self._past = past
+        self._text = ""
+        self._blocks: list[str] = []
+        self._streamed = ""
+        self._ended_at = 0.0
+        self._recorded_end = False
+        self._busy_seen: set[Sign] = set()
+        self._idle_since: dict[Sign, float] = {}
+
+    # ── What comes in ───────────────────────────────────────────────────────────────────
+
+    def note(self, event: TurnEvent, source: Source, now: float) -> None:
+        """An event of the program's hooks or record."""
+        turn = getattr(event, "turn", "")
+        if turn and (turn in self._past or (self.id and turn != self.id)):
+            return
+        match event:
+            case Began():
+                self.began = True
+                self.id = turn
+            case Said(text, sep):
+                self.began = True
+                self._text = f"{self._text}{sep}{text}" if self._blocks else text
+                self._blocks.append(text)
+            case Streamed(delta):
+                self.began = True
+                self._streamed += delta
+            case Used(tool, detail):
+                self.began = True
+                used = f"{tool}: {detail}" if detail else tool
+                if used not in self.tools[-1:]:  # the hook and the record tell the same
+                    self.tools.append(used)
+            case Failed():
+                self.failed = self.failed or event
+                self._end(source, now)
+            case Ended():
+                self._recorded_end = self._recorded_end or source == "record"
+                if self.ended is None or (event.text is not None and event.whole):
+                    self.ended = event
+                self._end(source, now)
+            case _:
+                pass
+
+    def _end(self, sign: Sign, now: float) -> None:
+        if self._ended_by is None:
+            self._ended_by, self._ended_at = sign, now
+
+    def tell(self, state: State, now: float) -> None:
+        """The program told its state in-band."""
+        self.state = state
+        self.blocked = state == "blocked"
+        self.show("state", busy=state in ("working", "blocked"), now=now)
+        if state in ("done", "error"):  # these need not have been busy before
+            self._idle_since.setdefault("state", now)
+
+    def show(self, sign: Sign, *, busy: bool, now: float) -> None:
+        """An inexact sign shows the program busy or idle."""
+        if busy:
+            self.began = True
+            self._busy_seen.add(sign)
+            self._idle_since.pop(sign, None)
+        elif sign in self._busy_seen or (self.began and sign == "footer"):
+            self._idle_since.setdefault(sign, now)
+
+    def wake(self) -> None:
+        """Something happened that shows it isn't idle, e.g. output: idle times start anew."""
+        self._idle_since.clear()
+
+    # ── What comes of it ────────────────────────────────────────────────────────────────
+
+    def draft(self) -> str:
+        """What it has said so far, "" when only the screen can tell."""
+        return max(self._text, self._streamed, key=len)
+
+    def text(self) -> str | None:
+        """The exact reply as far as its own signs tell; None: only the screen can."""
+        if self.ended and self.ended.text is not None and self.ended.whole:
+            return self.ended.text
+        last = self.ended.text if self.ended else None
+        if self._blocks and last is not None and last.strip() != self._blocks[-1].strip():
+            return f"{self._text}\n\n{last}"  # its record did not catch up in time
+        return self._text if self._blocks else last
+
+    def over(self, now: float) -> Sign | None:
+        """The sign that ended it, None while it runs or its record has still to catch up."""
+        if self.failed:
+            return self._ended_by
+        if self._ended_by:
+            waits = 0.0 if self._complete() else self._grace_s()
+            return self._ended_by if now >= self._ended_at + waits else None
+        if self.blocked:
+            return None
+        for sign, since in self._idle_since.items():
+            if now >= since + self._patience_s(sign):
+                return sign
+        return None
+
+    def due(self, now: float) -> float | None:
+        """Seconds until `over` may say something else by time alone."""
+        if self._ended_by:
+            return max(self._ended_at + self._grace_s() - now, 0.0)
+        times = [since + self._patience_s(sign) for sign, since in self._idle_since.items()]
+        return max(min(times) - now, 0.0) if times else None
+
+    def ending(self) -> bool:
+        """Whether a sign says that it is over and the record has still to catch up."""
+        return self._ended_by is not None or self.state in ("done", "error")
+
+    def _complete(self) -> bool:
+        """Whether the exact text is all there."""
+        ended = self.ended
+        if ended is None or self._recorded_end:
+            return True
+        if ended.text is None:
+            return self._signs.record is None
+        return ended.whole or ended.text.strip() in (block.strip() for block in self._blocks[-1:])
+
+    def _exact(self) -> bool:
+        return bool(self._signs.hooks or self._signs.record)
+
+    def _grace_s(self) -> float:
+        return self._signs.record.grace_s if self._signs.record else 0.0
+
+    def _patience_s(self, sign: Sign) -> float:
+        """How long an inexact sign must hold before it ends the turn."""
+        if sign == "state" and self.state in ("done", "error"):
+            return self._grace_s()
+        if self._exact():
+            return self._signs.fallback_s
+        return self._signs.footer.debounce_s if self._signs.footer else 0.5
