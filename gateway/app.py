@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.hooks import HookListener
-from composer.header import SECTION_NAMES
+from composer.headings import HEADINGS
 
 from bots.bot import Bot
 from contract import MootError
@@ -55,7 +55,7 @@ async def run(
     Turns that are under way when it stops are taken up again by the next start.
     """
     config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    personas = Personas(personas_dir(config), SECTION_NAMES)
+    personas = Personas(personas_dir(config), tuple(HEADINGS))
     bots = make_bots(config, environment, personas, clock)
     async with Store.open(config.store_url) as store, HookListener.open() as hooks:
         sessions: LocalSessions | None = None

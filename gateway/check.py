@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adapters.catalog import find_program
-from composer.header import SECTION_NAMES
+from composer.headings import HEADINGS
 
 from contract import ConfigError
 from gateway.app import clock, personas_dir
@@ -30,7 +30,7 @@ class Finding:
 
 def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
     """Look at the configuration, the personas and the programs; opens and starts nothing."""
-    personas = Personas(personas_dir(config), SECTION_NAMES)
+    personas = Personas(personas_dir(config), tuple(HEADINGS))
     findings = [Finding(problem, True) for problem in personas.problems.values()]
     findings += [Finding(warning) for warning in personas.warnings.values()]
     findings += _agents(config, environment, personas)

@@ -41,7 +41,13 @@ class Programs:
         async def start(launch: Launch) -> Agent:
             env = self._env(profile, table)
             filled = replace(launch, command=table.command, env=tuple(env.items()))
-            return await CliAgent.open(profile, filled, self._hooks)
+            agent = CliAgent(profile, filled, self._hooks)
+            try:
+                await agent.start()
+            except BaseException:
+                await agent.close()
+                raise
+            return agent
 
         return Program(
             name=name,

@@ -68,7 +68,7 @@ async def gateway(
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
     folder = tmp_path / "personas"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name in personas:
         (folder / f"{name}.md").write_text(PERSONA.format(name))
     bot = bot or FakeBot()

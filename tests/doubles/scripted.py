@@ -29,6 +29,7 @@ class ScriptedAgent:
     resumed: bool = False
     dead: bool = False
     closed: bool = False
+    _stopped: bool = False
     _task: asyncio.Task[str] | None = None
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
@@ -37,13 +38,15 @@ class ScriptedAgent:
         try:
             return Answer(await self._task, "record", "script")
         except asyncio.CancelledError:
-            if self._task.cancelled():
-                raise AgentError("stopped", "stopped", say="Stopped.") from None
-            self._task.cancel()
-            raise
+            if not self._stopped:
+                self._task.cancel()
+                raise
+            self._stopped = False
+            raise AgentError("stopped", "stopped", say="Stopped.") from None
 
     async def interrupt(self) -> None:
         if self._task is not None:
+            self._stopped = True
             self._task.cancel()
 
     async def close(self) -> None:
