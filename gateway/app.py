@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.hooks import HookListener
-from composer.headings import HEADINGS
-
 from bots.bot import Bot
+from composer.headings import HEADINGS
 from contract import MootError
 from gateway.access import Access
 from gateway.commands import Commands
@@ -21,7 +20,6 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening
-from gateway.ledger import SqlLedger
 from gateway.marks import Marks
 from gateway.metrics import Metrics
 from gateway.page import PageSettings, open_page
@@ -32,6 +30,7 @@ from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
+from gateway.sql_ledger import SqlLedger
 from gateway.turn import Middle
 from memory.store import Store
 from memory.transcript import Transcript

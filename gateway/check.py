@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
-
 from contract import ConfigError
 from gateway.app import clock, personas_dir
 from gateway.config import AgentTable, Config

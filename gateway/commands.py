@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contract import Rejected
-from gateway.ledger import SqlLedger, Turn
+from gateway.ledger import Ledger, Turn
 from gateway.personas import Persona
 from gateway.questions import Questions
 from gateway.routing import unaddressed
@@ -56,7 +56,7 @@ class Commands:
     def __init__(
         self,
         *,
-        ledger: SqlLedger,
+        ledger: Ledger,
         sessions: Sessions,
         questions: Questions,
         page_url: Callable[[], str],

@@ -18,12 +18,13 @@ from gateway.door import Door
 from gateway.events import Bus
 from gateway.happenings import Happening, RoomOpened
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
-from gateway.ledger import SqlLedger, Turn
+from gateway.ledger import Turn
 from gateway.metrics import Metrics
 from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.sessions import LocalSessions
+from gateway.sql_ledger import SqlLedger
 from gateway.submission import DIRECT, Submission, parse_submission
 from memory.scopes import home_scope
 from memory.transcript import Transcript
@@ -106,7 +107,7 @@ class Desk:
         ids = tuple(turn.id for turn in accepted.turns)
         replies = None
         if wait_s is not None:
-            turns = accepted.turns or await self._ledger.turns_of([accepted.seq])
+            turns = accepted.turns or await self._ledger.turns_of(accepted.seq)
             replies = tuple([await self._reply(turn.id, wait_s) for turn in turns])
         return Receipt(given.message_id, room.id, not accepted.new, ids, replies)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from adapters.agent import Agent, Launch
 from adapters.catalog import find_program, profiles
 from adapters.cli import CliAgent
 from adapters.hooks import HookListener
 from adapters.profiles.profile import Profile
-
-from adapters.agent import Agent, Launch
 from contract import AgentError, ConfigError
 from gateway.config import AgentTable
 from gateway.sessions import Program

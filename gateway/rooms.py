@@ -15,7 +15,7 @@ from gateway import show
 from gateway.commands import Command, Commands, parse_command
 from gateway.events import Publish
 from gateway.happenings import TurnChanged
-from gateway.ledger import SqlLedger, Turn
+from gateway.ledger import Ledger, Turn
 from gateway.marks import Marks
 from gateway.personas import Personas
 from gateway.turn import Middle
@@ -26,11 +26,14 @@ log = logging.getLogger("moot.rooms")
 CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
 
 
+IN_ORDER = frozenset({"new"})  # commands that wait their turn; the others act at once
+
+
 @dataclass(slots=True)
 class _Queue:
     """The turns of one session in their order. working: a worker takes them."""
 
-    waiting: deque[Turn] = field(default_factory=deque)
+    waiting: deque[tuple[Turn, Command | None]] = field(default_factory=deque)
     working: bool = False
 
 
@@ -42,7 +45,7 @@ class Rooms:
         *,
         group: asyncio.TaskGroup,
         middle: Middle,
-        ledger: SqlLedger,
+        ledger: Ledger,
         transcript: Transcript,
         personas: Personas,
         bots: Mapping[str, Bot],
@@ -68,16 +71,22 @@ class Rooms:
         command = parse_command(content, addressed=True)
         if turn.state == "answered":
             self._group.create_task(self._guarded(turn), name=f"answer {turn.id}")
-        elif command is not None:
-            self._group.create_task(self._command(turn, command), name=f"command {turn.id}")
         else:
-            self._enqueue(turn, message_id)
+            self._begin(turn, command, message_id)
 
-    def _enqueue(self, turn: Turn, message_id: str | None) -> None:
+    def _begin(self, turn: Turn, command: Command | None, message_id: str | None) -> None:
+        if command is None or command.name in IN_ORDER:
+            self._enqueue(turn, message_id, command)
+        else:
+            self._group.create_task(self._guarded(turn, command), name=f"command {turn.id}")
+
+    def _enqueue(
+        self, turn: Turn, message_id: str | None, command: Command | None = None
+    ) -> None:
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
         ahead = len(queue.waiting) + queue.working
-        queue.waiting.append(turn)
+        queue.waiting.append((turn, command))
         self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
         if not queue.working:
             queue.working = True
@@ -90,23 +99,26 @@ class Rooms:
     async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
         """Take a session's turns one after the other until there are none."""
         while queue.waiting:
-            turn = queue.waiting.popleft()
-            await self._guarded(turn)
+            turn, command = queue.waiting.popleft()
+            await self._guarded(turn, command)
             self._marks.ended(turn.id)
         queue.working = False
         del self._queues[key]
 
-    async def _guarded(self, turn: Turn) -> None:
+    async def _guarded(self, turn: Turn, command: Command | None = None) -> None:
         """One turn; its failure is that session's alone."""
         try:
+            if command is not None:
+                return await self._command(turn, command)
             more = await self._middle.take_turn(turn)
         except Exception:  # a session's worker isolates whatever a turn raises
             log.exception("turn.crashed turn=%s", turn.id)
             if turn.state != "answered":
                 await self._apologise(turn)
-            return
+            return None
         for handed_over in more:
             self._enqueue(handed_over, None)
+        return None
 
     async def _apologise(self, turn: Turn) -> None:
         outcome = replace(turn, answer=CRASHED.format(turn.id), fault="crash")
@@ -135,10 +147,9 @@ class Rooms:
                 continue
             asked = await self._transcript.get(turn.message_seq)
             command = parse_command(asked.content, addressed=True) if asked else None
-            if command is not None and turn.state == "queued":
-                self._group.create_task(self._command(turn, command), name=f"command {turn.id}")
-            else:
-                self._enqueue(turn, asked.message_id if asked else None)
+            if turn.state != "queued":
+                command = None
+            self._begin(turn, command, asked.message_id if asked else None)
         return len(turns)
 
     def waiting(self) -> int:
@@ -150,5 +161,5 @@ class Rooms:
         queue = self._queues.get((turn.persona, turn.scope))
         if queue is None:
             return 0
-        ids = [item.id for item in queue.waiting]
+        ids = [item.id for item, _ in queue.waiting]
         return ids.index(turn.id) + queue.working if turn.id in ids else 0

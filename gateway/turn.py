@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from uuid import uuid4
 
+from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable, untyped
-
-from bots.bot import Bot
 from contract import (
     AgentError,
     AgentFault,

@@ -85,10 +85,10 @@ async def test_two_scopes_never_share_a_home_or_a_session(tmp_path: Path) -> Non
         await moot.settle()
         homes = {launch.home for launch in moot.programs.launches}
         assert len(homes) == 3
-        assert [("secret" in p, "other" in p) for p in moot.programs.prompts] == [
+        assert sorted(("secret" in p, "other" in p) for p in moot.programs.prompts) == [
             (False, False),
-            (True, False),
             (False, True),
+            (True, False),
         ]
 
 
@@ -322,7 +322,7 @@ async def test_a_permission_question_is_answered_by_those_allowed_and_once(tmp_p
         await moot.hear(said("!2", by="owner"))
         await moot.settle()
         assert moot.texts()[-1] == "Nothing is being asked here."
-        [turn] = [t for t in await moot.house.ledger.turns_of(range(1, 9)) if t.header]  # type: ignore[arg-type]
+        [turn] = await moot.house.ledger.turns_of(1)
         assert [(d["chosen"], d["by"]) for d in await moot.house.ledger.decisions(turn.id)] == [
             ("Yes", "fake:owner")
         ]

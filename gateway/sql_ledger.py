@@ -1,0 +1,442 @@
+"""The ledger in the store's database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from contract import Inbound, Room, Speaker
+from gateway.ledger import Accepted, Post, State, Turn, Wanted
+from memory.schema import decisions, posts, rooms, sessions, turns
+from memory.store import Store
+from memory.transcript import Transcript, insert_of, micros, moment
+
+_HOUR = 3_600_000_000  # microseconds; a turn's questions are older than its posts
+
+# Statements are built once: building costs more than running them.
+_TURNS = select(
+    turns, rooms.c.name.label("room_name"), rooms.c.kind.label("room_kind"), rooms.c.project
+).join(rooms, rooms.c.id == turns.c.room_id)
+_TURN = _TURNS.where(turns.c.id == bindparam("of"))
+_OPEN_TURNS = _TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(
+    turns.c.seq
+)
+_LAST_TURN = (
+    _TURNS.where(turns.c.scope == bindparam("scope"), turns.c.header.is_not(None))
+    .where(turns.c.state == "posted")
+    .order_by(turns.c.seq.desc())
+    .limit(1)
+)
+_TURNS_OF = _TURNS.where(turns.c.message_seq == bindparam("seq"))
+_SAVE = (
+    update(turns)
+    .where(turns.c.id == bindparam("of"))
+    .values(
+        {
+            name: bindparam(name)
+            for name in (
+                "state",
+                "states",
+                "header",
+                "record",
+                "answer",
+                "answer_source",
+                "ended_by",
+                "fault",
+            )
+        }
+    )
+)
+_POSTS = (
+    select(posts)
+    .where(posts.c.turn_id == bindparam("turn"), posts.c.kind != "question")
+    .order_by(posts.c.number)
+)
+_MARK = (
+    update(posts)
+    .where(posts.c.key == bindparam("of"))
+    .values(platform_id=bindparam("platform_id"), state=bindparam("state"))
+)
+_KNOWN_POSTS = (
+    select(posts.c.platform_id)
+    .join(turns, turns.c.id == posts.c.turn_id)
+    .where(turns.c.room_id == bindparam("room"), posts.c.platform_id.is_not(None))
+    .where(posts.c.created_at >= bindparam("since"))
+)
+_SESSION = select(sessions.c.agent_session_id).where(
+    sessions.c.persona == bindparam("persona"),
+    sessions.c.scope == bindparam("scope"),
+    sessions.c.agent == bindparam("agent"),
+)
+_FORGET_SESSION = delete(sessions).where(
+    sessions.c.persona == bindparam("persona"), sessions.c.scope == bindparam("scope")
+)
+_DECIDE = insert(decisions)
+_DECISIONS = (
+    select(decisions).where(decisions.c.turn_id == bindparam("turn")).order_by(decisions.c.seq)
+)
+
+
+class SqlLedger:
+    """See `gateway.ledger.Ledger`."""
+
+    def __init__(self, store: Store, transcript: Transcript) -> None:
+        self._store = store
+        self._transcript = transcript
+        insert = insert_of(store)
+        self._queue_turn = (
+            insert(turns)
+            .on_conflict_do_nothing(index_elements=["message_seq", "persona"])
+            .returning(turns.c.seq)
+        )
+        new_post = insert(posts)
+        self._put_post = new_post.on_conflict_do_update(
+            index_elements=["key"],
+            set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
+        )
+        new_session = insert(sessions)
+        self._keep_session = new_session.on_conflict_do_update(
+            index_elements=["persona", "scope"],
+            set_={
+                name: new_session.excluded[name]
+                for name in ("agent", "agent_session_id", "used_at")
+            },
+        )
+
+    # ── Turns ───────────────────────────────────────────────────────────────────────────
+
+    async def accept(
+        self, inbound: Inbound, scope: str, wanted: Sequence[Wanted], hop: int, now: datetime
+    ) -> Accepted:
+        def work(connection: Connection) -> Accepted:
+            seq, new = self._transcript.add(connection, inbound, scope, hop, now)
+            made = self._queue_all(connection, seq, scope, inbound.room, wanted, now)
+            return Accepted(seq, new, made)
+
+        accepted = await self._store.write(work)
+        self._transcript.committed(inbound.room)
+        return accepted
+
+    def _queue_all(
+        self,
+        connection: Connection,
+        message_seq: int,
+        scope: str,
+        room: Room,
+        wanted: Sequence[Wanted],
+        now: datetime,
+    ) -> tuple[Turn, ...]:
+        made = (self._queue(connection, message_seq, scope, room, want, now) for want in wanted)
+        return tuple(turn for turn in made if turn is not None)
+
+    def _queue(
+        self,
+        connection: Connection,
+        message_seq: int,
+        scope: str,
+        room: Room,
+        want: Wanted,
+        now: datetime,
+    ) -> Turn | None:
+        """The new turn; None when this message asked this persona before."""
+        turn = _entered(
+            Turn(
+                id=want.id,
+                seq=0,
+                message_seq=message_seq,
+                persona=want.persona,
+                scope=scope,
+                room=room,
+                thread_id=want.thread_id,
+                bot=want.bot,
+                hop=want.hop,
+                state="queued",
+                answer=want.answer,
+            ),
+            "queued",
+            now,
+        )
+        if want.answer is not None:
+            turn = _entered(turn, "answered", now)
+        values = {
+            "id": turn.id,
+            "message_seq": message_seq,
+            "persona": turn.persona,
+            "scope": scope,
+            "room_id": room.id,
+            "thread_id": turn.thread_id,
+            "bot": turn.bot,
+            "hop": turn.hop,
+            "state": turn.state,
+            "states": [list(item) for item in turn.states],
+            "answer": turn.answer,
+        }
+        seq = connection.execute(self._queue_turn, values).scalar()
+        if seq is None:
+            return None
+        if want.answer is not None:
+            self._plan(connection, turn.id, [("text", want.answer)], now)
+        return replace(turn, seq=seq)
+
+    async def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
+        changed = _entered(replace(turn, header=header, record=record), "running", now)
+        await self._store.write(lambda connection: _save(connection, changed))
+        return changed
+
+    async def answered(
+        self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime
+    ) -> tuple[Turn, list[Post]]:
+        changed = _entered(outcome, "answered", now)
+
+        def work(connection: Connection) -> list[Post]:
+            _save(connection, changed)
+            self._plan(connection, outcome.id, plan, now)
+            return _posts(connection, outcome.id)
+
+        return changed, await self._store.write(work)
+
+    async def posted(
+        self,
+        turn: Turn,
+        posts: Sequence[Post],
+        by: Speaker,
+        wanted: Sequence[Wanted],
+        now: datetime,
+    ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
+        changed = _entered(turn, "posted", now)
+
+        def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
+            for post in posts:
+                _mark(connection, post)
+            _save(connection, changed)
+            if not turn.answer or not posts:
+                return None, ()
+            seq = self._transcript.add_answer(
+                connection,
+                room_id=turn.room.id,
+                message_id=posts[0].platform_id or posts[0].key,
+                scope=turn.scope,
+                thread_id=turn.thread_id,
+                by=by,
+                persona=turn.persona,
+                turn_id=turn.id,
+                hop=turn.hop + 1,
+                text=turn.answer,
+                now=now,
+            )
+            if seq is None:
+                return None, ()
+            return seq, self._queue_all(connection, seq, turn.scope, turn.room, wanted, now)
+
+        seq, made = await self._store.write(work)
+        return changed, seq, made
+
+    async def dropped(self, turn: Turn, now: datetime) -> Turn:
+        changed = _entered(turn, "dropped", now)
+        await self._store.write(lambda connection: _save(connection, changed))
+        return changed
+
+    async def open_turns(self) -> list[Turn]:
+        return await self._store.read(
+            lambda connection: [_turn(row) for row in connection.execute(_OPEN_TURNS)]
+        )
+
+    async def turn(self, turn_id: str) -> Turn | None:
+        return await self._first(_TURN, {"of": turn_id})
+
+    async def last_turn(self, scope: str) -> Turn | None:
+        return await self._first(_LAST_TURN, {"scope": scope})
+
+    async def _first(self, query: Any, where: dict[str, Any]) -> Turn | None:
+        def work(connection: Connection) -> Turn | None:
+            row = connection.execute(query, where).first()
+            return None if row is None else _turn(row)
+
+        return await self._store.read(work)
+
+    async def turns_of(self, message_seq: int) -> list[Turn]:
+        """The turns that a message asked for."""
+        where = {"seq": message_seq}
+        return await self._store.read(
+            lambda connection: [_turn(row) for row in connection.execute(_TURNS_OF, where)]
+        )
+
+    # ── Posts ───────────────────────────────────────────────────────────────────────────
+
+    def _plan(
+        self,
+        connection: Connection,
+        turn_id: str,
+        plan: Sequence[tuple[str, str]],
+        now: datetime,
+    ) -> None:
+        """Write the final posts; a draft that is there becomes the first of them."""
+        rows = [
+            {
+                "key": f"{turn_id}:{number}",
+                "turn_id": turn_id,
+                "number": number,
+                "kind": kind,
+                "text": text,
+                "state": "planned",
+                "drafted": False,
+                "created_at": micros(now),
+            }
+            for number, (kind, text) in enumerate(plan)
+        ]
+        if rows:
+            connection.execute(self._put_post, rows)
+
+    async def draft(self, turn: Turn, text: str, now: datetime) -> Post:
+        post = Post(f"{turn.id}:0", turn.id, 0, "text", text, "draft", None, micros(now), True)
+        await self._add_post(post)
+        return post
+
+    async def note_question(self, turn: Turn, question_id: str, platform_id: str) -> None:
+        at = turn.states[-1][1]
+        key = f"{turn.id}:{question_id}"
+        await self._add_post(Post(key, turn.id, -1, "question", "", "sent", platform_id, at))
+
+    async def _add_post(self, post: Post) -> None:
+        values = {
+            "key": post.key,
+            "turn_id": post.turn_id,
+            "number": post.number,
+            "kind": post.kind,
+            "text": post.text,
+            "state": post.state,
+            "platform_id": post.platform_id,
+            "drafted": post.drafted,
+            "created_at": post.created_at,
+        }
+        await self._store.write(lambda connection: connection.execute(self._put_post, values))
+
+    async def sent(self, post: Post, platform_id: str) -> Post:
+        changed = replace(post, platform_id=platform_id)
+        if post.state != "draft":
+            changed = post.as_sent(platform_id)
+        await self._store.write(lambda connection: _mark(connection, changed))
+        return changed
+
+    async def posts(self, turn_id: str) -> list[Post]:
+        return await self._store.read(lambda connection: _posts(connection, turn_id))
+
+    async def known_posts(self, room_id: str, since: int) -> frozenset[str]:
+        where = {"room": room_id, "since": since - _HOUR}
+        return await self._store.read(
+            lambda connection: frozenset(connection.execute(_KNOWN_POSTS, where).scalars())
+        )
+
+    # ── Sessions and decisions ──────────────────────────────────────────────────────────
+
+    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+        where = {"persona": persona, "scope": scope, "agent": agent}
+        return await self._store.read(
+            lambda connection: connection.execute(_SESSION, where).scalar()
+        )
+
+    async def keep_session(
+        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
+    ) -> None:
+        values: dict[str, Any] = {"persona": persona, "scope": scope}
+        statement: Any = _FORGET_SESSION
+        if session_id is not None:
+            statement = self._keep_session
+            values |= {"agent": agent, "agent_session_id": session_id, "used_at": micros(now)}
+        await self._store.write(lambda connection: connection.execute(statement, values))
+
+    async def decide(
+        self, turn_id: str, question: str, chosen: str, by: str, now: datetime
+    ) -> None:
+        values = {
+            "turn_id": turn_id,
+            "question": question,
+            "chosen": chosen,
+            "by": by,
+            "at": micros(now),
+        }
+        await self._store.write(lambda connection: connection.execute(_DECIDE, values))
+
+    async def decisions(self, turn_id: str) -> list[dict[str, Any]]:
+        """Who answered the permission questions of a turn, in order."""
+
+        def work(connection: Connection) -> list[dict[str, Any]]:
+            return [
+                {
+                    "question": row.question,
+                    "chosen": row.chosen,
+                    "by": row.by,
+                    "at": moment(row.at).isoformat(),
+                }
+                for row in connection.execute(_DECISIONS, {"turn": turn_id})
+            ]
+
+        return await self._store.read(work)
+
+
+def _entered(turn: Turn, state: State, now: datetime) -> Turn:
+    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
+
+
+def _save(connection: Connection, turn: Turn) -> None:
+    values = {
+        "of": turn.id,
+        "state": turn.state,
+        "states": [list(item) for item in turn.states],
+        "header": turn.header,
+        "record": turn.record,
+        "answer": turn.answer,
+        "answer_source": turn.answer_source,
+        "ended_by": turn.ended_by,
+        "fault": turn.fault,
+    }
+    connection.execute(_SAVE, values)
+
+
+def _turn(row: Row[Any]) -> Turn:
+    return Turn(
+        id=row.id,
+        seq=row.seq,
+        message_seq=row.message_seq,
+        persona=row.persona,
+        scope=row.scope,
+        room=Room(row.room_id, row.room_name, row.room_kind, row.project),
+        thread_id=row.thread_id,
+        bot=row.bot,
+        hop=row.hop,
+        state=row.state,
+        states=tuple((name, at) for name, at in row.states),
+        header=row.header,
+        record=row.record or {},
+        answer=row.answer,
+        answer_source=row.answer_source,
+        ended_by=row.ended_by,
+        fault=row.fault,
+    )
+
+
+def _posts(connection: Connection, turn_id: str) -> list[Post]:
+    return [
+        Post(
+            key=row.key,
+            turn_id=row.turn_id,
+            number=row.number,
+            kind=row.kind,
+            text=row.text,
+            state=row.state,
+            platform_id=row.platform_id,
+            created_at=row.created_at,
+            drafted=row.drafted,
+            uncertain=row.drafted and row.platform_id is None,
+        )
+        for row in connection.execute(_POSTS, {"turn": turn_id})
+    ]
+
+
+def _mark(connection: Connection, post: Post) -> None:
+    values = {"of": post.key, "platform_id": post.platform_id, "state": post.state}
+    connection.execute(_MARK, values)
