@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 # ── Errors ──────────────────────────────────────────────────────────────────────────────
 #
@@ -91,6 +91,7 @@ class PlatformError(MootError):
 
 SenderType = Literal["human", "bot"]
 RoomKind = Literal["room", "dm", "gdm"]
+Count = Annotated[int, Field(ge=0, le=2**53)]  # the greatest that every JSON reader keeps exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class Attachment:
 
     name: str
     mime: str
-    size_bytes: int
+    size_bytes: Count
     path: str | None = None
 
 
@@ -307,17 +308,20 @@ class Answer:
 
 # ── What the composer is given ──────────────────────────────────────────────────────────
 
-_FORBID = ConfigDict(extra="forbid")
+_FORBID = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A message in the transcript. at: aware; shown in the room's zone."""
+    """A message in the transcript."""
 
     id: str
+    """Names the message among the briefing's `trigger_ids`."""
     by: Speaker
     text: str
-    at: datetime
+    """Exactly what was typed, without any prefix."""
+    at: AwareDatetime
+    """With its offset from UTC; shown as HH:MM in the briefing's time zone."""
     attachments: tuple[Attachment, ...] = ()
 
     __pydantic_config__ = _FORBID
@@ -325,45 +329,54 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A recall hit. kind: "fact", "preference", ..., or "project"; origin: e.g. "DM", "#room"."""
+    """A recall hit."""
 
     text: str
     kind: str = "fact"
-    date: str | None = None  # YYYY-MM-DD
+    """E.g. "fact" or "preference"; "project" is printed as `(project memory)`."""
+    date: str | None = None
+    """YYYY-MM-DD."""
     origin: str | None = None
+    """Where it was learned, e.g. "DM" or "#room"."""
     score: float = 0.0
+    """Relevance; the best are shown, best first."""
 
     __pydantic_config__ = _FORBID
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A pin or a recommendation on a person. score: relevance to the message, shown best first."""
+    """A pin or a recommendation on a person."""
 
     text: str
     score: float = 0.0
+    """Relevance to the message; the best are shown, best first."""
 
     __pydantic_config__ = _FORBID
 
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A pinned decision. date: YYYY-MM-DD."""
+    """A pinned decision."""
 
     text: str
     date: str
+    """YYYY-MM-DD."""
     by: str
+    """The name of who pinned it."""
 
     __pydantic_config__ = _FORBID
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the agent did earlier. date: YYYY-MM-DD."""
+    """What the agent did earlier."""
 
     title: str
     date: str | None = None
+    """YYYY-MM-DD."""
     kind: str | None = None
+    """E.g. "bugfix"."""
 
     __pydantic_config__ = _FORBID
 
@@ -380,65 +393,81 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Caps in characters unless said otherwise. Total is also ≤ 70 % of the agent's context."""
+    """Caps in characters, and how many of each are shown.
 
-    total: int = 60_000
-    message: int = 4_000
-    transcript: int = 24_000
-    window_messages: int = 40
-    recall_shown: int = 5
-    recall_text: int = 300
-    notes: int = 800
-    note_text: int = 150
-    pins_shown: int = 2
-    recommendations_shown: int = 1
-    landmarks_shown: int = 10
-    landmark_text: int = 500
-    summary: int = 4_000
-    thread_shown: int = 15
-    thread_text: int = 400
-    observations_shown: int = 10
-    observation_text: int = 200
-    participants_shown: int = 20
-    agent_context_tokens: int | None = None  # counted as 4 characters a token
+    Over the total, units are trimmed in a fixed order; the session context, the messages that
+    triggered and the invocation never are.
+    """
+
+    total: Count = 60_000
+    """The whole header."""
+    message: Count = 4_000
+    """One message of the transcript: its first 60 % and its last 30 % stay."""
+    transcript: Count = 24_000
+    window_messages: Count = 40
+    """The configured window; the heading names it."""
+    recall_shown: Count = 5
+    recall_text: Count = 300
+    notes: Count = 800
+    """Pins and recommendations together, with their headings."""
+    note_text: Count = 150
+    pins_shown: Count = 2
+    recommendations_shown: Count = 1
+    landmarks_shown: Count = 10
+    landmark_text: Count = 500
+    summary: Count = 4_000
+    thread_shown: Count = 15
+    thread_text: Count = 400
+    observations_shown: Count = 10
+    observation_text: Count = 200
+    participants_shown: Count = 20
+    agent_context_tokens: Count | None = None
+    """The agent's context window, counted as 4 characters a token; 70 % of it is a cap too."""
 
     __pydantic_config__ = _FORBID
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """All that one prompt is made of.
-
-    you: the persona as a Speaker (kind "bot"; name "claude"). agent: what it is, e.g. "Claude
-    Code CLI agent". room.kind "dm": `triggered_by` is the other person. at: the trigger's time.
-    trigger_ids: ids of the transcript's lines that asked (at least the first). spoke_since:
-    other humans who spoke from the trigger until now, in order. thread_context: a block that
-    the platform rendered already, used when `thread` is empty. since_last_reply: the transcript
-    holds only what a living session has not been given yet. hop: 0 when a person asks.
-    """
+    """All that one prompt is made of."""
 
     room: Room
     you: Speaker
+    """The persona that answers: kind "bot", name e.g. "claude"."""
     agent: str
+    """What the persona is, e.g. "Claude Code CLI agent"."""
     triggered_by: Speaker
-    at: datetime
+    """Who asked; in a direct message the other person; kind "bot" when a bot asks."""
+    at: AwareDatetime
+    """The trigger's time, with its offset from UTC."""
     timezone: str = "UTC"
+    """IANA name of the zone in which times are shown, e.g. "Asia/Jakarta"."""
     participants: tuple[Speaker, ...] = ()
+    """The roster where it is known; else the senders in the window count."""
     recall: tuple[Fact, ...] = ()
     pins: tuple[Note, ...] = ()
     recommendations: tuple[Note, ...] = ()
     landmarks: tuple[Landmark, ...] = ()
     summary: str = ""
+    """The episodic summary of the last session; may have several lines."""
     observations: tuple[Observation, ...] = ()
+    """The most important first."""
     thread: tuple[ThreadMessage, ...] = ()
+    """Earlier messages of the thread, newest last."""
     thread_context: str = ""
+    """A block that the platform rendered already; used when `thread` is empty."""
     transcript: tuple[Line, ...] = ()
     since_last_reply: bool = False
+    """The transcript holds only what a living session has not been given yet."""
     trigger_ids: tuple[str, ...] = ()
+    """Ids of the transcript's lines that asked, at least the first; never trimmed."""
     spoke_since: tuple[Speaker, ...] = ()
+    """Others who spoke from the trigger until now, in order; if empty, the transcript tells."""
     only_mention: bool = False
-    hop: int = 0
-    max_hops: int = 2
+    """The message was nothing but a mention of the persona."""
+    hop: Count = 0
+    """0 when a person asks; n for the n-th answer in a chain of bots."""
+    max_hops: Count = 2
     budget: Budget = field(default_factory=Budget)
 
     __pydantic_config__ = _FORBID
