@@ -1,0 +1,140 @@
+"""What fits: a header's parts, which of their units may go, in which order, and the record."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from composer import headings
+from composer.cuts import cut_end
+from contract import Budget, Trim
+
+CHARS_PER_TOKEN = 4
+CONTEXT_PERCENT = 70
+
+_TRIMMED = {
+    headings.OBSERVATIONS: "last",
+    headings.RECALL: "lowest-scored",
+    headings.RECOMMENDATIONS: "lowest-scored",
+    headings.PINS: "lowest-scored",
+    headings.THREAD: "oldest",
+    headings.TRANSCRIPT: "oldest",
+    headings.SUMMARY: "tail",
+    headings.LANDMARKS: "oldest",
+}
+"""What goes when the total is exceeded: in this order, and which units first."""
+
+
+class Record:
+    """What was trimmed, in the order it happened."""
+
+    def __init__(self) -> None:
+        self.trims: list[Trim] = []
+
+    def note(self, section: str, what: str, chars: int) -> None:
+        """Remember it, unless nothing was taken away."""
+        if chars > 0:
+            self.trims.append(Trim(section, what, chars))
+
+
+@dataclass(slots=True)
+class Part:
+    """A section in the making. Without units it vanishes, unless it has a text for that.
+
+    spare: indices of the units that may go, the first to go first.
+    """
+
+    name: str
+    source: str
+    heading: str
+    units: Sequence[str]
+    spare: Iterable[int] = ()
+    when_empty: str = ""
+    _gone: set[int] = field(default_factory=set)
+
+    def shown(self) -> list[str]:
+        """The units that are left."""
+        return [unit for index, unit in enumerate(self.units) if index not in self._gone]
+
+    def text(self) -> str:
+        """The section with its heading, or nothing."""
+        shown = self.shown() or ([self.when_empty] if self.when_empty else [])
+        return "\n".join((self.heading, *shown)) if shown else ""
+
+    def size(self) -> int:
+        """Its characters in the header: the text and the two line feeds after it."""
+        text = self.text()
+        return len(text) + 2 if text else 0
+
+    def shed(self, excess: int) -> tuple[int, int]:
+        """Drop spare units until `excess` characters are gone: how many units, and characters."""
+        if excess <= 0:
+            return 0, 0
+        before = self.size()
+        self.spare = deque(self.spare)
+        units = freed = 0
+        while self.spare and freed < excess:
+            index = self.spare.popleft()
+            self._gone.add(index)
+            units += 1
+            freed += len(self.units[index]) + 1
+        return units, before - self.size()
+
+    def shorten(self, excess: int) -> int:
+        """Cut the last unit's tail by `excess` characters or a little more; how many went."""
+        before = self.size()
+        *others, last = self.units
+        kept = cut_end(last, max(len(last) - excess, 0))
+        self.units = [*others, kept] if kept else others
+        return before - self.size()
+
+
+def length(parts: Collection[Part]) -> int:
+    """Of the header: one blank line between sections, one line feed at the end."""
+    return sum(part.size() for part in parts) - 1
+
+
+def limit(budget: Budget) -> int:
+    """The header's greatest length in characters."""
+    if budget.agent_context_tokens is None:
+        return budget.total
+    context = budget.agent_context_tokens * CHARS_PER_TOKEN
+    return min(budget.total, context * CONTEXT_PERCENT // 100)
+
+
+def shed(part: Part, cap: int, record: Record) -> None:
+    """Keep one part within its own cap, heading included."""
+    units, chars = part.shed(part.size() - 2 - cap)
+    record.note(part.name, f"{units} {_TRIMMED[part.name]}, over {cap} characters", chars)
+
+
+def shed_notes(recommendations: Part, pins: Part, cap: int, record: Record) -> None:
+    """Keep both within the cap that they share, headings included."""
+    for part in (recommendations, pins):
+        both = sum(max(p.size() - 2, 0) for p in (recommendations, pins))
+        units, chars = part.shed(both - cap)
+        record.note(part.name, f"{units} lowest-scored, over {cap} characters", chars)
+
+
+def fit(parts: Sequence[Part], cap: int, record: Record) -> None:
+    """Trim in the lawful order until the header is within `cap`.
+
+    The session context, the messages that triggered and the invocation stay, each message
+    within its own cap: if they alone are longer, so is the header, and the record says it.
+    """
+    by_name = {part.name: part for part in parts}
+    for name, which in _TRIMMED.items():
+        excess = length(parts) - cap
+        if excess <= 0:
+            return
+        part = by_name.get(name)
+        if part is None or not part.units:
+            continue
+        if which == "tail":
+            record.note(name, f"its tail, over {cap} characters in all", part.shorten(excess))
+        else:
+            units, chars = part.shed(excess)
+            record.note(name, f"{units} {which}, over {cap} characters in all", chars)
+    over = length(parts) - cap
+    record.note("TOTAL", f"still over {cap} characters: what is left is never trimmed", over)

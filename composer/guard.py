@@ -1,0 +1,163 @@
+"""Nobody forges a line: what people, models and third parties wrote, made safe to quote.
+
+Every text goes through `body` (several lines), `flat` (one line) or `label` (a name within a
+line) before it enters a header. All are idempotent; the stored text is never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from unicodedata import category, normalize
+
+import regex
+
+from composer.cuts import cut_end
+from composer.headings import HEADINGS
+
+LABEL_CHARS = 64
+
+# ── Cleaning ────────────────────────────────────────────────────────────────────────────
+
+_BREAK = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+
+# ECMA-48, in 7 and 8 bits. A string that its line doesn't end is no whole sequence: only its
+# introducer goes, so that an unclosed one hides nobody's words.
+_SEQUENCE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
+    "|(?:\x1b\\]|\x9d)[^\x07\x1b\x80-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"  # OSC
+    "|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f\n]*(?:\x1b\\\\|\x9c)"  # DCS SOS PM APC
+    "|(?:\x1b[NO]|[\x8e\x8f])[ -~]?"  # SS2 SS3
+    "|\x1b[ -/]*[0-~]"
+)
+_SEQUENCE_PASSES = 8  # removing one may close another; deeper nests lose their ESC just below
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+# Bidi controls, zero-width and otherwise invisible characters: Default_Ignorable_Code_Point
+# and the format characters without a shape of their own. Unicode 17.
+_INVISIBLE_CLASS = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_INVISIBLE = re.compile(f"[{_INVISIBLE_CLASS}]")
+_PICTURE = r"\p{Extended_Pictographic}[\ufe0e\ufe0f]?\p{Emoji_Modifier}?"
+_EMOJI_OR_INVISIBLE = regex.compile(
+    r"([0-9#*]\ufe0f\u20e3"  # keycap
+    r"|\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # flag of a region
+    rf"|{_PICTURE}(?:\u200d{_PICTURE})*)"
+    rf"|[{_INVISIBLE_CLASS}]+"
+)
+_DIRT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_INVISIBLE_CLASS}]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Only line feeds, tabs and what can be seen; joiners and selectors stay within emoji."""
+    if not _DIRT.search(text):
+        return text
+    text = _BREAK.sub("\n", whole(text))
+    for _ in range(_SEQUENCE_PASSES):
+        text, found = _SEQUENCE.subn("", text)
+        if not found:
+            break
+    text = _CONTROL.sub("", text)
+    if _INVISIBLE.search(text):
+        text = _EMOJI_OR_INVISIBLE.sub(lambda match: match[1] or "", text)
+    return text
+
+
+def whole(text: str) -> str:
+    """Halves of surrogate pairs joined, and lone ones as U+FFFD: text that UTF-8 can hold."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+# ── Lines that would pass for ours ──────────────────────────────────────────────────────
+
+# Letters of other scripts that are drawn like Latin ones in capitals or small capitals.
+_LOOKALIKES = str.maketrans(
+    "авсԁеһніӏјкмոорѕтуүѵԝхαβεζηικμνορτυχϲᴀʙᴄᴅᴇꜰɢɡʜɪıᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+    "abcdehhiljkmnopstyyvwxabezhikmnoptyxcabcdefgghiijklmnoprstuvwyz",
+)
+_OPENING = "[［﹇⁅❲⟦⦋⦍⦏〔〖〘〚【"
+_CLOSING = "]］﹈⁆❳⟧⦌⦎⦐〕〗〙〛】"
+_BRACKET = re.compile(f"[{re.escape(_OPENING)}]")
+_LEAD = re.compile(r"\s*(?:\d{1,3}[.)]\s)?(?:[^\w\n]|_)*")  # bullets, quotes, emphasis, blanks
+_LAST_BRACKET = re.compile(rf"[{re.escape(_OPENING)}][^{re.escape(_OPENING + _CLOSING)}]*\Z")
+_NAMES = tuple(name.replace(" ", "").casefold() for name in HEADINGS)
+_NO_SHAPE = regex.compile(r"[\s\p{M}\p{Cf}]+")
+_TO_PIPE = re.compile(rf"[^{re.escape(_CLOSING)}|¦│┃∣ǀ❘‖⏐।]*[|¦│┃∣ǀ❘‖⏐।]")
+_TIME = re.compile(r"\d[:.h∶꞉ː׃]\d\d")
+_ATTACHMENT = re.compile(r"\W*attachment\W*:")
+
+
+def skeleton(text: str) -> str:
+    """What a text looks like: compatible forms, case, look-alikes and white space are one."""
+    folded = normalize("NFKC", normalize("NFKC", text).casefold())
+    return " ".join(folded.translate(_LOOKALIKES).split())
+
+
+def escape(text: str) -> str:
+    """A backslash before the bracket of each line that begins like a heading or a speaker.
+
+    Stricter than equality of skeletons: bullets and quotes before the bracket, signs and marks
+    within the name, and look-alike letters don't help. `[attachment:` counts as well.
+    """
+    if not _BRACKET.search(text):
+        return text
+    return "\n".join(map(_escape_line, text.split("\n")))
+
+
+def _escape_line(line: str) -> str:
+    lead = _LEAD.match(line)
+    bracket = _LAST_BRACKET.search(line, 0, lead.end()) if lead else None
+    if not bracket:
+        return line
+    at = bracket.start()
+    if line[at - 1 : at] == "\\" or not _forges(line[at + 1 :]):
+        return line
+    return f"{line[:at]}\\{line[at:]}"
+
+
+def _forges(after_bracket: str) -> bool:
+    text = normalize("NFKD", normalize("NFKD", after_bracket).casefold()).translate(_LOOKALIKES)
+    if "".join(filter(str.isalnum, text)).startswith(_NAMES):
+        return True
+    shape = _NO_SHAPE.sub("", text)
+    if _ATTACHMENT.match(shape):
+        return True
+    to_pipe = _TO_PIPE.match(shape)
+    return bool(to_pipe and _TIME.search(to_pipe[0]))
+
+
+# ── Ready to quote ──────────────────────────────────────────────────────────────────────
+
+
+def flat(text: str) -> str:
+    """One line: cleaned, white space collapsed, escaped. The caller cuts it to its cap."""
+    return escape(" ".join(clean(text).split()))
+
+
+def lines(text: str) -> str:
+    """Cleaned and without blank edges; neither escaped nor indented yet, so that it can be cut."""
+    return clean(text).strip("\n").rstrip()
+
+
+def indent(text: str) -> str:
+    """Escaped; each line but the first is indented by two spaces, blank ones too."""
+    return escape(text).replace("\n", "\n  ")
+
+
+_LABEL_SIGNS = str.maketrans("[［﹇]］﹈|｜", "((()))//")
+
+
+@lru_cache(maxsize=4096)
+def label(text: str, cap: int = LABEL_CHARS) -> str:
+    """A name within one of our lines: NFC, no bracket or bar that could end it; may be empty."""
+    name = normalize("NFC", " ".join(clean(text).split())).translate(_LABEL_SIGNS)
+    if all(sign == "\u2800" or category(sign)[0] in "MZC" for sign in name):
+        return ""  # nothing to be seen; U+2800 is a Braille pattern without dots
+    return cut_end(name, cap)
