@@ -80,9 +80,7 @@ class Rooms:
         else:
             self._group.create_task(self._guarded(turn, command), name=f"command {turn.id}")
 
-    def _enqueue(
-        self, turn: Turn, message_id: str | None, command: Command | None = None
-    ) -> None:
+    def _enqueue(self, turn: Turn, message_id: str | None, command: Command | None = None) -> None:
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
         ahead = len(queue.waiting) + queue.working

@@ -31,7 +31,7 @@ from gateway.delivery import deliver, plan
 from gateway.events import Publish
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
-from gateway.personas import Persona, Personas
+from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.roster import Rosters
@@ -79,35 +79,30 @@ class Middle:
 
     async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
         """Answer one question and post it; return the turns that the answer hands over to."""
-        bot = self.bots[turn.bot]
-        place = Place(turn.room, turn.thread_id)
-        asked = await self.transcript.get(turn.message_seq)
         if turn.state == "answered":
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
-            return await self._post(turn, posts, bot, place)
-        if asked is None or asked.deleted:
+            return await self._post(turn, posts)
+        clockwork = _Clockwork()
+        outcome = await self._ask(turn, clockwork)
+        if outcome is None:  # it was deleted while it waited
             self._tell(await self.ledger.dropped(turn, self.clock()))
             return ()
-        clockwork = _Clockwork()
-        outcome = await self._ask(turn, asked, bot, place, clockwork)
         return await self.answer(outcome, clockwork)
 
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
-        bot = self.bots[outcome.bot]
-        pieces = plan(outcome.answer, bot) if outcome.answer else []
+        pieces = plan(outcome.answer, self.bots[outcome.bot]) if outcome.answer else []
         outcome, posts = await self.ledger.answered(outcome, pieces, self.clock())
         self._tell(outcome)
         if clockwork is not None:
             clockwork.step("record")
-        return await self._post(
-            outcome, posts, bot, Place(outcome.room, outcome.thread_id), clockwork
-        )
+        return await self._post(outcome, posts, clockwork)
 
-    async def _ask(
-        self, turn: Turn, asked: Stored, bot: Bot, place: Place, clockwork: _Clockwork
-    ) -> Turn:
-        """Brief the agent and get its answer, or the line that says why there is none."""
+    async def _ask(self, turn: Turn, clockwork: _Clockwork) -> Turn | None:
+        """Brief the agent and get its answer, or the line that says why there is none.
+
+        None: the message that asked is not there any more.
+        """
         try:
             persona = self.personas.get(turn.persona)
             if persona is None:
@@ -115,21 +110,16 @@ class Middle:
             live = await self.sessions.live(persona, turn.scope, turn.room)
             clockwork.step("agent ready")
             async with live.asking:
-                return await self._ask_live(turn, asked, persona, live, bot, place, clockwork)
+                return await self._ask_live(turn, live, clockwork)
         except AgentError as error:
             return replace(turn, answer=_failure(error), fault=_logged(error).kind)
 
-    async def _ask_live(
-        self,
-        turn: Turn,
-        asked: Stored,
-        persona: Persona,
-        live: Live,
-        bot: Bot,
-        place: Place,
-        clockwork: _Clockwork,
-    ) -> Turn:
-        briefing, newest = await self.brief(turn, asked, live, bot)
+    async def _ask_live(self, turn: Turn, live: Live, clockwork: _Clockwork) -> Turn | None:
+        lines = await self._window(turn, live)
+        asked = next((line for line in lines if line.seq == turn.message_seq), None)
+        if asked is None:
+            return None
+        briefing = await self._brief(turn, asked, lines, live)
         clockwork.step("brief")
         header = compose(briefing)
         names = [name for p in self.personas.all().values() for name in p.names]
@@ -138,24 +128,15 @@ class Middle:
         record = _record(header, briefing)
         turn = replace(turn, header=header.text, record=record)
         saving = asyncio.ensure_future(self.ledger.running(turn, header.text, record, self.clock()))
-        reply = LiveReply(
-            turn,
-            bot,
-            place,
-            ledger=self.ledger,
-            questions=self.questions,
-            publish=self.publish,
-            clock=self.clock,
-            untyped=untyped,
-        )
+        self._tell(replace(turn, state="running"), asked)
         live.state = "working"
-        self._tell(_running(turn), asked)
+        reply = self._reply(turn)
         try:
             async with reply.showing():
                 answer, fault = await self._answer(live, prompt, reply)
         finally:
             live.state = "idle"
-            live.given = max(live.given, newest)
+            live.given = max(live.given, lines[-1].seq)
             running = await saving
         await self.sessions.keep(live)
         clockwork.step("agent")
@@ -166,6 +147,18 @@ class Middle:
             ended_by=answer.ended_by,
             fault=fault,
             record={**record, "tools": list(answer.tools)},
+        )
+
+    def _reply(self, turn: Turn) -> LiveReply:
+        return LiveReply(
+            turn,
+            self.bots[turn.bot],
+            Place(turn.room, turn.thread_id),
+            ledger=self.ledger,
+            questions=self.questions,
+            publish=self.publish,
+            clock=self.clock,
+            untyped=untyped,
         )
 
     async def _answer(
@@ -183,58 +176,55 @@ class Middle:
         text = untyped(answer.text) or "(The agent ended its turn without a word.)"
         return replace(answer, text=text), None
 
-    async def brief(self, turn: Turn, asked: Stored, live: Live, bot: Bot) -> tuple[Briefing, int]:
-        """All that the prompt is made of, and the seq of the newest message in it."""
-        again = live.given > 0 and not self.limits.full_window
-        lines = await self.transcript.window(
+    async def _window(self, turn: Turn, live: Live) -> list[Stored]:
+        """The messages to be given, oldest first: those that a living session doesn't know."""
+        return await self.transcript.window(
             turn.scope,
             size=self.budget.window_messages,
-            after=live.given if again else 0,
-            trigger=asked.seq,
+            after=live.given if self._again(live) else 0,
+            trigger=turn.message_seq,
         )
-        newest = max((line.seq for line in lines), default=asked.seq)
-        if again:
-            lines = [line for line in lines if line.persona != turn.persona]
-        thread = []
+
+    def _again(self, live: Live) -> bool:
+        return live.given > 0 and not self.limits.full_window
+
+    async def _brief(
+        self, turn: Turn, asked: Stored, lines: Sequence[Stored], live: Live
+    ) -> Briefing:
+        """All that the prompt is made of."""
+        again = self._again(live)
+        shown = [m for m in lines if m.persona != turn.persona] if again else lines
+        thread: list[Stored] = []
         if asked.thread_id is not None:
             thread = await self.transcript.thread(
                 turn.room.id, turn.scope, asked.thread_id, asked.seq
             )
-        roster = self.rosters.known(turn.room, bot)
-        budget = replace(self.budget, agent_context_tokens=live.program.context_tokens)
-        return (
-            Briefing(
-                room=turn.room,
-                you=_speaker(turn.persona),
-                agent=live.program.agent,
-                triggered_by=asked.by,
-                at=asked.sent_at,
-                timezone=self.timezone,
-                participants=_participants(roster, lines, asked, turn.persona),
-                thread=tuple(_thread_message(m) for m in thread),
-                thread_context="" if thread else asked.meta.get("thread_context") or "",
-                transcript=tuple(line.line() for line in lines),
-                since_last_reply=again,
-                trigger_ids=(str(asked.seq),),
-                spoke_since=tuple(
-                    line.by for line in lines if line.seq > asked.seq and line.by.kind == "human"
-                ),
-                only_mention=not unaddressed(asked.content) and not asked.attachments,
-                hop=turn.hop,
-                max_hops=self.limits.max_hops,
-                budget=budget,
-            ),
-            newest,
+        roster = self.rosters.known(turn.room, self.bots[turn.bot])
+        since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
+        return Briefing(
+            room=turn.room,
+            you=_speaker(turn.persona),
+            agent=live.program.agent,
+            triggered_by=asked.by,
+            at=asked.sent_at,
+            timezone=self.timezone,
+            participants=_participants(roster, shown, asked, turn.persona),
+            thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
+            thread_context="" if thread else asked.meta.get("thread_context") or "",
+            transcript=tuple(m.line() for m in shown),
+            since_last_reply=again,
+            trigger_ids=(str(asked.seq),),
+            spoke_since=tuple(since),
+            only_mention=not unaddressed(asked.content) and not asked.attachments,
+            hop=turn.hop,
+            max_hops=self.limits.max_hops,
+            budget=replace(self.budget, agent_context_tokens=live.program.context_tokens),
         )
 
     async def _post(
-        self,
-        turn: Turn,
-        posts: list[Post],
-        bot: Bot,
-        place: Place,
-        clockwork: _Clockwork | None = None,
+        self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
     ) -> tuple[Turn, ...]:
+        bot, place = self.bots[turn.bot], Place(turn.room, turn.thread_id)
         try:
             sent = await deliver(turn, posts, bot, place, self.ledger)
         except PlatformError as error:
@@ -280,10 +270,6 @@ def _after_restart(post: Post) -> Post:
     return replace(post, uncertain=post.platform_id is None)
 
 
-def _running(turn: Turn) -> Turn:
-    return replace(turn, state="running")
-
-
 def _logged(error: AgentError) -> AgentError:
     log.warning("turn.failed kind=%s reason=%r", error.kind, str(error))
     return error
@@ -292,10 +278,6 @@ def _logged(error: AgentError) -> AgentError:
 def _failure(error: AgentError) -> str:
     """What is posted when there is no answer: what it had said so far, and the one line."""
     return f"{error.partial}\n\n⚠️ {error.say}" if error.partial else f"⚠️ {error.say}"
-
-
-def _thread_message(stored: Stored) -> ThreadMessage:
-    return ThreadMessage(stored.by, stored.content)
 
 
 def _participants(
