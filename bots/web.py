@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal
 
 from bots.bot import Manners, Mark, Receive
-from contract import PlatformError, Place, Question, Room, Speaker
+from contract import Place, PlatformError, Question, Room, Speaker
 
 MANNERS = Manners(
     draft_interval_s=0.1,  # ten snapshots a second read as a stream
@@ -109,7 +109,7 @@ class WebBot:
         name: str = "web",
     ) -> None:
         self.name = name
-        self.personas = tuple(personas)
+        self.personas: Sequence[str] = tuple(personas)
         self.manners = MANNERS
         self._deliver = deliver
         self._holds = holds

@@ -1,0 +1,93 @@
+// Elements out of values. Text is always a text node: nothing here parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element. `on` holds listeners; true and false set and omit an attribute; null is skipped. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") {
+      for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+    } else if (name === "class") {
+      element.className = value;
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+/** An SVG element; its attributes are all plain. */
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+export const $ = (id) => document.getElementById(id);
+
+const ICONS = {
+  menu: "M3.5 5.5h13M3.5 10h13M3.5 14.5h13",
+  plus: "M10 4v12M4 10h12",
+  close: "M5 5l10 10M15 5L5 15",
+  terminal: "M4.5 6l4 4-4 4M10.5 14.5h5",
+  send: "M10 16V4.5M5 9.5l5-5 5 5",
+  clip: "M14.8 9.3l-5.2 5.2a3.1 3.1 0 0 1-4.4-4.4l6-6a2.1 2.1 0 0 1 3 3l-5.9 5.9a1 1 0 0 1-1.5-1.5l5.2-5.2",
+  reply: "M8 5L3.5 9.5 8 14M4 9.5h7a5 5 0 0 1 5 5",
+  copy: "M7.5 7.5h8v8h-8zM12.5 7.5v-3h-8v8h3",
+  check: "M4.5 10.5l3.5 3.5 7.5-8",
+  pin: "M7 3.5h6M8 3.5v5l-2.5 3.5h9L12 8.5v-5M10 12v4.5",
+  stop: "M6 6h8v8H6z",
+  wide: "M11.5 4H16v4.5M8.5 16H4v-4.5M16 4l-5 5M4 16l5-5",
+  hash: "M7.5 4l-1 12M13.5 4l-1 12M4 7.8h12.5M3.5 12.2H16",
+  lock: "M5.5 9.5h9v6.5h-9zM7.5 9.5V7a2.5 2.5 0 0 1 5 0v2.5",
+  file: "M5.5 3.5h6l3 3v10h-9zM11.5 3.5v3h3",
+};
+
+/** A line icon that takes the colour of the text. Decoration only. */
+export function icon(name) {
+  const path = s("path", { d: ICONS[name] });
+  return s("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, path);
+}
+
+/** Put text on the clipboard; also where the page is not a secure context. */
+export async function copyText(text) {
+  if (navigator.clipboard && window.isSecureContext) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const area = h("textarea", { class: "sr-only", readonly: true });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+/** A button that copies and says so for a moment. */
+export function copyButton(text, label = "Copy") {
+  const words = h("span", {}, label);
+  const button = h("button", { type: "button", class: "mini" }, icon("copy"), words);
+  button.addEventListener("click", async () => {
+    await copyText(typeof text === "function" ? text() : text);
+    words.textContent = "Copied";
+    announce("Copied");
+    setTimeout(() => { words.textContent = label; }, 1600);
+  });
+  return button;
+}
+
+/** Say something to people who listen to the page. */
+export function announce(text) {
+  $("announce").textContent = text;
+}

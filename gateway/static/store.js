@@ -1,0 +1,149 @@
+// What the page knows, and who wants to hear of a change.
+
+import * as api from "./api.js";
+import { slug } from "./words.js";
+
+const listeners = new Map();
+
+/** Call `listener` whenever `topic` is told. */
+export function on(topic, listener) {
+  if (!listeners.has(topic)) listeners.set(topic, []);
+  listeners.get(topic).push(listener);
+}
+
+export function tell(topic, value) {
+  for (const listener of listeners.get(topic) ?? []) listener(value);
+}
+
+function remembered(key, fallback) {
+  try {
+    return JSON.parse(localStorage.getItem(key)) ?? fallback;
+  } catch {
+    return fallback;
+  }
+}
+
+function remember(key, value) {
+  try {
+    localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // private windows may refuse; the page then forgets on reload
+  }
+}
+
+const isPerson = (value) => typeof value?.id === "string" && typeof value?.name === "string";
+const storedMe = remembered("moot.me", null);
+
+export const state = {
+  me: isPerson(storedMe) ? storedMe : null, // { id, name }
+  rooms: new Map(), // id -> room
+  personas: [],
+  people: [], // humans who have spoken
+  sessions: [],
+  roomId: null,
+  read: remembered("moot.read", {}), // room id -> time of the newest message seen
+};
+
+/** People who used the page in this browser. */
+export const knownHere = () => remembered("moot.people", []).filter(isPerson);
+
+export function become(name) {
+  const person = { id: `web:${slug(name)}`, name: name.trim() };
+  state.me = person;
+  remember("moot.me", person);
+  remember("moot.people", [person, ...knownHere().filter((known) => known.id !== person.id)].slice(0, 8));
+  tell("me");
+}
+
+export function markRead(roomId, at) {
+  if (!at || (state.read[roomId] ?? "") >= at) return;
+  state.read[roomId] = at;
+  remember("moot.read", state.read);
+  tell("rooms");
+}
+
+export const unread = (room) => Boolean(room.last_at) && room.last_at > (state.read[room.id] ?? "");
+
+// ── Rooms ─────────────────────────────────────────────────────────────────────────────────
+
+const HOME = { id: "web:general", name: "general", kind: "room", project: null, last_at: null };
+
+/** The room id of my DM with a persona; a person's slug holds no hyphen. */
+export const directId = (persona) => `web:dm-${(state.me?.id ?? "web:").slice(4)}-${persona}`;
+
+/** Whether I may see this room: a DM on the page belongs to one person. */
+export function mine(room) {
+  if (!room.id.startsWith("web:dm-")) return true;
+  return state.personas.some((persona) => directId(persona.name) === room.id);
+}
+
+/** The room with this id, also when nobody has spoken in it yet. */
+export function roomOf(id) {
+  const known = state.rooms.get(id);
+  if (known) return known;
+  const persona = state.personas.find((card) => directId(card.name) === id);
+  if (persona) return { id, name: persona.name, kind: "dm", project: null, last_at: null };
+  return id === HOME.id ? HOME : null;
+}
+
+/** The persona of one of my DMs, or null. */
+export const personaOf = (room) => state.personas.find((card) => directId(card.name) === room.id) ?? null;
+
+/** What stands above a room: `#general`, or the persona's name in a DM. */
+export function roomLabel(room) {
+  if (room.kind === "room") return `#${room.name.replace(/^#/, "")}`;
+  return personaOf(room)?.name ?? room.name;
+}
+
+/** Rooms of the page, and those of other platforms by platform. */
+export function roomLists() {
+  const rooms = [...state.rooms.values()].filter((room) => room.kind !== "dm" && mine(room));
+  if (!rooms.some((room) => room.id.startsWith("web:"))) rooms.unshift(HOME);
+  const byName = (a, b) => a.name.localeCompare(b.name);
+  const here = rooms.filter((room) => room.id.startsWith("web:")).sort(byName);
+  const elsewhere = rooms.filter((room) => !room.id.startsWith("web:")).sort(byName);
+  return { here, elsewhere };
+}
+
+export function setRoom(room) {
+  state.rooms.set(room.id, room);
+  tell("rooms");
+}
+
+// ── Names ─────────────────────────────────────────────────────────────────────────────────
+
+/** Everybody who can be mentioned: lower-case name to a CSS class. */
+export function mentions() {
+  const names = new Map();
+  for (const person of [...state.people, ...knownHere()]) names.set(person.name.toLowerCase(), "person");
+  for (const persona of state.personas) names.set(persona.name.toLowerCase(), "persona");
+  if (state.me) names.set(state.me.name.toLowerCase(), "me");
+  return names;
+}
+
+export function meet(speaker) {
+  if (speaker.kind !== "human" || state.people.some((known) => known.id === speaker.id)) return;
+  state.people.push(speaker);
+}
+
+// ── Fetching ──────────────────────────────────────────────────────────────────────────────
+
+export async function fetchAll() {
+  const [rooms, personas, people] = await Promise.all([
+    api.get("/api/rooms"), api.get("/api/personas"), api.get("/api/people"),
+  ]);
+  state.rooms = new Map(rooms.rooms.map((room) => [room.id, room]));
+  state.personas = personas.personas;
+  state.people = people.people;
+  tell("rooms");
+}
+
+export async function fetchPersonas() {
+  state.personas = (await api.get("/api/personas")).personas;
+  tell("rooms");
+}
+
+export async function fetchSessions() {
+  state.sessions = (await api.get("/api/sessions")).sessions;
+  tell("sessions");
+}
