@@ -35,6 +35,7 @@ export class Conversation {
     const overlaps = stretch.messages.some((message) => this.messages.has(message.id));
     if (this.loaded && !overlaps) this.forget();
     if (!this.loaded || !overlaps) this.more = stretch.more;
+    this.dropMissing(stretch.messages);
     for (const message of stretch.messages) this.keep(message);
     this.turns = new Map(stretch.turns.map((turn) => [turn.id, turn]));
     const closed = [...this.questions.values()].filter((question) => question.closed);
@@ -45,6 +46,17 @@ export class Conversation {
   /** Drop what is stored; messages that were not taken yet stay. */
   forget() {
     for (const [id, message] of this.messages) if (!message.sending) this.messages.delete(id);
+  }
+
+  /** What is known in a stretch's time and not in it was deleted meanwhile. */
+  dropMissing(stretch) {
+    if (!stretch.length) return;
+    const there = new Set(stretch.map((message) => message.id));
+    const [from, to] = [Date.parse(stretch[0].at), Date.parse(stretch.at(-1).at)];
+    for (const [id, message] of this.messages) {
+      const at = Date.parse(message.at);
+      if (!message.sending && !there.has(id) && from <= at && at <= to) this.messages.delete(id);
+    }
   }
 
   /** Fetch the stretch before the oldest message; true when there was one. */

@@ -1,94 +1,362 @@
-"""A whole gateway over a platform and agents that record, with a real database."""
+"""A house without a gateway: keeps everything in memory, records what it was asked.
+
+A message that mentions a persona queues a turn; what becomes of the turn is told by the caller
+(`run`, `draft`, `finish`, `fail`, `ask`) or by a script.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+import itertools
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
 
-from bots.bot import Bot
-from bots.web import WebBot
-from contract import Inbound
-from gateway.app import House
-from gateway.config import AccessTable, Config, GatewayTable, TurnsTable
-from gateway.ledger import Accepted
-from gateway.personas import Personas
-from memory.store import Store
-from tests.doubles.platform import FakeBot
-from tests.doubles.scripted import ScriptedPrograms
+from contract import Answer, Attachment, Option, Question, Rejected, Room, Speaker, Trim
+from gateway.cards import (
+    Message,
+    OpenQuestion,
+    PersonaCard,
+    PostRecord,
+    RoomCard,
+    Scored,
+    SectionRecord,
+    SessionCard,
+    StateChange,
+    Timeline,
+    Timing,
+    TurnCard,
+    TurnRecord,
+    TurnState,
+)
+from gateway.happenings import (
+    Asked,
+    Drafted,
+    Gone,
+    Happening,
+    QuestionClosed,
+    Reworded,
+    RoomOpened,
+    Said,
+    TurnChanged,
+    Typing,
+)
+from gateway.house import Choice, Health, Picture, Receipt, TurnReply
+from gateway.submission import Submission, parse_submission
 
-PERSONA = "---\nagent: scripted\ndescription: {0}\n---\nYou are {0}.\n"
+PERSONAS = (
+    PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
+    PersonaCard("claude", "Reads, writes and runs code in the project.", "Claude Code CLI agent"),
+    PersonaCard(
+        "codex",
+        "A second opinion on code.",
+        "Codex CLI agent",
+        available=False,
+        hint="npm install -g @openai/codex",
+    ),
+)
+HEADER = """\
+[SESSION CONTEXT]
+Room: #{room}
+Participants: {who}
+You are: @{persona} ({agent})
+Time: 2026-04-21 14:02 Asia/Jakarta
+
+[RECALL — from long-term memory]
+- Andi previously stated a preference for 30 min JWT expiry (fact, 2026-04-15, DM)
+- Project saga-ai uses NestJS + Prisma (project memory)
+
+[RAW TRANSCRIPT — most recent 40 messages]
+[14:02 | {who}] {text}
+
+[CURRENT INVOCATION]
+Respond to {who} in room #{room}.
+"""
+ENDED = ("posted", "failed", "stopped")
 
 
-@dataclass
-class Opened:
-    """A running gateway: the bot posts, the programs were asked."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the page asked: the method's name and what came with it."""
 
-    house: House
-    bot: FakeBot
-    programs: ScriptedPrograms
-
-    async def hear(self, inbound: Inbound) -> Accepted:
-        """Deliver a message, as the platform does."""
-        return await self.house.door.message(inbound, self.bot)
-
-    async def settle(self) -> None:
-        """Wait until no turn waits or runs."""
-        async with asyncio.timeout(20):
-            while self.house.rooms.waiting() or await self.house.ledger.open_turns():
-                await asyncio.sleep(0.005)
-
-    def texts(self) -> list[str]:
-        """What stands on the platform."""
-        return [message.text for message in self.bot.posted]
+    name: str
+    given: Any
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that is about to happen."""
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
+class FakeHouse:
+    """Implements gateway.house.House."""
 
+    def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.calls: list[Call] = []
+        self.room_cards: dict[str, RoomCard] = {}
+        self.said: dict[str, list[Message]] = {}
+        self.records: dict[str, TurnRecord] = {}
+        self.open: dict[str, OpenQuestion] = {}
+        self.pictures: dict[str, Picture] = {}
+        self.session_cards: list[SessionCard] = []
+        self.cards: Sequence[PersonaCard] = PERSONAS
+        self.raises: Exception | None = None
+        self.script: Callable[[TurnRecord], None] = lambda record: None
+        self._now = now
+        self._numbers = itertools.count(1)
+        self._queues: list[asyncio.Queue[Happening]] = []
+        self._choices: dict[str, asyncio.Future[int]] = {}
+        self._ended: dict[str, asyncio.Event] = {}
 
-class _Killed(Exception):
-    pass
+    # ── What the page calls ─────────────────────────────────────────────────────────────
 
-
-@asynccontextmanager
-async def gateway(
-    tmp_path: Path,
-    *,
-    bot: FakeBot | None = None,
-    programs: ScriptedPrograms | None = None,
-    personas: tuple[str, ...] = ("demo",),
-    access: AccessTable | None = None,
-    turns: TurnsTable | None = None,
-) -> AsyncIterator[Opened]:
-    """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
-    folder = tmp_path / "personas"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in personas:
-        (folder / f"{name}.md").write_text(PERSONA.format(name))
-    bot = bot or FakeBot()
-    bot.personas = personas
-    programs = programs or ScriptedPrograms()
-    known = Personas(folder)
-    bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
-    config = Config(
-        gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder),
-        access=access or AccessTable(),
-        turns=turns or TurnsTable(),
-    )
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
+    async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+        receipt = self._receive("submit", raw, runs=True)
+        if wait_s is None:
+            return receipt
+        waiting = [self._ended[turn_id].wait() for turn_id in receipt.turn_ids]
         try:
-            async with asyncio.TaskGroup() as group:
-                house = House(
-                    config, group=group, store=store, personas=known, bots=bots, programs=programs
-                )
-                await house.rooms.recover()
-                yield Opened(house, bot, programs)
-                raise _Killed
-        except* _Killed:
+            async with asyncio.timeout(wait_s):
+                await asyncio.gather(*waiting)
+        except TimeoutError:
             pass
+        replies = tuple(self._reply(self.records[turn_id]) for turn_id in receipt.turn_ids)
+        return replace(receipt, replies=replies)
+
+    async def inject(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+        return self._receive("inject", raw, runs=True)
+
+    async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
+        return self._receive("store_passive", raw, runs=False)
+
+    async def rooms(self) -> Sequence[RoomCard]:
+        oldest = datetime.min.replace(tzinfo=UTC)
+        cards = self.room_cards.values()
+        return sorted(cards, key=lambda card: card.last_at or oldest, reverse=True)
+
+    async def create_room(self, name: str) -> RoomCard:
+        self.calls.append(Call("create_room", name))
+        slug = re.sub(r"[^\w]+", "-", name.lower()).strip("-")
+        if not slug:
+            raise Rejected("name", "needs a letter or a digit")
+        return self.open_room(Room(f"web:{slug}", name))
+
+    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+        self.calls.append(Call("messages", (room_id, before, limit)))
+        if room_id not in self.room_cards:
+            return None
+        said = self.said[room_id]
+        end = next((i for i, m in enumerate(said) if m.id == before), len(said))
+        start = max(0, end - limit)
+        stretch = tuple(said[start:end])
+        if before is not None:
+            return Timeline(stretch, start > 0)
+        cards = (r.card for r in self.records.values())
+        turns = tuple(c for c in cards if c.room_id == room_id and c.state not in ENDED)
+        questions = tuple(q for q in self.open.values() if q.room_id == room_id)
+        return Timeline(stretch, start > 0, turns, questions)
+
+    async def turn(self, turn_id: str) -> TurnRecord | None:
+        if self.raises:
+            raise self.raises
+        return self.records.get(turn_id)
+
+    async def personas(self) -> Sequence[PersonaCard]:
+        return self.cards
+
+    async def people(self) -> Sequence[Speaker]:
+        spoken = (m.by for said in self.said.values() for m in said if m.by.kind == "human")
+        return list({by.id: by for by in spoken}.values())
+
+    async def sessions(self) -> Sequence[SessionCard]:
+        return self.session_cards
+
+    def picture(self, session_id: str) -> Picture | None:
+        return self.pictures.get(session_id)
+
+    async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
+        self.calls.append(Call("choose", (question_id, option, by)))
+        asked = self.open.get(question_id)
+        if asked is None:
+            return "closed" if question_id in self._choices else "unknown"
+        if not option < len(asked.question.options):
+            raise Rejected("option", f"must be below {len(asked.question.options)}")
+        if asked.may_answer and by.id not in {person.id for person in asked.may_answer}:
+            return "forbidden"
+        del self.open[question_id]
+        self._choices[question_id].set_result(option)
+        self.publish(QuestionClosed(asked.room_id, question_id, option, by, "answered"))
+        return "taken"
+
+    def subscribe(self) -> AsyncIterator[Happening]:
+        queue: asyncio.Queue[Happening] = asyncio.Queue()
+        self._queues.append(queue)
+
+        async def events() -> AsyncIterator[Happening]:
+            while True:
+                yield await queue.get()
+
+        return events()
+
+    def metrics(self) -> bytes:
+        return b"# TYPE moot_messages_total counter\nmoot_messages_total 3.0\n"
+
+    async def health(self) -> Health:
+        return Health(self.raises is None, {"store": "ok"})
+
+    # ── What a test or a script tells ───────────────────────────────────────────────────
+
+    def publish(self, happening: Happening) -> None:
+        for queue in self._queues:
+            queue.put_nowait(happening)
+
+    def open_room(self, room: Room) -> RoomCard:
+        if room.id not in self.room_cards:
+            self.room_cards[room.id] = RoomCard(room)
+            self.said[room.id] = []
+            self.publish(RoomOpened(self.room_cards[room.id]))
+        return self.room_cards[room.id]
+
+    def say(self, room: Room, by: Speaker, text: str, **more: Any) -> Message:
+        self.open_room(room)
+        at = more.pop("at", None) or self._now()
+        message_id = more.pop("id", None) or f"m{next(self._numbers)}"
+        message = Message(message_id, room.id, by, text, at, **more)
+        self.said[room.id].append(message)
+        self.room_cards[room.id] = replace(self.room_cards[room.id], last_at=at)
+        self.publish(Said(message))
+        return message
+
+    def reword(self, message: Message, **changes: Any) -> Message:
+        said = self.said[message.room_id]
+        new = replace(message, **changes)
+        said[[m.id for m in said].index(message.id)] = new
+        self.publish(Reworded(new))
+        return new
+
+    def unsay(self, message: Message) -> None:
+        self.said[message.room_id] = [m for m in self.said[message.room_id] if m.id != message.id]
+        self.publish(Gone(message.room_id, message.id))
+
+    def queue(self, message: Message, persona: str, raw: Mapping[str, Any]) -> TurnRecord:
+        at = self._now()
+        turn_id = f"t{next(self._numbers)}"
+        room = self.room_cards[message.room_id].room
+        agent = next((card.agent for card in self.cards if card.name == persona), "agent")
+        header = HEADER.format(
+            room=room.name, who=message.by.name, persona=persona, agent=agent, text=message.text
+        )
+        card = TurnCard(
+            turn_id, room.id, persona, "queued", at, message.id, message.thread_id, f"s-{persona}"
+        )
+        record = TurnRecord(
+            card=card, agent=agent, raw=raw, header=header, sections=_sections(header),
+            trims=(Trim("transcript", "12 oldest lines", 4210),),
+            timings=(Timing("recall", 41, 2), Timing("compose", 3, 43)),
+            states=(StateChange("queued", at),),
+        )  # fmt: skip
+        self.records[turn_id] = record
+        self._ended[turn_id] = asyncio.Event()
+        self.publish(TurnChanged(card))
+        return record
+
+    def move(self, turn_id: str, state: TurnState, **changes: Any) -> TurnRecord:
+        old = self.records[turn_id]
+        at = self._now()
+        card = replace(old.card, state=state, at=at, **changes)
+        record = replace(old, card=card, states=(*old.states, StateChange(state, at)))
+        self.records[turn_id] = record
+        self.publish(TurnChanged(card))
+        if state in ENDED:
+            self._ended[turn_id].set()
+        return record
+
+    def draft(self, turn_id: str, text: str) -> None:
+        record = self.records[turn_id]
+        self.records[turn_id] = replace(record, card=replace(record.card, draft=text))
+        self.publish(Drafted(record.card.room_id, turn_id, text))
+
+    def finish(self, turn_id: str, text: str) -> Message:
+        record = self.move(turn_id, "answered")
+        room = self.room_cards[record.card.room_id].room
+        by = Speaker(f"bot:{record.card.persona}", record.card.persona, "bot")
+        posted = self.say(room, by, text, turn_id=turn_id, thread_id=record.card.thread_id)
+        self.records[turn_id] = replace(
+            record,
+            answer=Answer(text, "record", "hook", ("Read", "Bash")),
+            posts=(PostRecord(f"{turn_id}/0", posted.id, "posted", posted.at),),
+            timings=(*record.timings, Timing("agent", 1830, 46), Timing("post", 12, 1876)),
+        )
+        self.move(turn_id, "posted")
+        return posted
+
+    def ask(self, turn_id: str, title: str, detail: str, *labels: str, **more: Any) -> str:
+        card = self.records[turn_id].card
+        options = tuple(Option(label, label.startswith("No")) for label in labels)
+        question = Question(f"q{next(self._numbers)}", title, detail, options)
+        asked = OpenQuestion(question, card.room_id, turn_id, card.persona, self._now(), **more)
+        self.open[question.id] = asked
+        self._choices[question.id] = asyncio.get_running_loop().create_future()
+        self.publish(Asked(asked))
+        return question.id
+
+    def choice(self, question_id: str) -> asyncio.Future[int]:
+        return self._choices[question_id]
+
+    def working(self, turn_id: str, status: str) -> None:
+        card = self.records[turn_id].card
+        self.publish(Typing(card.room_id, card.persona, status))
+
+    # ── Inside ──────────────────────────────────────────────────────────────────────────
+
+    def _receive(self, entry: str, raw: Mapping[str, Any], *, runs: bool) -> Receipt:
+        self.calls.append(Call(entry, dict(raw)))
+        if self.raises:
+            raise self.raises
+        told = parse_submission(raw, now=self._now(), new_id=lambda: f"m{next(self._numbers)}")
+        known = self.room_cards.get(told.room.id)
+        room = told.room.resolve(known.room if known else None)
+        self.open_room(room)
+        if any(m.id == told.message_id for m in self.said[room.id]):
+            return Receipt(told.message_id, room.id, duplicate=True)
+        message = self._store(room, told)
+        if message.text.startswith("!stop"):
+            self._stop(room)
+        personas = self._addressed(message, room) if runs else []
+        turns = [self.queue(message, persona, raw) for persona in personas]
+        for record in turns:
+            self.script(record)
+        return Receipt(message.id, room.id, turn_ids=tuple(r.card.id for r in turns))
+
+    def _store(self, room: Room, told: Submission) -> Message:
+        files: tuple[Attachment, ...] = told.attachments
+        return self.say(
+            room, told.meta.speaker(), told.content, id=told.message_id, at=told.sent_at,
+            thread_id=told.thread_id, reply_to=told.reply_to, attachments=files,
+        )  # fmt: skip
+
+    def _addressed(self, message: Message, room: Room) -> list[str]:
+        names = [card.name for card in self.cards]
+        if room.kind == "dm":
+            return [name for name in names if room.id.endswith(f"-{name}")]
+        return [name for name in names if re.search(rf"@{name}\b", message.text)]
+
+    def _stop(self, room: Room) -> None:
+        for record in list(self.records.values()):
+            if record.card.room_id == room.id and record.card.state not in ENDED:
+                self.move(record.card.id, "stopped")
+
+    def _reply(self, record: TurnRecord) -> TurnReply:
+        text = record.answer.text if record.answer else ""
+        card = record.card
+        return TurnReply(card.id, card.persona, text, card.state, card.error or None)
+
+
+def _sections(header: str) -> tuple[SectionRecord, ...]:
+    blocks = header.strip().split("\n\n")
+    made = []
+    for block in blocks:
+        name, _, text = block.partition("\n")
+        name = name.strip("[]").partition(" — ")[0]
+        scores = (0.82, 0.64) if name == "RECALL" else ()
+        items = tuple(Scored(t, s) for t, s in zip(text.split("\n"), scores, strict=False))
+        source = {"RECALL": "mem0", "RAW TRANSCRIPT": "transcript"}.get(name, "gateway")
+        made.append(SectionRecord(name, text, source, items))
+    return tuple(made)

@@ -1,0 +1,45 @@
+// The panel beside the conversation. It shows one thing at a time: a "why", or a terminal.
+
+import { $, h, icon } from "./dom.js";
+
+let current = null; // { kind, close, from }
+const narrow = matchMedia("(max-width: 1080px)");
+
+/** Show something in the panel. `onClose` is called when it goes. */
+export function openPanel({ kind, title, content, tools = [], onClose = () => {} }) {
+  const from = current?.from ?? document.activeElement;
+  current?.onClose();
+  current = { kind, onClose, from };
+  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close the panel" }, icon("close"));
+  close.addEventListener("click", closePanel);
+  $("side").replaceChildren(h("header", { class: "side-head" }, h("h2", { id: "side-title" }, title), ...tools, close), content);
+  $("side").setAttribute("aria-labelledby", "side-title");
+  $("side").removeAttribute("aria-label");
+  $("side").className = `side ${kind}`;
+  $("side").hidden = false;
+  $("app").classList.add("with-side");
+  $("room").inert = narrow.matches; // it covers the room there
+  close.focus({ preventScroll: true });
+}
+
+export function closePanel() {
+  if (!current) return;
+  const { onClose, from } = current;
+  current = null;
+  onClose();
+  $("side").hidden = true;
+  $("side").replaceChildren();
+  $("app").classList.remove("with-side", "wide-side");
+  $("room").inert = false;
+  if (from?.isConnected) from.focus({ preventScroll: true });
+  else $("text").focus({ preventScroll: true });
+}
+
+export const panelKind = () => current?.kind ?? null;
+
+export function setUpPanel() {
+  narrow.addEventListener("change", () => { $("room").inert = Boolean(current) && narrow.matches; });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && current && !document.querySelector("dialog[open]")) closePanel();
+  });
+}

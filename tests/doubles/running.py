@@ -1,0 +1,94 @@
+"""A whole gateway over a platform and agents that record, with a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bots.bot import Bot
+from bots.web import WebBot
+from contract import Inbound
+from gateway.app import House
+from gateway.config import AccessTable, Config, GatewayTable, TurnsTable
+from gateway.ledger import Accepted
+from gateway.personas import Personas
+from memory.store import Store
+from tests.doubles.platform import FakeBot
+from tests.doubles.scripted import ScriptedPrograms
+
+PERSONA = "---\nagent: scripted\ndescription: {0}\n---\nYou are {0}.\n"
+
+
+@dataclass
+class Opened:
+    """A running gateway: the bot posts, the programs were asked."""
+
+    house: House
+    bot: FakeBot
+    programs: ScriptedPrograms
+
+    async def hear(self, inbound: Inbound) -> Accepted:
+        """Deliver a message, as the platform does."""
+        return await self.house.door.message(inbound, self.bot)
+
+    async def settle(self) -> None:
+        """Wait until no turn waits or runs."""
+        async with asyncio.timeout(20):
+            while self.house.rooms.waiting() or await self.house.ledger.open_turns():
+                await asyncio.sleep(0.005)
+
+    def texts(self) -> list[str]:
+        """What stands on the platform."""
+        return [message.text for message in self.bot.posted]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that is about to happen."""
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+class _Killed(Exception):
+    pass
+
+
+@asynccontextmanager
+async def gateway(
+    tmp_path: Path,
+    *,
+    bot: FakeBot | None = None,
+    programs: ScriptedPrograms | None = None,
+    personas: tuple[str, ...] = ("demo",),
+    access: AccessTable | None = None,
+    turns: TurnsTable | None = None,
+) -> AsyncIterator[Opened]:
+    """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
+    folder = tmp_path / "personas"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in personas:
+        (folder / f"{name}.md").write_text(PERSONA.format(name))
+    bot = bot or FakeBot()
+    bot.personas = personas
+    programs = programs or ScriptedPrograms()
+    known = Personas(folder)
+    bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
+    config = Config(
+        gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder),
+        access=access or AccessTable(),
+        turns=turns or TurnsTable(),
+    )
+    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
+        try:
+            async with asyncio.TaskGroup() as group:
+                house = House(
+                    config, group=group, store=store, personas=known, bots=bots, programs=programs
+                )
+                await house.rooms.recover()
+                yield Opened(house, bot, programs)
+                raise _Killed
+        except* _Killed:
+            pass
