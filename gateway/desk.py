@@ -155,7 +155,7 @@ class Desk:
     async def open_lobby(self) -> None:
         """See that the page has a room to begin in."""
         if not await self._transcript.rooms():
-            await self.create_room("lobby")
+            await self.create_room("general")
 
     async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
         """The newest messages, or those before message `before`; None: no such room."""
