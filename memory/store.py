@@ -14,14 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from contract import ConfigError
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 log = logging.getLogger("moot.memory")
 
@@ -184,15 +186,21 @@ def _runner(url: str) -> Runner:
     if parsed.get_backend_name() != "sqlite":
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+asyncpg")
-        return AsyncRunner(create_async_engine(parsed))
+        return AsyncRunner(_async_engine(parsed))
     return _sqlite(parsed)
+
+
+def _async_engine(url: URL) -> AsyncEngine:
+    from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
+
+    return create_async_engine(url)
 
 
 def _sqlite(url: URL) -> Runner:
     if url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     if url.get_driver_name() == "aiosqlite":
-        engine = create_async_engine(url)
+        engine = _async_engine(url)
         event.listen(engine.sync_engine, "connect", _set_pragmas)
         return AsyncRunner(engine)
     sync_engine = create_engine(url)
