@@ -11,7 +11,10 @@ _PLAIN = re.compile(
     "[\t\n -~\u00c0-\u02ff\u0370-\u0481\u048a-\u052f\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff]{2}"
 )  # between two of these lies always a grapheme's border
 
+_FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")  # flags are pairs of these
+
 ELLIPSIS = "…"
+GRAPHEME_CHARS = 256
 
 
 def cut_end(text: str, cap: int) -> str:
@@ -71,8 +74,15 @@ def border_after(text: str, at: int) -> int:
 
 
 def _sure_border(text: str, at: int) -> int:
-    """A border at or before `at`, found without reading the text from its beginning."""
-    for border in range(at, 0, -1):
+    """A border at or before `at`, without reading the text from its beginning.
+
+    Nobody sees a grapheme of hundreds of characters: one of those may be torn.
+    """
+    far = max(at - GRAPHEME_CHARS, 0)
+    for border in range(at, far, -1):
         if _PLAIN.match(text, border - 1):
             return border
-    return 0
+    run = far
+    while run > 0 and _FLAG_LETTER.match(text, run - 1):
+        run -= 1
+    return far - (far - run) % 2

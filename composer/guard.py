@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 
 import regex
 
-from composer.cuts import cut_end
+from composer.cuts import border_before
 from composer.headings import HEADINGS
 
 LABEL_CHARS = 64
@@ -160,4 +160,4 @@ def label(text: str, cap: int = LABEL_CHARS) -> str:
     name = normalize("NFC", " ".join(clean(text).split())).translate(_LABEL_SIGNS)
     if all(sign == "\u2800" or category(sign)[0] in "MZC" for sign in name):
         return ""  # nothing to be seen; U+2800 is a Braille pattern without dots
-    return cut_end(name, cap)
+    return name[: border_before(name, cap)].rstrip()
