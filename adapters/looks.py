@@ -19,6 +19,7 @@ class Look:
     """How to find a reply, and what is not part of it. Patterns match at a row's beginning.
 
     echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
+    echo_coloured: only rows whose mark is coloured are echoes.
     echo_end: the row that ends the echo, where the prompt's further rows look like a reply's.
     input: the row of the input box. above: rows that may stand between a reply and its box.
     bullet: how the first row of a message begins; None when messages have no mark, and every
@@ -42,6 +43,7 @@ class Look:
     bullet: re.Pattern[str] | None = None
     margin: int = 0
     spare: int = 0
+    echo_coloured: bool = False
     echo_end: re.Pattern[str] = NEVER
     above: re.Pattern[str] = re.compile(rf"\s*{RULE}")
     tool: re.Pattern[str] = NEVER
@@ -116,6 +118,7 @@ QWEN = Look(
     tool=re.compile(r"  [✓✗✕x⊷?o-] \w"),
     aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
     fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
+    scrollbar="│█",
     numbered=True,
 )
 
@@ -136,8 +139,10 @@ COPILOT = Look(
 
 OPENCODE = Look(
     name="opencode",
-    echo=re.compile(r"  ┃(?:  (?!\$ |# |→ |← |% |✱ )(.*))?$"),
+    echo=re.compile(r"  ┃(?:  (.*))?$"),
+    echo_coloured=True,
     input=re.compile(r"  ┃$|  ┃  Ask anything"),
+    above=re.compile(r"  ┃"),
     margin=5,
     spare=3,
     tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),
