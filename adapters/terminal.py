@@ -32,13 +32,19 @@ WRITE_BYTES = 16_384  # the kernel takes 18,432 unread bytes
 
 LAST_READS = 256  # after the exit: what is left, unless somebody else floods the terminal
 
+# Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.
 TAKE_TERMINAL = """
 import fcntl, os, sys, termios
+_, locale, *argv = sys.argv
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+if locale:
+    os.environ["LC_CTYPE"] = locale
+else:
+    os.environ.pop("LC_CTYPE", None)
 try:
-    os.execv(sys.argv[1], sys.argv[1:])
+    os.execv(argv[0], argv)
 except OSError as error:
-    os.write(2, f"{sys.argv[1]}: {error.strerror}\\n".encode())
+    os.write(2, f"{argv[0]}: {error.strerror}\\n".encode())
     os._exit(127)
 """
 
@@ -93,9 +99,9 @@ class Terminal:
             os.set_blocking(master, False)
             _make_raw(slave)
             termios.tcsetwinsize(slave, (rows, cols))
-            command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", TAKE_TERMINAL, *argv]
+            take = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
             process = subprocess.Popen(
-                command,
+                [*take, *argv],
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,

@@ -7,6 +7,7 @@ from collections import namedtuple
 from adapters.demo_tui.answers import Ask, Crash, Fail, Say, Steps, Use
 
 FRAME_S = 0.02
+FRAMES = 60  # of a long stream, so that it does not draw for nobody
 
 Over = namedtuple("Over", "how message")
 
@@ -78,7 +79,7 @@ class Turn:
             self.text += self._saying
             self._saying = ""
             return None
-        return now + FRAME_S
+        return now + max(FRAME_S, self._seconds / FRAMES)
 
     def visible(self, now: float) -> str:
         """The reply so far, including the part of the step that is being streamed."""
