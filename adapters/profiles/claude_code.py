@@ -20,8 +20,8 @@ import regex
 from adapters.profiles import claude_events
 from adapters.profiles.profile import (
     Dialog,
-    Hooks,
     HomeFile,
+    Hooks,
     Interrupt,
     Permission,
     Profile,
@@ -217,22 +217,30 @@ CLAUDE_CODE = Profile(
             say="Claude Code has lost this conversation. Ask again: it begins anew.",
             when="start",
         ),
-        Dialog(re.compile(r"Select login method|Not logged in · Run /login"), fault="login", when="start"),
+        Dialog(
+            re.compile(r"Select login method|Not logged in · Run /login"),
+            fault="login",
+            when="start",
+        ),
         Dialog(
             re.compile(r"Unable to connect to Anthropic services"),
             fault="api",
             say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
         ),
         Dialog(
-            re.compile(r"Is this a project you created or one you trust|Do you want to use this API key"),
+            re.compile(
+                r"Is this a project you created or one you trust|Do you want to use this API key"
+            ),
             fault="startup",
             say="Claude Code asks something at its start that only its terminal can answer.",
             when="start",
         ),
     ),
-    permission=Permission(re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)),
+    permission=Permission(
+        re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
+    ),
     interrupt=Interrupt(clear=b"\x03"),
-    missing="Install it with `npm install -g @anthropic-ai/claude-code`, or say where it is with `command`.",
-    login="Give Moot an ANTHROPIC_API_KEY or a CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token`).",
+    missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
+    login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
     context_tokens=200_000,
 )

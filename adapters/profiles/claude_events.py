@@ -112,7 +112,7 @@ def _prompted(content: object, turn: str) -> Sequence[TurnEvent]:
     blocks = _blocks({"content": content})
     if any(block.get("type") == "tool_result" for block in blocks):
         return ()
-    if [block.get("text") for block in blocks] in ([mark] for mark in INTERRUPTED):
+    if len(blocks) == 1 and blocks[0].get("text") in INTERRUPTED:
         return (Ended(interrupted=True, turn=turn),)
     return (Began(turn),) if blocks else ()
 
