@@ -1,0 +1,215 @@
+"""What the programs look like on a screen: one `Look` for each, as data.
+
+Taken from terminals recorded in November 2026: Claude Code 2.1.197, Codex 0.169.0, Gemini CLI
+0.61.0, Qwen Code 0.24.4, opencode 1.18.33, Copilot CLI 1.0.102, Mistral Vibe 3.0.2, aider
+0.86.2, hermes-agent 0.19.0, llm 0.36. Marks of older versions are kept where they are known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+NEVER = re.compile(r"(?!)")
+RULE = r"[─━═╌▀▄]{10,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to find a reply, and what is not part of it. Patterns match at a row's beginning.
+
+    echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
+    echo_end: the row that ends the echo, where the prompt's further rows look like a reply's.
+    input: the row of the input box. above: rows that may stand between a reply and its box.
+    bullet: how the first row of a message begins; None when messages have no mark, and every
+    row indented by `margin` belongs to one.
+    margin: columns before the reply's text. spare: columns left empty at the right margin.
+    tool: the first row of a tool's call; messages before it are not the last reply.
+    tool_bold: only when the first word is bold.
+    result: a row of a tool's output below a bullet; directly behind the echo, group 1 is an
+    error in the reply's place.
+    aside: rows that belong to no message, with what is indented under them.
+    tail: rows that are no part of a message when nothing but such rows follows.
+    fault: an error of the program; group 1 is its text.
+    last_block: only the last message is the reply.
+    scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
+    choices: labels of a question whose choices stand in one row.
+    """
+
+    name: str
+    echo: re.Pattern[str]
+    input: re.Pattern[str]
+    bullet: re.Pattern[str] | None = None
+    margin: int = 0
+    spare: int = 0
+    echo_end: re.Pattern[str] = NEVER
+    above: re.Pattern[str] = re.compile(rf"\s*{RULE}")
+    tool: re.Pattern[str] = NEVER
+    tool_bold: bool = False
+    result: re.Pattern[str] = NEVER
+    aside: re.Pattern[str] = NEVER
+    tail: re.Pattern[str] = NEVER
+    fault: re.Pattern[str] = NEVER
+    last_block: bool = False
+    scrollbar: str = ""
+    numbered: bool = False
+    choices: re.Pattern[str] = NEVER
+
+
+CLAUDE_CODE = Look(
+    name="claude-code",
+    echo=re.compile(r"[❯>] (.+)"),
+    input=re.compile(r"[❯>](?:\xa0|\s*$)|[│┃] >"),
+    above=re.compile(rf"\s*{RULE}|╭{RULE}"),
+    bullet=re.compile(r"[●⏺] "),
+    margin=2,
+    tool=re.compile(r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"),
+    tool_bold=True,
+    result=re.compile(r"  ⎿ [\s\xa0]*(.*)"),
+    aside=re.compile(r"  ⎿ [\s\xa0]*(?:Interrupted|\(no content\)|Tip:)"),
+    fault=re.compile(
+        r"(?:[●⏺] |  ⎿ [\s\xa0]*)((?:API Error|Invalid API key|Not logged in|Prompt is too long"
+        r"|Credit balance|.*usage limit reached|.*hit your .*limit).*)"
+    ),
+)
+
+CODEX = Look(
+    name="codex",
+    echo=re.compile(r"› (.+)"),
+    input=re.compile(r"›(?: |$)"),
+    above=re.compile(r"(?!)"),
+    bullet=re.compile(r"• "),
+    margin=2,
+    tool=re.compile(
+        r"• (?:Ran|Running|Explor(?:ed|ing)|Edit(?:ed|ing)|Added|Deleted|Updated Plan|Proposed Plan"
+        r"|Call(?:ed|ing)|Search(?:ed|ing)|Viewed Image|Wait(?:ed|ing)|Chang(?:ed|ing))\b"
+    ),
+    tool_bold=True,
+    result=re.compile(r"  └ "),
+    aside=re.compile(r"• (?:Working|Thinking|Reconnecting\.\.\.|Booting|Starting)\b.*\(?\d"),
+    tail=re.compile(r"  Worked for <?\d"),
+    fault=re.compile(r"■ (?!Conversation interrupted)(.+)"),
+    last_block=True,
+)
+
+GEMINI = Look(
+    name="gemini",
+    echo=re.compile(r" > (.+)"),
+    input=re.compile(r"[ │] >(?:\s*$|\s{2,}Type your message)"),
+    above=re.compile(rf"\s*{RULE}|╭{RULE}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
+    bullet=re.compile(r"✦ "),
+    margin=2,
+    spare=2,
+    tool=re.compile(r"[╭│]"),
+    aside=re.compile(r" *(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
+    fault=re.compile(r"✕ (.+)"),
+    numbered=True,
+)
+
+QWEN = Look(
+    name="qwen",
+    echo=re.compile(r"  > (.+)"),
+    input=re.compile(r"[ │]?>(?:\s*$|\s{2,}Type your message)"),
+    bullet=re.compile(r"  [◆✦]\ufe0e? "),
+    margin=4,
+    spare=2,
+    tool=re.compile(r"  [✓✗✕x⊷?o-] \w"),
+    aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
+    fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
+    numbered=True,
+)
+
+COPILOT = Look(
+    name="copilot",
+    echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
+    input=re.compile(r"❯(?:\s|$)"),
+    above=re.compile(rf"\s*{RULE}| [~/][^ ]*"),
+    bullet=re.compile(r" ● "),
+    margin=3,
+    spare=3,
+    tool=re.compile(r" [$✓✗] "),
+    result=re.compile(r"   └ "),
+    aside=re.compile(r" ● Tip: | ! | \[Current\]|\s*[◐◓◑◒○◉◎] "),
+    fault=re.compile(r" [✗✘] (.+)"),
+    scrollbar="┃│█▌▐",
+)
+
+OPENCODE = Look(
+    name="opencode",
+    echo=re.compile(r"  ┃(?:  (?!\$ |# |→ |← |% |✱ )(.*))?$"),
+    input=re.compile(r"  ┃$|  ┃  Ask anything"),
+    margin=5,
+    spare=3,
+    tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),
+    aside=re.compile(r"     ▣ "),
+    tail=re.compile(r"     ▣ "),
+    scrollbar="█▀▄",
+    choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
+)
+
+VIBE = Look(
+    name="vibe",
+    echo=re.compile(r"> (.+)"),
+    echo_end=re.compile(RULE),
+    input=re.compile(r">(?:\s|$)"),
+    above=re.compile(RULE),
+    margin=2,
+    spare=2,
+    tool=re.compile(r"[■⏵✓✗] \w"),
+    aside=re.compile(r"  [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] "),
+    scrollbar="▁▂▃▄▅▆▇█▔▀",
+)
+
+AIDER = Look(
+    name="aider",
+    echo=re.compile(r"\w*> ?(.*)"),
+    input=re.compile(r"\w*>\s*$"),
+    tail=re.compile(r"Tokens: .* received"),
+    fault=re.compile(r"(litellm\.\w+Error.*)"),
+)
+
+HERMES = Look(
+    name="hermes",
+    echo=re.compile(r"● (.+)"),
+    input=re.compile(r"❯(?:\s|$)"),
+    above=re.compile(rf"\s*{RULE}| ⚕ "),
+    bullet=re.compile(r"╭─ ⚕ .*─╮$"),
+    margin=4,
+    spare=2,
+    tool=re.compile(r"  ┊ "),
+)
+
+LLM = Look(
+    name="llm",
+    echo=re.compile(r"> (!multi)$"),
+    echo_end=re.compile(r"!end$"),
+    input=re.compile(r">\s*$"),
+    above=NEVER,
+    fault=re.compile(r"Error: (.+)"),
+)
+
+# A program that nobody looked at: what stands behind the prompt, without boxes and status rows.
+GENERIC = Look(
+    name="generic",
+    echo=NEVER,
+    input=re.compile(r"\s?[│┃]?\s?[❯›>$](?:\s*$|\s{2,}\S|\xa0)"),
+    above=re.compile(rf"\s*{RULE}|\s*[╭┌╰└]{RULE}"),
+    tool=NEVER,
+    aside=re.compile(
+        rf"\s*[╭┌╰└│┃]?{RULE}|\s*[⠀-⣿◐◓◑◒]+ |.*\b(?:esc|ctrl\+c) (?:to )?(?:interrupt|cancel)\b"
+    ),
+)
+
+LOOKS = {
+    look.name: look
+    for look in (
+        *(CLAUDE_CODE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE, VIBE, AIDER, HERMES, LLM),
+        GENERIC,
+    )
+}
+ALIASES = {"claude": "claude-code", "hermes-agent": "hermes", "mistral-vibe": "vibe"}
+
+
+def look_of(agent: str) -> Look:
+    """The look of a program by its name; the generic one for a program that is not known."""
+    return LOOKS.get(ALIASES.get(agent, agent), GENERIC)

@@ -1,0 +1,131 @@
+"""Rows of a rendered reply turned back into Markdown, as far as they tell.
+
+What a program broke to fit the screen is joined, drawn tables become tables again, drawn
+bullets and quote bars become `-` and `>`. Code and lists keep their lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+
+from adapters.shown import columns
+from adapters.tables import read_table
+
+_ITEM = re.compile(r" *(?:[-*+•◦▪‣]|\d{1,3}[.)]|[a-z][.)]|[☐☑]) +")
+_QUOTE = re.compile(r"( *)[▎▌▍▏│┃] ?")
+_DRAWN_BULLET = re.compile(r"( *)[•◦▪‣] ")
+_DRAWN_TASK = re.compile(r"( *)([☐☑]) ")
+# A row that begins like one of these was a line of its own.
+_OWN_LINE = re.compile(r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{1,6} |[▎▌▍▏│┃|>]|```|~~~)")
+_RULE = re.compile(r" *(?:[─━═—]{3,}|-{3,})$")
+_NUMBER = re.compile(r" *(\d{1,5})(?: (.*))?$")
+_BOX_TOP, _BOXED = re.compile(r"[┏╔][━═]+[┓╗]"), re.compile(r"[┃║] +(.*\S) +[┃║]")
+# Programs that break lines as Unicode says leave no blank behind these.
+_BREAKS_BEHIND = re.compile(r"\w[-/—–|]$")
+_PADDING = re.compile(r"(?<=[ (])\xa0|\xa0(?=[ ,.;:)]|$)|^\xa0")  # around code, by Copilot
+
+
+def markdown(rows: Sequence[str], width: int, numbered: bool = False) -> str:
+    """The reply that these rows show. width: columns that its text may fill.
+
+    numbered: the program puts line numbers before code.
+    """
+    lines = _unboxed([_PADDING.sub("", row.rstrip(" ")) for row in rows])
+    if numbered:
+        lines = _unnumbered(lines)
+    out: list[str] = []
+    position = 0
+    while position < len(lines):
+        if table := read_table(lines, position):
+            out += table.lines
+            position = table.end
+        else:
+            line, position = _paragraph(lines, position, width)
+            out.append(_respelled(line))
+    return "\n".join(out).strip("\n").rstrip()
+
+
+def _paragraph(lines: Sequence[str], start: int, width: int) -> tuple[str, int]:
+    """The line that begins at `start`, with the rows that it goes on in, and where it ends."""
+    first = lines[start]
+    line, end = first, start + 1
+    if not first.strip() or _RULE.match(first):
+        return line, end
+    item = _ITEM.match(first)
+    begin = _indent(first)
+    hanging = item.end() if item else begin
+    while end < len(lines) and not read_table(lines, end):
+        glue = _glue(lines[end - 1], lines[end], width)
+        extra = _indent(lines[end])
+        if glue is None or extra not in {0, 1, begin, begin + 1, hanging, hanging + 1}:
+            break
+        line += glue + lines[end].lstrip(" ")
+        end += 1
+    return line, end
+
+
+def _glue(above: str, row: str, width: int) -> str | None:
+    """What joins a row to the one above if that was broken to fit: "" or " "; else None."""
+    if not row.strip() or _OWN_LINE.match(row) or _RULE.match(row):
+        return None
+    room = width - columns(above)
+    last, first = above.split()[-1], row.split()[0]
+    if _is_wide(last[-1]) and _is_wide(first[0]):
+        return "" if room < 3 else None  # between ideographs a line breaks anywhere
+    if room > columns(first):
+        return None
+    if room <= 0 and columns(last) + columns(first) > width - _indent(row):
+        return ""  # one word, longer than a row
+    return "" if _BREAKS_BEHIND.search(above) and first[0].isalnum() else " "
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _is_wide(char: str) -> bool:
+    """Whether it is of a script that is written without blanks."""
+    return columns(char) == 2 and char.isalpha() and not "\uac00" <= char <= "\ud7a3"
+
+
+def _unboxed(lines: Sequence[str]) -> list[str]:
+    """A box around one line is how rich draws a first heading."""
+    out: list[str] = []
+    for line in lines:
+        if out and _BOX_TOP.match(out[-1]) and (match := _BOXED.match(line)):
+            out[-1] = f"# {match[1].strip()}"
+        elif not (out and out[-1].startswith("# ") and line.startswith(("┗", "╚"))):
+            out.append(line)
+    return out
+
+
+def _unnumbered(lines: Sequence[str]) -> list[str]:
+    """Take line numbers away: rows in succession numbered from 1, all at the same column."""
+    out, position = list(lines), 0
+    while position < len(lines):
+        count = 0
+        for number, line in enumerate(lines[position:], 1):
+            match = _NUMBER.match(line)
+            if not match or int(match[1]) != number:
+                break
+            count = number
+        if count:
+            edge = len(_before_code(lines[position + count - 1]))
+            for i in range(position, position + count):
+                out[i] = lines[i][edge:]
+        position += count or 1
+    return out
+
+
+def _before_code(line: str) -> str:
+    head = "".join(takewhile(lambda char: char == " ", line))
+    digits = "".join(takewhile(str.isdigit, line[len(head) :]))
+    return head + digits + " "
+
+
+def _respelled(line: str) -> str:
+    line = _QUOTE.sub(r"\1> ", line, count=1) if _QUOTE.match(line) else line
+    line = _DRAWN_TASK.sub(lambda m: f"{m[1]}- [{'x' if m[2] == '☑' else ' '}] ", line, count=1)
+    return _DRAWN_BULLET.sub(r"\1- ", line, count=1)

@@ -1,0 +1,131 @@
+"""A question of the program on the screen: its text, its real choices, which is selected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.looks import Look
+from adapters.screen import Screen
+from adapters.shown import Shown, shown
+from contract import Option
+
+_FRAME = re.compile(r"[\s│┃║]*")
+_OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
+_BORDER = re.compile(r"\s*[│┃║]?\s*[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
+_REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
+ROWS_BELOW = 8  # hints below the choices are not longer
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """What the program asks. options: its real choices in order; selected: index of the one
+    that Enter takes."""
+
+    title: str
+    detail: str
+    options: tuple[Option, ...]
+    selected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A dialog, and the first of the rows that it takes."""
+
+    dialog: Dialog
+    start: int
+
+
+def find_dialog(screen: Screen, look: Look) -> Dialog | None:
+    """The question that waits for an answer at the bottom of the screen, if there is one."""
+    lines = screen.lines()[-screen.rows :]
+    question = find_question(shown(lines, screen.cols, look.scrollbar), look)
+    return question.dialog if question else None
+
+
+def find_question(rows: Sequence[Shown], look: Look) -> Question | None:
+    """The same, among rows whose last is the last that shows something."""
+    kept = len(rows)
+    while kept and rows[kept - 1].blank:
+        kept -= 1
+    choices = _numbered(rows[:kept]) or _in_a_row(rows[:kept], look)
+    if not choices:
+        return None
+    below = [row for row in rows[choices.end : kept] if not row.blank]
+    if len(below) > ROWS_BELOW or any(look.input.match(row.text) for row in below):
+        return None
+    top = _top(rows, choices.start, look)
+    texts = [text for row in rows[top : choices.start] if (text := _content(row))]
+    asking = [i for i, text in enumerate(texts) if text.endswith(("?", ":"))] or [0]
+    title = texts.pop(asking[-1]) if texts else ""
+    options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in choices.labels)
+    return Question(Dialog(title, "\n".join(texts), options, choices.selected), top)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Labels, which is selected, and the rows from start to before end that they take."""
+
+    labels: tuple[str, ...]
+    selected: int
+    start: int
+    end: int
+
+
+def _numbered(rows: Sequence[Shown]) -> Choices | None:
+    """Choices one below the other: the last run of 1., 2., 3., ... one of them marked."""
+    found = [(i, m) for i, row in enumerate(rows) if (m := _OPTION.match(_content(row)))]
+    firsts = [k for k, (_, match) in enumerate(found) if match[2] == "1"]
+    run = found[firsts[-1] :] if firsts else []
+    run = [pair for number, pair in enumerate(run, 1) if int(pair[1][2]) == number]
+    if len(run) < 2:
+        return None
+    places = [i for i, _ in run]
+    labels = []
+    for (i, match), after in zip(run, [*places[1:], places[-1] + 1], strict=True):
+        more = [_content(row) for row in rows[i + 1 : after]]
+        labels.append(" ".join([match[3].removesuffix(" ✔"), *filter(None, more)]).strip())
+    marked = [k for k, (_, match) in enumerate(run) if match[1]]
+    starts = [rows[i].text.find(match[2] + ".") for i, match in run]
+    selected = marked or _standing_out([rows[i] for i in places], starts)
+    if len(selected) != 1:
+        return None
+    return Choices(tuple(labels), selected[0], places[0], places[-1] + 1)
+
+
+def _in_a_row(rows: Sequence[Shown], look: Look) -> Choices | None:
+    """Choices beside one another, known by their words."""
+    for i in range(len(rows) - 1, max(-1, len(rows) - 1 - ROWS_BELOW), -1):
+        found = list(look.choices.finditer(rows[i].text))
+        if len(found) > 1:
+            selected = _standing_out([rows[i]] * len(found), [match.start() for match in found])
+            labels = tuple(match[0] for match in found)
+            return Choices(labels, selected[0] if len(selected) == 1 else 0, i, i + 1)
+    return None
+
+
+def _standing_out(rows: Sequence[Shown], starts: Sequence[int]) -> list[int]:
+    """Which of the labels has a background that no other has."""
+    looks = [row.style_at(start) for row, start in zip(rows, starts, strict=True)]
+    grounds = [(style.bg, style.reverse) for style in looks]
+    return [i for i, ground in enumerate(grounds) if grounds.count(ground) == 1]
+
+
+def _content(row: Shown) -> str:
+    """Its text without a frame around it; "" for a border."""
+    return "" if _BORDER.match(row.text) else row.text.strip(" \xa0│┃║")
+
+
+def _top(rows: Sequence[Shown], start: int, look: Look) -> int:
+    """Where the question begins: at its box or rule, or behind the last thing of the turn."""
+    for i in range(start - 1, -1, -1):
+        text = rows[i].text
+        if re.match(r"\s?[╭┌┏╔]?[─━═]{5,}", text):
+            return i
+        marks = (look.bullet, look.echo, look.tool, look.aside)
+        if not text.startswith(("│", "┃", " ")) and text:
+            return i + 1
+        if any(mark and mark.match(text) for mark in marks) and not text.startswith(("│", "┃")):
+            return i + 1
+    return 0

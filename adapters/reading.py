@@ -1,0 +1,220 @@
+"""The agent's last reply, read from the screen alone.
+
+The second witness: bold, fences, link targets and line breaks are gone from a screen. Every
+word is there, in order, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from adapters.looks import Look
+from adapters.prose import markdown
+from adapters.question import Dialog, find_dialog, find_question
+from adapters.screen import Screen
+from adapters.shown import Shown, shown
+
+__all__ = ["Dialog", "Look", "find_dialog", "read_error", "read_reply"]
+
+FOOT_ROWS = 15  # an input box with its footer is not longer
+HEAD_LETTERS = 60  # of a prompt's first line, to find its echo by
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """A prompt as the program shows it: its rows from start to before end, its first text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True)
+class Block:
+    """One marked message with its rows, as long as nothing shows that it is no message."""
+
+    rows: list[Shown] = field(default_factory=list)
+    tool: bool = False
+
+
+def read_reply(screen: Screen, look: Look, prompt: str | None = None) -> str:
+    """The last reply as Markdown, "" when there is none.
+
+    prompt: what was typed, to find its echo; None: behind the last echo. An error that the
+    program shows in the reply's place is the reply.
+    """
+    rows = _turn(_rows(screen, look), look, prompt)
+    blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
+    if look.last_block:
+        blocks = blocks[-1:]
+    text: list[str] = []
+    for block in blocks:
+        text += ["", *_dedented(_without_tail(block.rows, look), look)]
+    return markdown(text, screen.cols - look.margin - look.spare, look.numbered)
+
+
+def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
+    """The last error that the program shows behind the prompt, "" when there is none."""
+    for row in reversed(_turn(_rows(screen, look), look, prompt)):
+        if match := look.fault.match(row.text):
+            return match[1].strip()
+    return ""
+
+
+# ── Between the prompt and the input box ────────────────────────────────────────────────
+
+
+def _rows(screen: Screen, look: Look) -> list[Shown]:
+    """All rows above the input box, or above the question in its place."""
+    rows = shown(screen.lines(), screen.cols, look.scrollbar)
+    while rows and rows[-1].blank:
+        rows.pop()
+    if question := find_question(rows, look):
+        return rows[: question.start]
+    for i in range(len(rows) - 1, max(-1, len(rows) - 1 - FOOT_ROWS), -1):
+        if look.input.match(rows[i].text):
+            while i and (rows[i - 1].blank or look.above.match(rows[i - 1].text)):
+                i -= 1
+            return rows[:i]
+    return rows
+
+
+def _turn(rows: list[Shown], look: Look, prompt: str | None) -> list[Shown]:
+    """The rows behind the prompt's echo, up to the next echo."""
+    echoes = _echoes(rows, look)
+    mine = _echo_of(prompt or "", echoes, rows)
+    if mine is None:
+        return rows
+    end = next((echo.start for echo in echoes if echo.start >= mine.end), len(rows))
+    behind = rows[mine.end : end]
+    closed = next((i for i, row in enumerate(behind) if look.echo_end.match(row.text)), -1)
+    return behind[closed + 1 :]
+
+
+def _echoes(rows: Sequence[Shown], look: Look) -> list[Echo]:
+    """The prompts on the screen; rows in succession that are all marked are one."""
+    echoes: list[Echo] = []
+    numbered = enumerate(look.echo.match(row.text) for row in rows)
+    for is_echo, group in groupby(numbered, lambda pair: pair[1] is not None):
+        if is_echo:
+            matches = [(i, match) for i, match in group if match]
+            texts = (match[1] or "" for _, match in matches)
+            text = next((text for text in texts if text.strip()), "")
+            echoes.append(Echo(matches[0][0], matches[-1][0] + 1, text))
+    return echoes
+
+
+def _echo_of(prompt: str, echoes: Sequence[Echo], rows: Sequence[Shown]) -> Echo | None:
+    """The last echo of this prompt; else the last that is no command of the program's own."""
+    head = next((line for line in prompt.splitlines() if line.strip()), "")
+    wanted = _letters(head)[:HEAD_LETTERS]
+    if wanted:
+        for echo in reversed(echoes):
+            seen = _letters(echo.text)[:HEAD_LETTERS]
+            if seen and (wanted.startswith(seen) or seen.startswith(wanted)):
+                return echo
+        if not echoes:
+            return _typed(prompt, rows)
+    prompts = [echo for echo in echoes if not echo.text.startswith("/")]
+    return next(reversed(prompts or [*echoes]), None)
+
+
+def _typed(prompt: str, rows: Sequence[Shown]) -> Echo | None:
+    """Where the prompt's own lines stand, in a program whose echo has no mark."""
+    lines = [letters for line in prompt.splitlines() if (letters := _letters(line))]
+    for start in range(len(rows) - 1, -1, -1):
+        if lines and lines[0] in _letters(rows[start].text):
+            end = start + 1
+            for line in lines[1:]:
+                ahead = range(end, min(end + 4, len(rows)))
+                end = next((i + 1 for i in ahead if line[:20] in _letters(rows[i].text)), end)
+            return Echo(start, end, prompt)
+    return None
+
+
+def _letters(text: str) -> str:
+    """What survives any rendering: letters and digits."""
+    return "".join(char for char in text if char.isalnum())
+
+
+# ── The reply's rows among them ─────────────────────────────────────────────────────────
+
+
+def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
+    """The messages behind the last tool, where each begins with a mark."""
+    assert look.bullet
+    blocks: list[Block] = []
+    current: Block | None = None  # None: the rows here are nobody's
+    for row in rows:
+        if look.aside.match(row.text):
+            current = None
+        elif look.bullet.match(row.text):
+            current = Block([row], _is_tool(row, look))
+            blocks.append(current)
+        elif match := look.result.match(row.text):
+            if blocks:
+                if current and _is_coloured(current.rows[0]):
+                    current.tool = True
+                current = None
+            elif match.re.groups and match[1]:  # an error in the reply's place
+                current = Block([Shown(" " * match.start(1) + match[1])])
+                blocks.append(current)
+        elif _is_tool(row, look):
+            current = None
+            blocks.append(Block([row], tool=True))
+        elif not row.blank and row.indent < look.margin:
+            current = None
+        elif current:
+            current.rows.append(row)
+    return _behind_tools(blocks)
+
+
+def _unmarked(rows: Iterable[Shown], look: Look) -> list[Block]:
+    """The rows behind the last tool that are indented as replies are."""
+    blocks = [Block()]
+    for row in rows:
+        if _is_tool(row, look):
+            blocks += [Block(tool=True), Block()]
+        elif row.blank or (row.indent >= look.margin and not look.aside.match(row.text)):
+            blocks[-1].rows.append(row)
+    return _behind_tools(blocks)
+
+
+def _behind_tools(blocks: list[Block]) -> list[Block]:
+    last = max((i for i, block in enumerate(blocks) if block.tool), default=-1)
+    return blocks[last + 1 :]
+
+
+def _is_tool(row: Shown, look: Look) -> bool:
+    match = look.tool.match(row.text)
+    if not match or not look.tool_bold:
+        return match is not None
+    word = next((i for i, char in enumerate(row.text) if char.isalnum()), 0)
+    return row.style_at(word).bold
+
+
+def _is_coloured(row: Shown) -> bool:
+    """Whether its mark is neither black, white, grey nor the default."""
+    colour = row.style_at(row.indent).fg
+    if colour.startswith("x"):
+        return not colour[1:3] == colour[3:5] == colour[5:7]
+    return colour not in ("", "0", "7", "8", "15")
+
+
+def _without_tail(rows: list[Shown], look: Look) -> list[Shown]:
+    kept = len(rows)
+    while kept and (rows[kept - 1].blank or look.tail.match(rows[kept - 1].text)):
+        kept -= 1
+    return rows[:kept]
+
+
+def _dedented(rows: Iterable[Shown], look: Look) -> list[str]:
+    """The texts without bullet and margin."""
+    texts = []
+    for row in rows:
+        bullet = look.bullet.match(row.text) if look.bullet else None
+        text = " " * bullet.end() + row.text[bullet.end() :] if bullet else row.text
+        texts.append(text[min(look.margin, len(text) - len(text.lstrip(" "))) :])
+    return texts

@@ -1,0 +1,54 @@
+"""The rows that a reader sees: scrollback and screen, with what the terminal wrapped joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from wcwidth import wcswidth
+
+from adapters.rows import Line
+from adapters.style import PLAIN, Style
+
+
+class Shown(NamedTuple):
+    """One row. runs: its text piece by piece with its styles; nothing of it is lost."""
+
+    text: str
+    runs: tuple[tuple[str, Style], ...] = ()
+
+    @property
+    def indent(self) -> int:
+        """Blanks before the text; the whole length of a blank row."""
+        return len(self.text) - len(self.text.lstrip(" "))
+
+    @property
+    def blank(self) -> bool:
+        """Whether it shows nothing."""
+        return not self.text.strip()
+
+    def style_at(self, index: int) -> Style:
+        """The style of the index-th character."""
+        for text, style in self.runs:
+            index -= len(text)
+            if index < 0:
+                return style
+        return PLAIN
+
+
+def shown(lines: Iterable[Line], cols: int, scrollbar: str = "") -> list[Shown]:
+    """Join what the terminal wrapped, take away a scroll bar in the last column."""
+    rows: list[Shown] = []
+    goes_on = False
+    for line in lines:
+        row = Shown(line.text, line.runs)
+        if scrollbar and row.text[-1:] in scrollbar and columns(row.text) == cols:
+            row = Shown(row.text[:-1].rstrip(" "), row.runs)
+        rows.append(Shown(rows[-1].text + row.text, rows.pop().runs + row.runs) if goes_on else row)
+        goes_on = line.wrapped
+    return [Shown(row.text.rstrip(" "), row.runs) for row in rows]
+
+
+def columns(text: str) -> int:
+    """Columns that the text takes on the screen."""
+    return len(text) if text.isascii() else max(0, wcswidth(text))

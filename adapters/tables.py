@@ -1,0 +1,131 @@
+"""Tables drawn on a screen turned back into Markdown, cells that were wrapped joined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from adapters.shown import columns
+
+_TOP = re.compile(r" *[┌╭┏╔][─━═]+(?:[┬┳╦][─━═]+)*[┐╮┓╗]$")
+_MIDDLE = re.compile(r" *[├┝┠┣╠╞][─━═┼╋╬╪┿]+[┤┥┨┫╣╡]$")
+_BOTTOM = re.compile(r" *[└╰┗╚][─━═]+(?:[┴┻╩][─━═]+)*[┘╯┛╝]$")
+_ROW = re.compile(r" *[│┃║](.*)[│┃║]$")
+_BAR = re.compile(r"[│┃║]")
+# A heading's rule: Codex draws one piece for each column, rich one below all of them.
+_HEAD_RULE = re.compile(r" *━{2,}(?:  +━{2,})*$")
+_BODY_RULE = re.compile(r" *─{2,}(?:  +─{2,})*$")
+_RICH_RULE = re.compile(r" ─{3,} ?$")
+
+
+class Table(NamedTuple):
+    """A table's Markdown, and the row behind it."""
+
+    lines: list[str]
+    end: int
+
+
+Cells = list[str]
+
+
+def read_table(rows: Sequence[str], start: int) -> Table | None:
+    """The table that begins at this row, if one does."""
+    if _TOP.match(rows[start]):
+        return _boxed(rows, start)
+    return _ruled(rows, start) or _rich(rows, start)
+
+
+def _boxed(rows: Sequence[str], start: int) -> Table | None:
+    """Drawn with lines around every cell."""
+    groups: list[list[Cells]] = [[]]
+    for end in range(start + 1, len(rows)):
+        row = rows[end]
+        if _BOTTOM.match(row):
+            body = [_merged(group) for group in _split_groups(groups) if group]
+            one_column = all(len(cells) == 1 for cells in body)
+            return Table(_lines(body), end + 1) if body and not one_column else None
+        if _MIDDLE.match(row):
+            groups.append([])
+        elif match := _ROW.match(row):
+            groups[-1].append(_BAR.split(match[1]))
+        else:
+            return None
+    return None
+
+
+def _split_groups(groups: list[list[Cells]]) -> list[list[Cells]]:
+    """Without lines between the body's rows, a row begins where its first cell is not empty."""
+    if len(groups) != 2 or len(groups[1]) < 2:
+        return groups
+    body: list[list[Cells]] = []
+    for cells in groups[1]:
+        if cells[0].strip() or not body:
+            body.append([])
+        body[-1].append(cells)
+    return [groups[0], *body]
+
+
+def _ruled(rows: Sequence[str], start: int) -> Table | None:
+    """Codex: columns are as wide as the pieces of the rule below the heading."""
+    rule = next((i for i in range(start, len(rows)) if not rows[i].strip() or "━━" in rows[i]), 0)
+    if rule <= start or not _HEAD_RULE.match(rows[rule]) or "  " not in rows[rule].strip():
+        return None
+    spans = [match.span() for match in re.finditer(r"━+", rows[rule])]
+    groups: list[list[Cells]] = [[_cut(row, spans) for row in rows[start:rule]], []]
+    end = rule + 1
+    while end < len(rows) and rows[end].strip():
+        if _BODY_RULE.match(rows[end]):
+            groups.append([])
+        else:
+            groups[-1].append(_cut(rows[end], spans))
+        end += 1
+    return Table(_lines([_merged(group) for group in groups if group]), end)
+
+
+def _rich(rows: Sequence[str], start: int) -> Table | None:
+    """rich: blanks between columns, one rule below the heading."""
+    if start + 2 >= len(rows) or not _RICH_RULE.match(rows[start + 1]):
+        return None
+    end = start + 2
+    while end < len(rows) and rows[end].strip():
+        end += 1
+    body = [rows[start], *rows[start + 2 : end]]
+    length = max(len(row) for row in body)
+    padded = [row.ljust(length) for row in body]
+    empty = [all(row[i] == " " for row in padded) for i in range(length)] + [True, True]
+    gaps = [i for i in range(length) if empty[i] and empty[i + 1]]
+    edges = [0, *(i + 1 for i in gaps if i and not empty[i - 1]), length]
+    spans = [(a, b) for a, b in pairwise(edges) if a < b]
+    if len(spans) < 2:
+        return None
+    return Table(_lines([_cut(row, spans) for row in body]), end)
+
+
+def _cut(row: str, spans: Sequence[tuple[int, int]]) -> Cells:
+    """The row's text at these columns; the last cell takes the rest."""
+    cells = ["" for _ in spans]
+    column = 0
+    for char in row:
+        index = max((i for i, (start, _) in enumerate(spans) if start <= column), default=0)
+        cells[index] += char
+        column += columns(char)
+    return cells
+
+
+def _merged(group: Sequence[Cells]) -> Cells:
+    """One row of cells out of the screen's rows that it was wrapped into."""
+    count = max(len(cells) for cells in group)
+    return [
+        " ".join(piece for cells in group if (piece := "".join(cells[i : i + 1]).strip()))
+        for i in range(count)
+    ]
+
+
+def _lines(body: Sequence[Cells]) -> list[str]:
+    count = max(len(cells) for cells in body)
+    spelled = [[cell.strip().replace("|", "\\|") for cell in cells] for cells in body]
+    spelled = [cells + [""] * (count - len(cells)) for cells in spelled]
+    lines = ["| " + " | ".join(cells) + " |" for cells in spelled]
+    return [lines[0], "|" + " --- |" * count, *lines[1:]]
