@@ -14,7 +14,7 @@ from adapters.agent import Launch, Reply
 from adapters.console import Console
 from adapters.exchange import Exchange
 from adapters.hooks import HookListener
-from adapters.permission import refusal
+from adapters.permission import refuse
 from adapters.profiles.profile import Asked, Named, Profile, Setting
 from adapters.record import Follower, follow
 from adapters.signals import Signal
@@ -259,7 +259,7 @@ class CliAgent:
             elif isinstance(event, Asked):
                 if self._exchange:
                     return await self._exchange.decide(event)
-                return event.responses[refusal(event.question)]
+                return refuse(event)
             elif self._exchange:
                 self._exchange.note(event, "hook")
         return {}

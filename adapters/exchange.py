@@ -102,10 +102,11 @@ class Exchange:
 
     async def _settle(self, quiet_s: float, limit_s: float) -> None:
         """Wait until the program has written nothing for `quiet_s`."""
-        end = self._time() + limit_s
+        begin = self._time()  # an earlier silence says nothing of the echo
         while True:
-            left = quiet_s - self._console.quiet_s()
-            if left <= 0 or self._time() >= end:
+            now = self._time()
+            left = quiet_s - min(self._console.quiet_s(), now - begin)
+            if left <= 0 or now >= begin + limit_s:
                 return
             await asyncio.sleep(left)
 

@@ -36,13 +36,17 @@ class Asking:
         return task
 
     async def respond(self, asked: Asked) -> Mapping[str, Any]:
-        """The response to a hook's question; a refusal when nobody decided."""
-        task = self.ask(asked.question)
-        try:
-            await asyncio.wait({task})
-        finally:
-            task.cancel()
-        return asked.responses[chosen(task, asked.question)]
+        """The response to a hook's questions; a refusal when nobody decided."""
+        while True:
+            task = self.ask(asked.question)
+            try:
+                await asyncio.wait({task})
+            finally:
+                task.cancel()
+            response = asked.responses[chosen(task, asked.question)]
+            if not isinstance(response, Asked):
+                return response
+            asked = response
 
     async def close(self) -> None:
         """Withdraw what is open."""
@@ -60,6 +64,13 @@ def chosen(task: asyncio.Task[int], question: Question) -> int:
             return task.result()
         log.warning("the question %s was not answered: %r", question.title, error)
     return refusal(question)
+
+
+def refuse(asked: Asked) -> Mapping[str, Any]:
+    """The response of the option that says no."""
+    response = asked.responses[refusal(asked.question)]
+    assert not isinstance(response, Asked)
+    return response
 
 
 def refusal(question: Question) -> int:
