@@ -13,10 +13,11 @@ from adapters.agent import Reply
 from adapters.profiles.profile import Asked, Profile, State
 from adapters.screen import Screen
 from adapters.sight import question_on
-from contract import Question
+from contract import Option, Question
 
 log = logging.getLogger("moot.adapters.permission")
 
+DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
 
 
@@ -97,6 +98,12 @@ class ScreenPrompt:
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = 0.0
         self._by_hook = False
+        self._unreadable = Question(
+            "",
+            f"{profile.title} asks for permission in its terminal",
+            "",
+            (Option("Allow"), Option("Refuse", refuses=True)),
+        )
 
     def asked_by_hook(self) -> None:
         """The prompt on the screen is one that a hook asks about already."""
@@ -114,6 +121,8 @@ class ScreenPrompt:
         question = None
         if permission.pattern.search(text) or state == "blocked":
             question = question_on(screen, self._profile)
+        if question is None and state == "blocked":
+            question = self._unreadable
         if question is None or not _same(question, self._question):
             self._withdraw()
             self._question, self._since = question, self._time()
@@ -130,6 +139,8 @@ class ScreenPrompt:
             self._task, self._answered = None, now
             return self._keys(question, index)
         waits = late_s if self._profile.signs.hooks else 0.0
+        if question is self._unreadable:  # it may not be drawn yet
+            waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
             return b""
         if now >= self._answered + AGAIN_S or not self._answered:
@@ -145,6 +156,8 @@ class ScreenPrompt:
     def _keys(self, question: Question, index: int) -> bytes:
         permission = self._profile.permission
         assert permission
+        if question is self._unreadable and index:
+            return permission.refuse
         if index < len(permission.keys):
             return permission.keys[index]
         return str(index + 1).encode()

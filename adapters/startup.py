@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.agent import Launch
@@ -48,7 +48,7 @@ def setting_of(
     env = {"PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": str(launch.home)}
     env |= {name: given.fill(value) for name, value in profile.env}
     env |= dict(launch.env)
-    return Setting(**{name: getattr(given, name) for name in given.__slots__} | {"env": env})
+    return replace(given, env=env)
 
 
 def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:

@@ -347,6 +347,26 @@ time.sleep(60)
     assert replies.withdrawn == 1
 
 
+@pytest.mark.parametrize(("choice", "key"), [(0, b"1"), (1, b"n")])
+async def test_a_prompt_that_cannot_be_read_is_asked_all_the_same(
+    open_agent: OpenAgent, choice: int, key: bytes
+) -> None:
+    profile = program(
+        """
+ready()
+paste(); enter()
+state("blocked:kind=permission")
+out("hm?")
+pressed = key()
+state("working")
+reply(repr(pressed)); state("done")
+time.sleep(60)
+""",
+        permission=Permission(re.compile("never shown"), refuse=b"n"),
+    )
+    assert (await open_agent(profile).ask("hello", Replies([choice]))).text == repr(key)
+
+
 async def test_the_programs_queries_are_answered(open_agent: OpenAgent) -> None:
     agent = open_agent(
         program("""
