@@ -122,6 +122,7 @@ PASTE_BREAKS, PASTE_CHARS = 2, 400
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FILE = re.compile(r'(?<!\S)@(?!\u2060)(?="?[^\s"]*[/\\~]|"|\.\.)')
 _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
+_BREAK = re.compile("[\n\u2028\u2029]")
 _LINE = re.compile("[^\n\u2028\u2029]*[\n\u2028\u2029]|[^\n\u2028\u2029]+")
 _IMAGE = re.compile(r"\.(?=png|jpe?g|gif|webp)", re.IGNORECASE)
 
@@ -152,11 +153,13 @@ def pieces(text: str) -> Sequence[str]:
         ends = [match.end() for match in _IMAGE.finditer(line)]
         for begin, end in pairwise((0, *ends, len(line))):
             for number, part in enumerate(_short(line[begin:end])):
-                last = found[-1]
-                full = last.count("\n") >= PASTE_BREAKS or len(last) + len(part) > PASTE_CHARS
-                if full or (begin and not number):
-                    found.append("")
-                found[-1] += part
+                joined = found[-1] + part
+                fits = len(joined) <= PASTE_CHARS and len(_BREAK.findall(joined)) <= PASTE_BREAKS
+                behind_dot = begin and not number
+                if fits and not behind_dot:
+                    found[-1] = joined
+                else:
+                    found.append(part)
     return [piece for piece in found if piece]
 
 
