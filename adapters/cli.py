@@ -81,11 +81,12 @@ class CliAgent:
             self._profile,
             self._console,
             self._follower,
+            prompt,
             reply,
             past=self._past,
             on_named=self._named,
         )
-        return await self._exchange.run(prompt)
+        return await self._exchange.run()
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""
@@ -219,6 +220,15 @@ class CliAgent:
         if self._hooks and self._hook_url:
             self._hooks.release(self._hook_url)
             self._hook_url = ""
+
+    def waiting_bytes(self) -> int:
+        """How much of its output is kept without being drawn yet."""
+        return self._console.waiting_bytes if self._console else 0
+
+    @property
+    def pid(self) -> int | None:
+        """The program's process id, None before its start and after its end."""
+        return self._console.pid if self._console else None
 
     def alive(self) -> bool:
         """See `Agent.alive`."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Reply
 from adapters.profiles.profile import Asked, Profile, State
+from adapters.screen import Screen
 from adapters.sight import question_on
 from contract import Question
 
@@ -105,14 +106,14 @@ class ScreenPrompt:
         """Whether the room's answer waits to be pressed, or something must be looked at again."""
         return (self._task is not None and self._task.done()) or self.stands
 
-    async def see(self, rows: Sequence[str], text: str, state: State | None) -> bytes:
+    def see(self, screen: Screen, text: str, state: State | None) -> bytes:
         """Look at the screen; ask the room; return the keys of its answer when it is there."""
         permission = self._profile.permission
         if permission is None:
             return b""
         question = None
         if permission.pattern.search(text) or state == "blocked":
-            question = question_on(rows, self._profile)
+            question = question_on(screen, self._profile)
         if question is None or not _same(question, self._question):
             self._withdraw()
             self._question, self._since = question, self._time()
