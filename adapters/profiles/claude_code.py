@@ -17,6 +17,7 @@ from typing import Any
 
 import regex
 
+from adapters import looks
 from adapters.profiles import claude_events
 from adapters.profiles.profile import (
     Dialog,
@@ -209,6 +210,7 @@ CLAUDE_CODE = Profile(
         record=Record(".claude/projects/*/{session_id}.jsonl", claude_events.from_record),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
+    look=looks.CLAUDE_CODE,
     dialogs=(
         Dialog(re.compile(r"(?i)new MCP servers? found"), keys=b"\x1b", when="start"),
         Dialog(re.compile(r"Allow external CLAUDE\.md file imports"), keys=b"\x1b"),

@@ -19,11 +19,15 @@ OVER_S = 60.0
 
 def rows(scenario: str) -> list[tuple[float, Source, dict[str, Any]]]:
     """What hooks and transcript said, in the order in which it arrived."""
+    kinds: tuple[tuple[str, Source, str], ...] = (
+        ("hooks", "hook", "payload"),
+        ("transcript", "record", "line"),
+    )
     found: list[tuple[float, Source, dict[str, Any]]] = []
-    for name, source, key in (("hooks", "hook", "payload"), ("transcript", "record", "line")):
+    for name, source, key in kinds:
         text = (RECORDED / scenario / f"{name}.jsonl").read_text(encoding="utf-8")
         lines = [json.loads(line) for line in text.splitlines()]
-        found += [(line["t"], source, line[key]) for line in lines]  # type: ignore[arg-type]
+        found += [(line["t"], source, line[key]) for line in lines]
     return sorted(found, key=lambda row: row[0])
 
 
