@@ -17,6 +17,7 @@ from typing import Any
 
 import regex
 
+from adapters import looks
 from adapters.profiles import claude_events
 from adapters.profiles.profile import (
     Dialog,
@@ -122,6 +123,7 @@ PASTE_BREAKS, PASTE_CHARS = 2, 400
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FILE = re.compile(r'(?<!\S)@(?!\u2060)(?="?[^\s"]*[/\\~]|"|\.\.)')
 _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
+_BREAK = re.compile("[\n\u2028\u2029]")
 _LINE = re.compile("[^\n\u2028\u2029]*[\n\u2028\u2029]|[^\n\u2028\u2029]+")
 _IMAGE = re.compile(r"\.(?=png|jpe?g|gif|webp)", re.IGNORECASE)
 
@@ -152,11 +154,13 @@ def pieces(text: str) -> Sequence[str]:
         ends = [match.end() for match in _IMAGE.finditer(line)]
         for begin, end in pairwise((0, *ends, len(line))):
             for number, part in enumerate(_short(line[begin:end])):
-                last = found[-1]
-                full = last.count("\n") >= PASTE_BREAKS or len(last) + len(part) > PASTE_CHARS
-                if full or (begin and not number):
-                    found.append("")
-                found[-1] += part
+                joined = found[-1] + part
+                fits = len(joined) <= PASTE_CHARS and len(_BREAK.findall(joined)) <= PASTE_BREAKS
+                behind_dot = begin and not number
+                if fits and not behind_dot:
+                    found[-1] = joined
+                else:
+                    found.append(part)
     return [piece for piece in found if piece]
 
 
@@ -206,6 +210,7 @@ CLAUDE_CODE = Profile(
         record=Record(".claude/projects/*/{session_id}.jsonl", claude_events.from_record),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
+    look=looks.CLAUDE_CODE,
     dialogs=(
         Dialog(re.compile(r"(?i)new MCP servers? found"), keys=b"\x1b", when="start"),
         Dialog(re.compile(r"Allow external CLAUDE\.md file imports"), keys=b"\x1b"),
