@@ -14,7 +14,7 @@ from adapters.agent import Launch, Reply
 from adapters.console import Console
 from adapters.exchange import Exchange
 from adapters.hooks import HookListener
-from adapters.permission import refusal
+from adapters.permission import refuse
 from adapters.profiles.profile import Asked, Named, Profile, Setting
 from adapters.record import Follower, follow
 from adapters.signals import Signal
@@ -81,11 +81,12 @@ class CliAgent:
             self._profile,
             self._console,
             self._follower,
+            prompt,
             reply,
             past=self._past,
             on_named=self._named,
         )
-        return await self._exchange.run(prompt)
+        return await self._exchange.run()
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""
@@ -220,6 +221,15 @@ class CliAgent:
             self._hooks.release(self._hook_url)
             self._hook_url = ""
 
+    def waiting_bytes(self) -> int:
+        """How much of its output is kept without being drawn yet."""
+        return self._console.waiting_bytes if self._console else 0
+
+    @property
+    def pid(self) -> int | None:
+        """The program's process id, None before its start and after its end."""
+        return self._console.pid if self._console else None
+
     def alive(self) -> bool:
         """See `Agent.alive`."""
         return self._console is not None and self._console.alive()
@@ -249,7 +259,7 @@ class CliAgent:
             elif isinstance(event, Asked):
                 if self._exchange:
                     return await self._exchange.decide(event)
-                return event.responses[refusal(event.question)]
+                return refuse(event)
             elif self._exchange:
                 self._exchange.note(event, "hook")
         return {}

@@ -72,6 +72,11 @@ class Console:
         """Whether it wants pastes marked."""
         return self._tape.signals.bracketed_paste
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Output that is not drawn yet."""
+        return self._tape.size_bytes
+
     def quiet_s(self) -> float:
         """Seconds since its last output."""
         return self._loop.time() - self.last_output

@@ -14,7 +14,8 @@ from adapters.paste import END, keystrokes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
-from adapters.sight import reply_on
+from adapters.screen import Screen
+from adapters.sight import error_on, reply_on, text_on
 from adapters.startup import last_words
 from adapters.terminal import Hangup
 from adapters.turn import Sign, Source, Turn
@@ -44,6 +45,7 @@ class Exchange:
         profile: Profile,
         console: Console,
         follower: Follower | None,
+        prompt: str,
         reply: Reply,
         *,
         past: Collection[str],
@@ -55,12 +57,13 @@ class Exchange:
         self.follower = follower
         self._profile = profile
         self._console = console
+        self._prompt = prompt
         self._reply = reply
         self._on_named = on_named
         self._time = asyncio.get_running_loop().time
         self._dialogs = Dialogs(profile)
         self._asking = Asking(reply)
-        self._prompt = ScreenPrompt(profile, self._asking, console.changed.set)
+        self._screen_prompt = ScreenPrompt(profile, self._asking, console.changed.set)
         self._drafted = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
         self._tries = profile.typing.tries
@@ -69,12 +72,12 @@ class Exchange:
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
-    async def run(self, prompt: str) -> Answer:
+    async def run(self) -> Answer:
         """Type the prompt, wait for the end of the turn, return the answer. Raises AgentError."""
         if self.follower:
             self.follower.skip()
         try:
-            await self._type(prompt)
+            await self._type()
             while True:
                 await self._look()
                 if sign := self.turn.over(self._time()):
@@ -87,10 +90,10 @@ class Exchange:
         finally:
             await self._asking.close()
 
-    async def _type(self, prompt: str) -> None:
+    async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
         self.typed = True
-        await console.write(keystrokes(prompt, typing))
+        await console.write(keystrokes(self._prompt, typing))
         if typing.settle_s:
             await self._settle(typing.settle_s, SETTLE_LIMIT_S)
         self.submitted = True
@@ -99,10 +102,11 @@ class Exchange:
 
     async def _settle(self, quiet_s: float, limit_s: float) -> None:
         """Wait until the program has written nothing for `quiet_s`."""
-        end = self._time() + limit_s
+        begin = self._time()  # an earlier silence says nothing of the echo
         while True:
-            left = quiet_s - self._console.quiet_s()
-            if left <= 0 or self._time() >= end:
+            now = self._time()
+            left = quiet_s - min(self._console.quiet_s(), now - begin)
+            if left <= 0 or now >= begin + limit_s:
                 return
             await asyncio.sleep(left)
 
@@ -152,7 +156,7 @@ class Exchange:
 
     async def decide(self, asked: Asked) -> Mapping[str, Any]:
         """Let the room answer a hook's question."""
-        self._prompt.asked_by_hook()
+        self._screen_prompt.asked_by_hook()
         return await self._asking.respond(asked)
 
     # ── Looking ─────────────────────────────────────────────────────────────────────────
@@ -165,7 +169,7 @@ class Exchange:
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
             return
-        if now >= self._sight_due or self._prompt.decided():
+        if now >= self._sight_due or self._screen_prompt.decided():
             await self._see(now)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
@@ -175,21 +179,20 @@ class Exchange:
     async def _see(self, now: float) -> None:
         """Look at the screen, when something was written to it since."""
         console, turn = self._console, self.turn
-        if console.output_bytes == self._seen_bytes and not self._prompt.decided():
+        if console.output_bytes == self._seen_bytes and not self._screen_prompt.decided():
             return
         self._seen_bytes = console.output_bytes
         screen = await console.screen()
-        rows = screen.display()
-        text = "\n".join(rows)
-        if keys := await self._prompt.see(rows, text, turn.state):
+        text = text_on(screen)
+        if keys := self._screen_prompt.see(screen, text, turn.state):
             await console.write(keys)
-        turn.blocked = self._prompt.stands or turn.state == "blocked"
+        turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
         if keys := self._dialogs.keys(text, "turn"):
             await console.write(keys)
         self._see_footer(text, now)
         if not turn.draft() and not turn.blocked and now >= self._draft_due:
             self._draft_due = now + SCREEN_DRAFT_S
-            self._draft(reply_on(screen, self._profile))
+            self._draft(reply_on(screen, self._profile, self._prompt))
 
     def _see_footer(self, text: str, now: float) -> None:
         footer, turn = self._profile.signs.footer, self.turn
@@ -211,7 +214,7 @@ class Exchange:
         self._confirm_due = now + typing.confirm_s
         if typing.holding is None:
             return
-        text = "\n".join((await self._console.screen()).display())
+        text = text_on(await self._console.screen())
         if not typing.holding.search(text):
             return
         self._tries -= 1
@@ -234,7 +237,10 @@ class Exchange:
 
     def partial(self) -> str:
         """What it had said so far."""
-        return _readable(self.turn.draft() or self._drafted)
+        if text := self.turn.draft():
+            return _readable(text)
+        shown = reply_on(self._console.glance(), self._profile, self._prompt)
+        return _readable(shown if self.submitted else "") or self._drafted
 
     async def _answer(self, sign: Sign) -> Answer:
         turn, profile = self.turn, self._profile
@@ -253,16 +259,20 @@ class Exchange:
         if text is not None:
             return Answer(_readable(text), "record", sign, tools)
         screen = await self._console.screen()
-        if error := self._fault("\n".join(screen.display())):
+        if error := self._fault(screen):
             raise error
-        return Answer(_readable(reply_on(screen, profile)), "screen", sign, tools)
+        text = reply_on(screen, profile, self._prompt)
+        return Answer(_readable(text), "screen", sign, tools)
 
-    def _fault(self, text: str) -> AgentError | None:
-        profile = self._profile
+    def _fault(self, screen: Screen) -> AgentError | None:
+        """What the screen says went wrong in this turn."""
+        profile, text = self._profile, text_on(screen)
         error = self._dialogs.fault(text, "turn")
-        if error is None and self.turn.state == "error":
-            say = f"{profile.title} reports an error: {last_words(text)}"
-            error = AgentError("api", f"{profile.name}: {last_words(text)}", say=say)
+        shown = error_on(screen, profile, self._prompt)
+        if error is None and (shown or self.turn.state == "error"):
+            shown = shown or last_words(text)
+            say = f"{profile.title} reports an error: {shown}"
+            error = AgentError("api", f"{profile.name}: {shown}", say=say)
         if error:
             error.partial = self.partial()
         return error
@@ -276,7 +286,7 @@ class Exchange:
                 self.note(event, "record")
         if self.turn.failed or self.turn.ended:
             return await self._answer("record")
-        text = "\n".join((await console.screen()).display())
+        text = text_on(await console.screen())
         again = (
             "Ask again: its session goes on." if profile.resume else "Ask again: it starts anew."
         )

@@ -20,6 +20,7 @@ def clean(prompt: str, typing: Typing) -> str:
     text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", prompt)).replace("\t", typing.tab)
     if typing.nfc:
         text = unicodedata.normalize("NFC", text)
+    text = typing.harmless(text)
     return text + typing.after_backslash if text.endswith("\\") else text
 
 
@@ -29,4 +30,5 @@ def keystrokes(prompt: str, typing: Typing) -> bytes:
     if not typing.paste:
         lines = text.strip("\n").split("\n")
         return typing.before + typing.newline.join(lines).encode("utf-8", "replace")
-    return typing.before + BEGIN + text.encode("utf-8", "replace") + END
+    pastes = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.pieces(text)]
+    return typing.before + b"".join(pastes)

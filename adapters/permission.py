@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Reply
 from adapters.profiles.profile import Asked, Profile, State
+from adapters.screen import Screen
 from adapters.sight import question_on
-from contract import Question
+from contract import Option, Question
 
 log = logging.getLogger("moot.adapters.permission")
 
+DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
 
 
@@ -35,13 +37,17 @@ class Asking:
         return task
 
     async def respond(self, asked: Asked) -> Mapping[str, Any]:
-        """The response to a hook's question; a refusal when nobody decided."""
-        task = self.ask(asked.question)
-        try:
-            await asyncio.wait({task})
-        finally:
-            task.cancel()
-        return asked.responses[chosen(task, asked.question)]
+        """The response to a hook's questions; a refusal when nobody decided."""
+        while True:
+            task = self.ask(asked.question)
+            try:
+                await asyncio.wait({task})
+            finally:
+                task.cancel()
+            response = asked.responses[chosen(task, asked.question)]
+            if not isinstance(response, Asked):
+                return response
+            asked = response
 
     async def close(self) -> None:
         """Withdraw what is open."""
@@ -59,6 +65,13 @@ def chosen(task: asyncio.Task[int], question: Question) -> int:
             return task.result()
         log.warning("the question %s was not answered: %r", question.title, error)
     return refusal(question)
+
+
+def refuse(asked: Asked) -> Mapping[str, Any]:
+    """The response of the option that says no."""
+    response = asked.responses[refusal(asked.question)]
+    assert not isinstance(response, Asked)
+    return response
 
 
 def refusal(question: Question) -> int:
@@ -85,6 +98,12 @@ class ScreenPrompt:
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = 0.0
         self._by_hook = False
+        self._unreadable = Question(
+            "",
+            f"{profile.title} asks for permission in its terminal",
+            "",
+            (Option("Allow"), Option("Refuse", refuses=True)),
+        )
 
     def asked_by_hook(self) -> None:
         """The prompt on the screen is one that a hook asks about already."""
@@ -94,14 +113,16 @@ class ScreenPrompt:
         """Whether the room's answer waits to be pressed, or something must be looked at again."""
         return (self._task is not None and self._task.done()) or self.stands
 
-    async def see(self, rows: Sequence[str], text: str, state: State | None) -> bytes:
+    def see(self, screen: Screen, text: str, state: State | None) -> bytes:
         """Look at the screen; ask the room; return the keys of its answer when it is there."""
         permission = self._profile.permission
         if permission is None:
             return b""
         question = None
         if permission.pattern.search(text) or state == "blocked":
-            question = question_on(rows, self._profile)
+            question = question_on(screen, self._profile)
+        if question is None and state == "blocked":
+            question = self._unreadable
         if question is None or not _same(question, self._question):
             self._withdraw()
             self._question, self._since = question, self._time()
@@ -118,6 +139,8 @@ class ScreenPrompt:
             self._task, self._answered = None, now
             return self._keys(question, index)
         waits = late_s if self._profile.signs.hooks else 0.0
+        if question is self._unreadable:  # it may not be drawn yet
+            waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
             return b""
         if now >= self._answered + AGAIN_S or not self._answered:
@@ -133,6 +156,8 @@ class ScreenPrompt:
     def _keys(self, question: Question, index: int) -> bytes:
         permission = self._profile.permission
         assert permission
+        if question is self._unreadable and index:
+            return permission.refuse
         if index < len(permission.keys):
             return permission.keys[index]
         return str(index + 1).encode()

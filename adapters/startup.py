@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.agent import Launch
+from adapters.catalog import find_program
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.profiles.profile import HomeFile, Profile, Setting
+from adapters.sight import text_on
 from adapters.terminal import Hangup
 from contract import AgentError
 
@@ -47,13 +48,13 @@ def setting_of(
     env = {"PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": str(launch.home)}
     env |= {name: given.fill(value) for name, value in profile.env}
     env |= dict(launch.env)
-    return Setting(**{name: getattr(given, name) for name in given.__slots__} | {"env": env})
+    return replace(given, env=env)
 
 
 def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
     """Write the HOME files, find the program. Raises AgentError("missing")."""
     argv = profile.argv(setting, launch.command)
-    program = shutil.which(argv[0], path=setting.env["PATH"])
+    program = find_program(profile, launch.command, setting.env["PATH"])
     if program is None:
         raise AgentError(
             "missing",
@@ -64,7 +65,7 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for file in profile.files:
         write_home_file(setting, file)
-    return Command((program, *argv[1:]), setting.env, launch.workspace)
+    return Command((str(program), *argv[1:]), setting.env, launch.workspace)
 
 
 def write_home_file(setting: Setting, file: HomeFile) -> None:
@@ -113,7 +114,7 @@ def _told(profile: Profile, console: Console) -> bool:
 
 
 async def _text(console: Console) -> str:
-    return "\n".join((await console.screen()).display())
+    return text_on(await console.screen())
 
 
 async def _answer_dialogs(console: Console, dialogs: Dialogs) -> None:

@@ -244,7 +244,7 @@ class Terminal:
 
     def _watch(self) -> None:
         """Notice the exit: by a pidfd on Linux, elsewhere by a thread that waits."""
-        if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(AttributeError, OSError):  # macOS; an old kernel or a sandbox
             pidfd = os.pidfd_open(self.pid)
             self._loop.add_reader(pidfd, self._exited, pidfd)
             return

@@ -39,8 +39,8 @@ class Turn:
         self._ended_by: Sign | None = None
         self._signs = signs
         self._past = past
-        self._text = ""
-        self._blocks: list[str] = []
+        self._parts: list[str] = []  # what was said between tools
+        self._last: str | None = None  # the last block, None when a tool was used since
         self._streamed = ""
         self._ended_at = 0.0
         self._recorded_end = False
@@ -60,13 +60,17 @@ class Turn:
                 self.id = turn
             case Said(text, sep):
                 self.began = True
-                self._text = f"{self._text}{sep}{text}" if self._blocks else text
-                self._blocks.append(text)
+                if self._last is None:
+                    self._parts.append(text)
+                else:
+                    self._parts[-1] += f"{sep}{text}"
+                self._last = text
             case Streamed(delta):
                 self.began = True
                 self._streamed += delta
             case Used(tool, detail):
                 self.began = True
+                self._last = None
                 used = f"{tool}: {detail}" if detail else tool
                 if used not in self.tools[-1:]:  # the hook and the record tell the same
                     self.tools.append(used)
@@ -110,16 +114,17 @@ class Turn:
 
     def draft(self) -> str:
         """What it has said so far, "" when only the screen can tell."""
-        return max(self._text, self._streamed, key=len)
+        return max("\n\n".join(self._parts), self._streamed, key=len)
 
     def text(self) -> str | None:
         """The exact reply as far as its own signs tell; None: only the screen can."""
         if self.ended and self.ended.text is not None and self.ended.whole:
             return self.ended.text
         last = self.ended.text if self.ended else None
-        if self._blocks and last is not None and last.strip() != self._blocks[-1].strip():
-            return f"{self._text}\n\n{last}"  # its record did not catch up in time
-        return self._text if self._blocks else last
+        said = next((part for part in reversed(self._parts) if part.strip()), None)
+        if last and not self._caught_up(last):  # its record is late
+            return last if self._last is None or said is None else f"{said}\n\n{last}"
+        return last if said is None else said
 
     def over(self, now: float) -> Sign | None:
         """The sign that ended it, None while it runs or its record has still to catch up."""
@@ -153,7 +158,11 @@ class Turn:
             return True
         if ended.text is None:
             return self._signs.record is None
-        return ended.whole or ended.text.strip() in (block.strip() for block in self._blocks[-1:])
+        return ended.whole or self._caught_up(ended.text)
+
+    def _caught_up(self, last: str) -> bool:
+        """Whether the record has the block that another sign gave as the last one."""
+        return self._last is not None and last.strip() == self._last.strip()
 
     def _exact(self) -> bool:
         return bool(self._signs.hooks or self._signs.record)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from adapters.looks import Look
 from adapters.profiles.profile import (
     Began,
     Ended,
@@ -54,6 +55,17 @@ def read_state(osc: str) -> State | None:
     return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
 
 
+LOOK = Look(
+    name="demo",
+    echo=re.compile(r"❯ (.+)"),
+    input=re.compile(r"❯(?: |$)"),
+    bullet=re.compile(r"● "),
+    margin=2,
+    spare=2,
+    aside=re.compile(r"  ⎿ |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Thinking"),
+    fault=re.compile(r"● (API Error: .*)"),
+)
+
 DEMO = Profile(
     name="demo",
     title="The demo agent",
@@ -70,6 +82,7 @@ DEMO = Profile(
         states=read_state,
         title=Title(busy=re.compile("^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✋]"), idle=re.compile("^✳")),
     ),
+    look=LOOK,
     permission=Permission(re.compile(r"^ Run this command\?$", re.MULTILINE)),
     interrupt=Interrupt(clear=b"\x15"),
     missing="It comes with Moot: install Moot again.",

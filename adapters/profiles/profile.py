@@ -44,7 +44,10 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A finished block of the reply, exact. Blocks are joined by the later one's `sep`."""
+    """A finished block of the reply, exact. Blocks are joined by the later one's `sep`.
+
+    What was said before a tool was used shows in drafts; the answer is what was said since.
+    """
 
     text: str
     sep: str = "\n\n"
@@ -72,11 +75,12 @@ class Used:
 class Asked:
     """A hook asks and waits for its HTTP response.
 
-    responses: the JSON body for each option of the question, in the same order.
+    responses: for each option of the question, in the same order, the JSON body, or what is
+    asked next. An option that refuses has a body.
     """
 
     question: Question
-    responses: tuple[Mapping[str, Any], ...]
+    responses: tuple[Mapping[str, Any] | Asked, ...]
     turn: str = ""
 
 
@@ -181,6 +185,8 @@ class Typing:
     confirm_s: after Enter the turn must have begun within this time, else Enter once more,
     while `holding` is on the screen (the input box still holds the text), `tries` times in all.
     holding None: never a second Enter. before: keys pressed ahead of each prompt.
+    harmless: takes from a clean text what the program would read as a command. pieces: cuts it
+    into several pastes, for a program that does something else to a long one.
     """
 
     paste: bool = True
@@ -194,6 +200,8 @@ class Typing:
     tries: int = 3
     holding: re.Pattern[str] | None = None
     before: bytes = b""
+    harmless: Callable[[str], str] = str
+    pieces: Callable[[str], Sequence[str]] = lambda text: (text,)
 
 
 # ── The signs of a turn ─────────────────────────────────────────────────────────────────
@@ -291,7 +299,7 @@ class Permission:
     """A permission prompt on the screen; its title and options are read by the look.
 
     keys: what chooses option i (0-based); shorter than the options: the digit i + 1.
-    refuse: keys that say no. refusal: marks an option's label as a refusal.
+    refuse: keys that say no when the choices cannot be read. refusal: marks an option's label as a refusal.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
     """
 

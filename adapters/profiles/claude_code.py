@@ -1,0 +1,251 @@
+"""Claude Code in its terminal.
+
+Measured on 2.1.197 and 2.1.330, November 2026. Where they differ: 2.1.330 wraps a paste of more
+than 3 lines or 800 characters in `<pasted_content>` tags, drops invisible characters, lets a
+classifier answer permission prompts unless it is told to ask, and keeps the system prompt that a
+session began with when it is resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import regex
+
+from adapters import looks
+from adapters.profiles import claude_events
+from adapters.profiles.profile import (
+    Dialog,
+    HomeFile,
+    Hooks,
+    Interrupt,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Setting,
+    Signs,
+    Title,
+    Typing,
+)
+
+HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
+HOOKED = ("UserPromptSubmit", "PermissionRequest", "Stop", "StopFailure")
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+
+def state_file(setting: Setting, present: str) -> str:
+    """`.claude.json` with its start-up questions answered; what it wrote itself is kept."""
+    state = _object(present)
+    state["hasCompletedOnboarding"] = True
+    if key := setting.env.get("ANTHROPIC_API_KEY"):
+        answers = _member(state, "customApiKeyResponses")
+        approved = [end for end in answers.get("approved") or () if end != key[-20:]]
+        answers["approved"] = [*approved, key[-20:]]  # it knows a key by its last 20 characters
+        answers.setdefault("rejected", [])
+    project = _member(_member(state, "projects"), str(setting.workspace))
+    project["hasTrustDialogAccepted"] = True
+    project.setdefault("hasClaudeMdExternalIncludesApproved", False)
+    project["hasClaudeMdExternalIncludesWarningShown"] = True
+    return json.dumps(state, ensure_ascii=False, indent=1)
+
+
+def settings_file(setting: Setting, _present: str) -> str:
+    """What goes beside the user's own settings: the hooks, and that it asks before it acts."""
+    hook = {"type": "http", "url": setting.hook_url, "timeout": HOOK_TIMEOUT_S}
+    return json.dumps(
+        {
+            "hooks": {name: [{"hooks": [hook]}] for name in HOOKED} if setting.hook_url else {},
+            "permissions": {"defaultMode": "default"},
+            "prefersReducedMotion": True,
+            "spinnerTipsEnabled": False,
+        }
+    )
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _member(parent: dict[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(parent.get(name), dict):
+        parent[name] = {}
+    member: dict[str, Any] = parent[name]
+    return member
+
+
+ENV = (
+    # no host but the API's is looked up with these two
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
+    # a turn that began by itself would have nobody to answer
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ("CLAUDE_CODE_DISABLE_CRON", "1"),
+    ("CLAUDE_CODE_ENABLE_AWAY_SUMMARY", "0"),
+    ("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "0"),
+    ("CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY", "1"),
+    # what is private must not outlive the session
+    ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+    # `@/etc/passwd` in a message is not read; since 2.1.3xx
+    ("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1"),
+    # the scrollback keeps what was said
+    ("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "1"),
+)
+
+PASSES = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_MODEL",
+    "ANTHROPIC_SMALL_FAST_MODEL",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "HTTPS_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+)
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+# A paste of more than 3 lines or 800 UTF-16 units is wrapped in tags by 2.1.330.
+PASTE_BREAKS, PASTE_CHARS = 2, 400
+
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_FILE = re.compile(r'(?<!\S)@(?!\u2060)(?="?[^\s"]*[/\\~]|"|\.\.)')
+_LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
+_BREAK = re.compile("[\n\u2028\u2029]")
+_LINE = re.compile("[^\n\u2028\u2029]*[\n\u2028\u2029]|[^\n\u2028\u2029]+")
+_IMAGE = re.compile(r"\.(?=png|jpe?g|gif|webp)", re.IGNORECASE)
+
+
+def harmless(text: str) -> str:
+    """The prompt without what Claude Code would take as a command of its own.
+
+    Bidi controls make it wait for a second Enter. `@` before a path reads that file (it is told
+    not to, but old versions do not listen). An `@word` at the end opens a menu that takes the
+    Enter. `!`, `/`, `#` in front are a shell command, a slash command, a note: even behind
+    blanks and invisible characters.
+    """
+    text = _FILE.sub("@\u2060", _BIDI.sub("", text))
+    if _LAST_MENTION.search(text):
+        text += " "
+    first = next((c for c in text if not c.isspace() and unicodedata.category(c) != "Cf"), "")
+    return f"> {text}" if first and first in "!/#&?" else text
+
+
+def pieces(text: str) -> Sequence[str]:
+    """The prompt as pastes that arrive as they are, and none of which names an image.
+
+    A pasted line that is the path of an image is taken for a file dropped on the terminal: it is
+    read and sent, from anywhere on the disk. So a paste ends before each such suffix.
+    """
+    found = [""]
+    for line in _LINE.findall(text):
+        ends = [match.end() for match in _IMAGE.finditer(line)]
+        for begin, end in pairwise((0, *ends, len(line))):
+            for number, part in enumerate(_short(line[begin:end])):
+                joined = found[-1] + part
+                fits = len(joined) <= PASTE_CHARS and len(_BREAK.findall(joined)) <= PASTE_BREAKS
+                behind_dot = begin and not number
+                if fits and not behind_dot:
+                    found[-1] = joined
+                else:
+                    found.append(part)
+    return [piece for piece in found if piece]
+
+
+def _short(line: str) -> Iterator[str]:
+    """Parts of at most `PASTE_CHARS`, cut behind a blank, else between graphemes."""
+    while len(line) > PASTE_CHARS:
+        ends = (match.end() for match in regex.finditer(r"\X", line[: PASTE_CHARS + 1]))
+        cut = line.rfind(" ", 0, PASTE_CHARS) + 1
+        cut = cut or max((end for end in ends if end <= PASTE_CHARS), default=PASTE_CHARS)
+        yield line[:cut]
+        line = line[cut:]
+    yield line
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+RULE = "─{8,}"
+
+CLAUDE_CODE = Profile(
+    name="claude-code",
+    title="Claude Code",
+    agent="Claude Code CLI agent",
+    begin=("claude", "--session-id", "{session_id}"),
+    resume=("claude", "--resume", "{session_id}"),
+    options=(
+        ("--settings", "{home}/.moot/settings.json"),
+        ("--append-system-prompt-file", "{home}/.moot/persona.md"),
+        ("--model", "{model}"),
+    ),
+    chooses_id=True,
+    files=(
+        HomeFile(".claude.json", state_file),
+        HomeFile(".moot/settings.json", settings_file),
+        HomeFile(".moot/persona.md", lambda setting, _: setting.persona),
+    ),
+    env=ENV,
+    passes=PASSES,
+    ready=Ready(prompt=re.compile(rf"^{RULE}.*\n❯.*\n{RULE}", re.MULTILINE)),
+    typing=Typing(
+        harmless=harmless,
+        pieces=pieces,
+        settle_s=0.15,  # its paste is over 100 ms after the last byte; an Enter before is lost
+        holding=re.compile(rf"^(?!❯?\s*$)(?!─).+\n{RULE}.*\n(?:(?!─).*\n?){{0,8}}\Z", re.MULTILINE),
+    ),
+    signs=Signs(
+        hooks=Hooks(claude_events.from_hook),
+        record=Record(".claude/projects/*/{session_id}.jsonl", claude_events.from_record),
+        title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
+    ),
+    look=looks.CLAUDE_CODE,
+    dialogs=(
+        Dialog(re.compile(r"(?i)new MCP servers? found"), keys=b"\x1b", when="start"),
+        Dialog(re.compile(r"Allow external CLAUDE\.md file imports"), keys=b"\x1b"),
+        Dialog(re.compile(r"Resume full session as-is"), keys=b"\x1b", when="start"),
+        Dialog(re.compile(r"^\s*\W*3\. Continue without these settings", re.M), b"3", when="start"),
+        Dialog(
+            re.compile(r"No conversation found with session ID"),
+            fault="startup",
+            say="Claude Code has lost this conversation. Ask again: it begins anew.",
+            when="start",
+        ),
+        Dialog(
+            re.compile(r"Select login method|Not logged in · Run /login"),
+            fault="login",
+            when="start",
+        ),
+        Dialog(
+            re.compile(r"Unable to connect to Anthropic services"),
+            fault="api",
+            say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
+        ),
+        Dialog(
+            re.compile(
+                r"Is this a project you created or one you trust|Do you want to use this API key"
+            ),
+            fault="startup",
+            say="Claude Code asks something at its start that only its terminal can answer.",
+            when="start",
+        ),
+    ),
+    permission=Permission(
+        re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
+    ),
+    interrupt=Interrupt(clear=b"\x03"),
+    missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
+    login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
+    context_tokens=200_000,
+)

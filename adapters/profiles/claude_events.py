@@ -1,0 +1,128 @@
+"""What Claude Code's hooks and its transcript say, as events of a turn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.profiles.claude_questions import asked
+from adapters.profiles.profile import Began, Ended, Failed, Said, TurnEvent, Used
+from contract import AgentFault
+
+Json = Mapping[str, Any]
+
+DETAIL_CHARS = 200
+INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+NO_REPLY = "No response requested."  # it fills the gap after a turn that was killed
+
+# ── Hooks ───────────────────────────────────────────────────────────────────────────────
+
+
+def from_hook(payload: Json) -> Sequence[TurnEvent]:
+    """The events of one hook payload. `prompt_id` is the turn."""
+    turn = _text(payload.get("prompt_id"))
+    match payload.get("hook_event_name"):
+        case "UserPromptSubmit":
+            return (Began(turn),)
+        case "Stop":
+            return (Ended(_text(payload.get("last_assistant_message")), whole=False, turn=turn),)
+        case "StopFailure":
+            return (failure(payload, turn),)
+        case "PermissionRequest":
+            return (asked(payload, turn),)
+    return ()
+
+
+LIMITS = ("rate_limit", "billing_error")
+TOO_LONG = ("prompt is too long", "request too large")
+NEW = "Say `!new` to begin a new conversation"
+
+
+def failure(payload: Json, turn: str) -> Failed:
+    """Why a turn ended without an answer, with one line that says what to do."""
+    error = _text(payload.get("error"))
+    message = " ".join(_text(payload.get("last_assistant_message")).split()) or error
+    kind, remedy = _remedy(error, message)
+    said = message.partition(". ")[0].rstrip(".")
+    return Failed(kind, f"{error}: {message}", f"Claude Code: {said}. {remedy}.", turn)
+
+
+def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
+    if message.lower().startswith(TOO_LONG):
+        return "context", NEW
+    match error:
+        case "authentication_failed" | "oauth_org_not_allowed":
+            return "login", "An administrator must check ANTHROPIC_API_KEY or log in again"
+        case "rate_limit":
+            return "limit", "Ask again in a few minutes"
+        case "billing_error":
+            return "limit", "An administrator must add funds"
+        case "model_not_found":
+            return "api", "An administrator must choose another model"
+        case "server_error" | "overloaded":
+            return "api", "Ask again in a moment"
+    return "api", f"Ask again; if it stays so: {NEW}"
+
+
+# ── The transcript ──────────────────────────────────────────────────────────────────────
+
+
+def from_record(row: Json) -> Sequence[TurnEvent]:
+    """The events of one line of the session's JSONL.
+
+    Errors are left out: they carry no id of their turn, and the hook has told them before.
+    """
+    message = row.get("message")
+    if row.get("isSidechain") or row.get("isMeta") or not isinstance(message, Mapping):
+        return ()
+    if row.get("type") == "assistant" and not row.get("isApiErrorMessage"):
+        if message.get("stop_reason") == "refusal":
+            return ()  # withheld by the API; it goes on, or fails
+        return [event for block in _blocks(message) for event in _said(block, message)]
+    if row.get("type") == "user" and not row.get("isCompactSummary"):
+        return _prompted(message.get("content"), _text(row.get("promptId")))
+    return ()
+
+
+def _said(block: Json, message: Json) -> Sequence[TurnEvent]:
+    if block.get("type") == "text":
+        text = _text(block.get("text"))
+        if text == NO_REPLY and message.get("model") == "<synthetic>":
+            return ()
+        return (Said(text, sep=""),)
+    if block.get("type") == "tool_use":
+        return (Used(_text(block.get("name")), detail(block.get("input"))),)
+    return ()
+
+
+def detail(arguments: object) -> str:
+    """The one line that tells most of a tool's arguments: a command, a file, a query."""
+    if not isinstance(arguments, Mapping):
+        return ""
+    for name in ("command", "file_path", "notebook_path", "path", "pattern", "url", "query"):
+        if isinstance(value := arguments.get(name), str):
+            return " ".join(value.split())[:DETAIL_CHARS]
+    return ""
+
+
+def _prompted(content: object, turn: str) -> Sequence[TurnEvent]:
+    """A row of the user: a prompt, a tool's result, or the mark of an interrupt."""
+    if isinstance(content, str):
+        return (Began(turn),)
+    blocks = _blocks({"content": content})
+    if any(block.get("type") == "tool_result" for block in blocks):
+        return ()
+    if len(blocks) == 1 and blocks[0].get("text") in INTERRUPTED:
+        return (Ended(interrupted=True, turn=turn),)
+    return (Began(turn),) if blocks else ()
+
+
+def _blocks(message: Json) -> Sequence[Json]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return ({"type": "text", "text": content},)
+    return [b for b in content if isinstance(b, Mapping)] if isinstance(content, list) else ()
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

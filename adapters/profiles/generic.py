@@ -1,0 +1,151 @@
+"""Any terminal program, described by its owner in a few lines of TOML.
+
+Without a record of its own its reply is read from the screen, and the end of a turn is told by
+patterns that hold for a while: as good as these patterns are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from adapters.looks import NEVER, Look
+from adapters.profiles.profile import (
+    Footer,
+    Interrupt,
+    Permission,
+    Profile,
+    Ready,
+    Signs,
+    Typing,
+)
+
+KEYS = {
+    "enter": b"\r",
+    "esc": b"\x1b",
+    "tab": b"\t",
+    "up": b"\x1b[A",
+    "down": b"\x1b[B",
+} | {f"ctrl-{letter}": bytes([ord(letter) - 96]) for letter in "abcdefghijklmnopqrstuvwxyz"}
+
+
+def _compiled(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return re.compile(value, re.MULTILINE)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+
+
+def _key(value: object) -> object:
+    if isinstance(value, str) and value.lower() in KEYS:
+        return KEYS[value.lower()]
+    raise ValueError(f"a key: {', '.join(list(KEYS)[:5])} or ctrl-a to ctrl-z")
+
+
+Regex = Annotated[re.Pattern[str], BeforeValidator(_compiled)]
+Press = Annotated[bytes, BeforeValidator(_key)]
+
+
+class GenericSettings(BaseModel):
+    """What moot.toml may say of a program. Patterns are searched in the screen's rows.
+
+    command: its argv; words like {workspace}, {model}, {session_id} are filled in. resume: argv
+    that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;
+    prompt: that it waits for one (default: ready). quiet_s: how long that must hold, with no
+    output while there is no `busy`. paste: prompts go in as a bracketed paste; false: on one
+    line, its lines joined by `newline`. reply: how the first row of a reply begins. margin:
+    columns before its other rows. echo: the prompt as the program repeats it. box: the row of
+    its input box. permission: shows that it asks; its choices are read from the screen.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: list[str] = Field(min_length=1)
+    resume: list[str] = []
+    title: str = ""
+    agent: str = ""
+    env: dict[str, str] = {}
+    passes: list[str] = []
+    ready: Regex | None = None
+    ready_quiet_s: float = Field(default=0.6, ge=0)
+    ready_timeout_s: float = Field(default=90.0, gt=0)
+    busy: Regex | None = None
+    prompt: Regex | None = None
+    quiet_s: float = Field(default=2.0, gt=0)
+    paste: bool = True
+    newline: str = " "
+    submit: Press = b"\r"
+    settle_s: float = Field(default=0.15, ge=0)
+    interrupt: list[Press] = [b"\x1b"]
+    clear: list[Press] = []
+    reply: Regex | None = None
+    margin: int = Field(default=0, ge=0)
+    echo: Regex | None = None
+    box: Regex | None = None
+    permission: Regex | None = None
+    missing: str = "Install it, or correct its `command` in moot.toml."
+    login: str = "Log in once in its own terminal."
+    context_tokens: int | None = Field(default=None, gt=0)
+    turn_timeout_s: float = Field(default=3600.0, gt=0)
+
+
+def generic_profile(name: str, settings: GenericSettings) -> Profile:
+    """The profile that the settings describe."""
+    given = settings
+    title = given.title or given.command[0].rpartition("/")[2]
+    return Profile(
+        name=name,
+        title=title,
+        agent=given.agent or f"{title} CLI agent",
+        begin=tuple(given.command),
+        resume=tuple(given.resume),
+        chooses_id=any("{session_id}" in word for word in given.command),
+        env=tuple(given.env.items()),
+        passes=tuple(given.passes),
+        ready=Ready(
+            prompt=given.ready,
+            bracketed_paste=given.paste,
+            quiet_s=given.ready_quiet_s,
+            timeout_s=given.ready_timeout_s,
+        ),
+        typing=Typing(
+            paste=given.paste,
+            newline=given.newline,
+            submit=given.submit,
+            settle_s=given.settle_s,
+        ),
+        signs=Signs(
+            footer=Footer(given.busy, given.prompt or given.ready, debounce_s=given.quiet_s)
+        ),
+        look=_look(name, given),
+        permission=Permission(given.permission) if given.permission else None,
+        interrupt=Interrupt(tuple(given.interrupt), clear=b"".join(given.clear)),
+        missing=given.missing,
+        login=given.login,
+        context_tokens=given.context_tokens,
+        turn_timeout_s=given.turn_timeout_s,
+    )
+
+
+def _look(name: str, given: GenericSettings) -> Look:
+    return Look(
+        name=name,
+        echo=given.echo or NEVER,
+        input=given.box or given.prompt or given.ready or NEVER,
+        bullet=given.reply,
+        margin=given.margin,
+    )
+
+
+GENERIC = generic_profile(
+    "generic",
+    GenericSettings(
+        command=["agent"],
+        title="The program",
+        missing="Say which one with `command` in moot.toml.",
+    ),
+)

@@ -1,0 +1,45 @@
+"""Agents with HOMEs of their own, closed when a test ends."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.agent import Launch
+from adapters.cli import CliAgent
+from adapters.hooks import HookListener
+from adapters.profiles.profile import Profile
+
+OpenAgent = Callable[..., CliAgent]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Launch:
+    """A scope of its own; the demo agent answers at once."""
+    env = (("PATH", f"{Path(sys.executable).parent}{os.pathsep}/usr/bin:/bin"),)
+    return Launch(tmp_path / "home", tmp_path / "work", env=(*env, ("MOOT_DEMO_PACE", "0")))
+
+
+@pytest.fixture
+async def open_agent(launch: Launch) -> AsyncIterator[OpenAgent]:
+    """Makes agents. Changes go into the launch; `pace` is the demo agent's."""
+    opened: list[CliAgent] = []
+
+    def make(
+        profile: Profile,
+        *,
+        pace: str = "0",
+        hooks: HookListener | None = None,
+        **changes: object,
+    ) -> CliAgent:
+        env = (*launch.env, ("MOOT_DEMO_PACE", pace))
+        agent = CliAgent(profile, replace(launch, env=env, **changes), hooks)  # type: ignore[arg-type]
+        opened.append(agent)
+        return agent
+
+    yield make
+    for agent in opened:
+        await agent.close()

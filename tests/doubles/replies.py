@@ -1,0 +1,34 @@
+"""The room's side of a turn, recorded."""
+
+import asyncio
+from collections.abc import Sequence
+
+from contract import Question
+
+
+class Replies:
+    """A `Reply` that remembers drafts and questions; answers these from `choices`, else waits."""
+
+    def __init__(self, choices: Sequence[int] = ()) -> None:
+        self.drafts: list[str] = []
+        self.questions: list[Question] = []
+        self.withdrawn = 0
+        self.drafted = asyncio.Event()
+        self.asked = asyncio.Event()
+        self._choices = list(choices)
+
+    def draft(self, text: str) -> None:
+        self.drafts.append(text)
+        self.drafted.set()
+
+    async def choose(self, question: Question) -> int:
+        self.questions.append(question)
+        self.asked.set()
+        if self._choices:
+            return self._choices.pop(0)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.withdrawn += 1
+            raise
+        raise AssertionError
