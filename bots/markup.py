@@ -1,146 +1,39 @@
-"""One reader of Markdown for every platform: text in, a small tree of values out.
+"""One reader of Markdown for every platform: text in, a tree of values out.
 
 CommonMark with tables and strikethrough, read for chat: HTML and entities are text, line breaks
 and blank lines stay where the author put them, and no character of the text is dropped. Each
-block knows its source lines (from, to), so that a writer can keep the gaps between blocks.
+block knows its source lines, so that a writer can keep the gaps between blocks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from markdown_it.tree import SyntaxTreeNode
 
 from bots.markdown import MARKDOWN, cells_of
-
-# ── Inline ──────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """The end of a line inside a paragraph, hard or soft: a chat shows both as one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A code span. ticks: the backticks around it in the source."""
-
-    text: str
-    ticks: str
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    kind: Literal["strong", "emphasis", "strike"]
-    children: tuple[Inline, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link. form: "text" `[a](url)`, "angle" `<url>`, "bare" an URL in running text."""
-
-    url: str
-    children: tuple[Inline, ...]
-    form: Literal["text", "angle", "bare"]
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    url: str
-    alt: str
-    title: str = ""
-
-
-Inline = Text | Break | Code | Span | Link | Image
-
-# ── Blocks ──────────────────────────────────────────────────────────────────────────────
-
-Lines = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    lines: Lines
-    content: tuple[Inline, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    lines: Lines
-    level: int
-    content: tuple[Inline, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
-    """fence: the characters that opened it, "" for an indented block. code: without the last LF.
-
-    closed: a closing fence was there; a block may also end with its container or with the text.
-    """
-
-    lines: Lines
-    code: tuple[str, ...]
-    info: str = ""
-    fence: str = ""
-    closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    lines: Lines
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """number: as it was typed, None in a bulleted list. done: the state of a task, else None."""
-
-    lines: Lines
-    blocks: tuple[Block, ...]
-    number: str | None = None
-    done: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class List:
-    lines: Lines
-    items: tuple[Item, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """headed: the first row is a header. A continuation, split off from its header, has none."""
-
-    lines: Lines
-    rows: tuple[tuple[tuple[Inline, ...], ...], ...]
-    aligns: tuple[Literal["left", "right", "center"], ...]
-    headed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    lines: Lines
-
-
-Block = Paragraph | Heading | CodeBlock | Quote | List | Table | Rule
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    source: tuple[str, ...]
-    blocks: tuple[Block, ...]
-
-
-# ── Reading ─────────────────────────────────────────────────────────────────────────────
+from bots.tree import (
+    Align,
+    Block,
+    Break,
+    Code,
+    CodeBlock,
+    Document,
+    Heading,
+    Image,
+    Inline,
+    Item,
+    Lines,
+    Link,
+    List,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Table,
+    Text,
+)
 
 # A piece of a longer text may begin inside a nested list: its indent is no code block.
 _CONTINUES = re.compile(r" {4,}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|>|`{3}|~{3})")
@@ -234,8 +127,10 @@ def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[Item, ...]:
     typed = [child.info for child in node.children]
     if len(typed) > 1 and typed[0] and len(set(typed)) == 1:
         typed = [str(int(typed[0]) + step) for step in range(len(typed))]
-    return tuple(_item(c, f"{n}{c.markup}" if n else None, source)
-                 for c, n in zip(node.children, typed, strict=True))
+    return tuple(
+        _item(c, f"{n}{c.markup}" if n else None, source)
+        for c, n in zip(node.children, typed, strict=True)
+    )
 
 
 def _item(node: SyntaxTreeNode, number: str | None, source: tuple[str, ...]) -> Item:
@@ -261,7 +156,7 @@ def _table(node: SyntaxTreeNode, lines: Lines, source: tuple[str, ...]) -> Table
     )
 
 
-def _align(cell: SyntaxTreeNode) -> Literal["left", "right", "center"]:
+def _align(cell: SyntaxTreeNode) -> Align:
     style = str(cell.attrs.get("style", ""))
     return "right" if "right" in style else "center" if "center" in style else "left"
 
@@ -281,8 +176,7 @@ def _continued_table(blocks: tuple[Block, ...], source: tuple[str, ...]) -> tupl
     if not all(_PIPE_ROW.fullmatch(line) for line in lines):
         return blocks
     rows = tuple(tuple(inline(cell) for cell in cells_of(line)) for line in lines)
-    table = Table(first.lines, rows, ("left",) * max(map(len, rows)), headed=False)
-    return (table, *blocks[1:])
+    return (Table(first.lines, rows, aligns=(), headed=False), *blocks[1:])
 
 
 def inline(text: str) -> tuple[Inline, ...]:

@@ -7,7 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bots.markup import Block, CodeBlock, Heading, Item, List, Quote, Table, read
+from bots.markup import read
+from bots.tree import Block, CodeBlock, Heading, Item, List, Quote, Table
 
 # What a cut before a line costs, against the share of the post that it leaves empty.
 AFTER_BLANK, BLOCK, ITEM = 0.0, 0.1, 0.15
@@ -29,11 +30,13 @@ _LONGEST_INFO = 60
 @dataclass(frozen=True, slots=True)
 class Fence:
     """The inside of a fenced block, in offsets: from the first one at which a cut would tear it
-    to the first at which it doesn't. lead: what each of its lines begins with (quote, indent).
+    to the first at which it doesn't; `after` is behind its closing line. lead: what each of its
+    lines begins with (quote, indent).
     """
 
     start: int
     end: int
+    after: int
     opening: str
     closing: str
     lead: str
@@ -64,9 +67,16 @@ class Seams:
 
     def fence_at(self, offset: int) -> Fence | None:
         """The block that a cut at this offset would tear."""
-        found = bisect_right(self.fences, offset, key=lambda fence: fence.start) - 1
-        fence = self.fences[found] if found >= 0 else None
+        fence = self._fence_before(offset)
         return fence if fence and offset < fence.end else None
+
+    def in_closing_fence(self, offset: int) -> bool:
+        fence = self._fence_before(offset)
+        return fence is not None and fence.end <= offset < fence.after
+
+    def _fence_before(self, offset: int) -> Fence | None:
+        found = bisect_right(self.fences, offset, key=lambda fence: fence.start) - 1
+        return self.fences[found] if found >= 0 else None
 
     def whole_at(self, offset: int) -> tuple[int, int] | None:
         """The code block or table that a cut at this offset would tear."""
@@ -128,6 +138,7 @@ class Seams:
         return Fence(
             start=self.offset(first + 1),
             end=end,
+            after=self.offset(after),
             opening=f"{lead}{block.fence}{info}\n",
             closing=f"{lead}{block.fence}\n",
             lead=lead,

@@ -1,4 +1,4 @@
-"""Markdown to Slack's mrkdwn, and how much of a message's room a text takes.
+"""Markdown to Slack's mrkdwn, what that takes of a message's room, and mrkdwn as it was typed.
 
 Slack escapes `&`, `<` and `>` and nothing else; it has no escape for `*`, `_`, `~` and the
 backtick, so a zero-width space stands where they would be misread, and beside a mark that Slack
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from bots.markup import Code, CodeBlock, Inline, Link, Span, Table
+from bots.tree import Code, CodeBlock, Inline, Link, Span, Table
 from bots.writer import ZERO_WIDTH, Bit, Row, Writer, quiet, spelled_out
 
 # chat.update refuses a text beyond 4,000 bytes of escaped UTF-8 (msg_too_long).
@@ -19,6 +19,8 @@ LIMIT_BYTES = 3_900
 
 # What the agent may copy from the header: a person or a channel, with or without its name.
 _TOKEN = re.compile(r"<(?:@[UW]|#[CG])[A-Z0-9]{2,32}(?:\|[^<>|&\s*_~`]{0,80})?>")
+_ANY_TOKEN = re.compile(r"<([^<>]*)>")
+_SCHEMES = ("", "http://", "https://", "mailto:", "tel:")
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel|slack):", re.IGNORECASE)
 _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
@@ -37,6 +39,33 @@ def mrkdwn(text: str) -> str:
 def size_bytes(text: str) -> int:
     """The room that a Markdown text takes in a Slack message."""
     return len(mrkdwn(text).encode())
+
+
+def typed(text: str) -> str:
+    """A text of Slack's as it was typed: links unlinked, `&`, `<` and `>` themselves again.
+
+    Mentions (`<@U…>`, `<#C…>`, `<!here>`) and links under words of their own stay tokens.
+    """
+    parts, end = [], 0
+    for token in _ANY_TOKEN.finditer(text):
+        parts += [unescaped(text[end : token.start()]), _typed_token(token[1])]
+        end = token.end()
+    return "".join([*parts, unescaped(text[end:])])
+
+
+def _typed_token(inside: str) -> str:
+    if inside[:1] in ("@", "#", "!", ""):
+        return f"<{inside}>"
+    url, bar, label = inside.partition("|")
+    if not bar:
+        return unescaped(url)
+    if any(url.rstrip("/") == scheme + label.rstrip("/") for scheme in _SCHEMES):
+        return unescaped(label)
+    return f"<{unescaped(inside)}>"
+
+
+def unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 class _SlackWriter(Writer):
@@ -62,10 +91,10 @@ class _SlackWriter(Writer):
         return quoted
 
     def code_block(self, block: CodeBlock) -> Iterable[str]:
-        return _fenced(block.code)
+        return fenced(block.code)
 
     def table(self, table: Table) -> Iterable[str]:
-        return _fenced(super().table(table))
+        return fenced(super().table(table))
 
     def code(self, code: Code) -> str:
         """A code span; one that holds a backtick, which Slack can't show, as it was typed."""
@@ -138,7 +167,7 @@ def _marked(line: list[Bit], mark: str) -> Iterator[Bit]:
     yield Bit(mark, "close")
 
 
-def _fenced(lines: Iterable[str]) -> list[str]:
+def fenced(lines: Iterable[str]) -> list[str]:
     """A code block. Slack knows no language tags, and three backticks inside would end it."""
     safe = (re.sub(r"(?<=``)(?=`)", ZERO_WIDTH, escape(line)) for line in lines)
     return ["```", *safe, "```"]

@@ -70,10 +70,17 @@ class _Cutter:
         at = 0
         while at < len(self.text):
             cut = self._next_cut(at)
-            if not self.text[cut:].strip():
-                cut = len(self.text)
+            if cut < len(self.text) and not self.text[cut:].strip():
+                cut = self._with_the_tail(at, cut)
             yield self._piece(at, cut)
             at = cut
+
+    def _with_the_tail(self, at: int, cut: int) -> int:
+        """A cut that leaves no post of blanks alone: they stay with some of the words."""
+        if self._measure(at, len(self.text)) <= self.limit:
+            return len(self.text)
+        last_word = len(self.text.rstrip()) - 1
+        return self._cut_in_line(at, last_word) if last_word > at else cut
 
     def _piece(self, at: int, cut: int) -> Piece:
         opening = closing = ""
@@ -88,11 +95,12 @@ class _Cutter:
 
     def _next_cut(self, at: int) -> int:
         """The offset at which the piece that begins at `at` ends."""
+        rest = len(self.text) - at
+        if rest <= 4 * self.limit and self._measure(at, len(self.text)) <= self.limit:
+            return len(self.text)
         starts = self.seams.starts
         first = bisect_right(starts, at)
         last = self._last_fitting(at, first)
-        if last == len(starts):
-            return len(self.text)
         while last >= first:
             cut = max(range(first, last + 1), key=lambda line: self._worth(at, line, last))
             if self.seams.costs[cut] >= FORBIDDEN:
@@ -106,9 +114,9 @@ class _Cutter:
 
     def _last_fitting(self, at: int, first: int) -> int:
         """A line before which a cut leaves a piece that fits, and is nearly full unless the next
-        line would be too much; first - 1 if none does, one past the last for the text's end.
+        line would be too much; first - 1 if none does.
         """
-        low, high, tries = first - 1, len(self.seams.starts), 0
+        low, high, tries = first - 1, len(self.seams.starts) - 1, 0
         reach = at + self.limit
         while low < high:
             near = bisect_right(self.seams.starts, reach) - 1
@@ -146,6 +154,7 @@ class _Cutter:
         """A cut before `end`, where no cut at a line's start will do."""
         line = self.text[at : min(end, at + 4 * self.limit)]
         ends = [grapheme.end() for grapheme in regex.finditer(r"\X", line)]
+        ends = [end for end in ends if not self.seams.in_closing_fence(at + end)]
         low, high = 0, len(ends) - 1
         while low < high:
             middle = (low + high + 1) // 2
@@ -155,7 +164,8 @@ class _Cutter:
                 high = middle - 1
         if self.seams.fence_at(at + ends[low]):
             return at + ends[low]
-        return at + _softened(line, ends[: low + 1])
+        soft = _softened(line, ends[: low + 1])
+        return at + (soft if self._measure(at, at + soft) <= self.limit else ends[low])
 
 
 def _softened(line: str, ends: list[int]) -> int:

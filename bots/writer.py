@@ -14,7 +14,9 @@ from typing import Literal
 
 from wcwidth import wcswidth
 
-from bots.markup import (
+from bots.markup import read
+from bots.tree import (
+    Align,
     Block,
     Break,
     Code,
@@ -32,7 +34,6 @@ from bots.markup import (
     Span,
     Table,
     Text,
-    read,
 )
 
 ZERO_WIDTH = "\u200b"
@@ -42,8 +43,6 @@ _BROADCAST = re.compile(r"(?<![A-Za-z0-9._%+-])@(?=(?:here|channel|everyone|all|
 
 # A column is padded up to this many cells of the terminal's grid; a longer cell sticks out.
 _WIDEST_COLUMN = 60
-
-Align = Literal["left", "right", "center"]
 
 
 def quiet(text: str) -> str:
@@ -209,9 +208,7 @@ def aligned(rows: list[list[str]], aligns: Sequence[Align], *, headed: bool) -> 
         max(3, *(_width(row[n]) for row in full if _width(row[n]) <= _WIDEST_COLUMN), 0)
         for n in range(columns)
     ]
-    lines = [
-        "| " + " | ".join(map(_padded, row, widths, sides)) + " |" for row in full
-    ]
+    lines = ["| " + " | ".join(map(_padded, row, widths, sides)) + " |" for row in full]
     if headed:
         dashes = [_dashes(width, side) for width, side in zip(widths, sides, strict=True)]
         lines.insert(1, "|" + "|".join(dashes) + "|")
