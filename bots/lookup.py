@@ -1,0 +1,87 @@
+"""Answers that are slow to get, kept: one question under way at a time, and nobody waits long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+from contract import PlatformError
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+log = logging.getLogger("moot.bots")
+
+# After a failure the question isn't asked again for so long.
+_REST_S = 30.0
+
+
+class Lookup(Generic[K, V]):
+    """A cache over `fetch`.
+
+    patience_s: how long `get` waits; an answer that comes later is kept for the next one.
+    keep_s: how long an answer is fresh; a stale one is still better than none.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fetch: Callable[[K], Awaitable[V]],
+        *,
+        now: Callable[[], float],
+        patience_s: float = 1.0,
+        keep_s: float = 3600.0,
+        entries: int = 4096,
+    ) -> None:
+        self._name, self._fetch, self._now = name, fetch, now
+        self._patience_s, self._keep_s, self._entries = patience_s, keep_s, entries
+        self._answers: OrderedDict[K, tuple[V, float]] = OrderedDict()
+        self._rests: dict[K, float] = {}
+        self._asking: dict[K, asyncio.Task[None]] = {}
+
+    def known(self, key: K) -> V | None:
+        """The fresh answer, without asking."""
+        answer = self._answers.get(key)
+        return answer[0] if answer and self._now() < answer[1] else None
+
+    def learn(self, key: K, value: V) -> None:
+        self._answers[key] = (value, self._now() + self._keep_s)
+        self._answers.move_to_end(key)
+        if len(self._answers) > self._entries:
+            self._answers.popitem(last=False)
+
+    def forget(self, key: K) -> None:
+        self._answers.pop(key, None)
+
+    async def get(self, key: K) -> V | None:
+        """The answer, or a stale one, or None if there is none in time. Never raises."""
+        if (answer := self.known(key)) is not None:
+            return answer
+        if self._now() >= self._rests.get(key, 0.0):
+            task = self._asking.get(key)
+            if task is None:
+                task = asyncio.create_task(self._ask(key), name=f"look up {self._name} {key}")
+                self._asking[key] = task
+            await asyncio.wait({task}, timeout=self._patience_s)
+        stale = self._answers.get(key)
+        return stale[0] if stale else None
+
+    async def _ask(self, key: K) -> None:
+        try:
+            self.learn(key, await self._fetch(key))
+            self._rests.pop(key, None)
+        except PlatformError as error:
+            log.warning("%s of %s is not known: %s", self._name, key, error)
+            self._rests[key] = self._now() + _REST_S
+        finally:
+            self._asking.pop(key, None)
+
+    async def close(self) -> None:
+        """End the questions under way."""
+        tasks = list(self._asking.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

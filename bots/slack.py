@@ -1,0 +1,263 @@
+"""Slack: a bot over slack-bolt, in Socket Mode or over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from aiohttp import web
+
+from bots.bot import Manners, Mark, Receive
+from bots.slack_account import account, app_token_refused
+from bots.slack_api import SlackApi, SlackRefused
+from bots.slack_directory import Directory
+from bots.slack_door import bolt, http_handler, keep_connected, open_socket
+from bots.slack_events import (
+    SOURCE,
+    Account,
+    Changed,
+    Heard,
+    Pressed,
+    Removed,
+    Renamed,
+    Said,
+    heard,
+    inbound,
+)
+from bots.slack_files import Files
+from bots.slack_posts import Posts
+from bots.slack_signs import Signs
+from bots.slack_text import LIMIT_BYTES, mrkdwn, size_bytes
+from bots.split import split
+from contract import (
+    Chosen,
+    ConfigError,
+    Deleted,
+    Edited,
+    Event,
+    Inbound,
+    Place,
+    PlatformError,
+    Question,
+    Rejected,
+    Room,
+    Speaker,
+)
+
+log = logging.getLogger("moot.bots")
+
+_MOST_MEMBERS = 100
+_GRACE_S = 2.0  # for events under way when the bot is stopped; the rest Slack sends again
+
+
+class SlackBot:
+    """One Slack app in one workspace.
+
+    token: the bot's (`xoxb-…`). app_token: for Socket Mode (`xapp-…`). signing_secret: for HTTP.
+    path: where Slack calls us in HTTP mode; the gateway's server mounts `routes()`. files_dir:
+    where files of people's messages are kept. now: the time in seconds since 1970.
+    """
+
+    platform = SOURCE
+    manners = Manners(draft_interval_s=1.0, max_posts=10)
+
+    def __init__(
+        self,
+        *,
+        personas: Sequence[str],
+        token: str,
+        files_dir: Path,
+        name: str = SOURCE,
+        mode: Literal["socket", "http"] = "socket",
+        app_token: str = "",
+        signing_secret: str = "",
+        api_url: str = "https://slack.com/api/",
+        path: str = "/slack/events",
+        require_mention: bool = True,
+        most_file_bytes: int = 20_000_000,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        missing = {"socket": ("app_token", app_token), "http": ("signing_secret", signing_secret)}
+        for key, value in (("token", token), missing[mode]):
+            if not value.strip():
+                raise ConfigError(f"Slack bot {name!r}: {key} is missing (mode {mode!r} needs it)")
+        self.name, self.personas, self._mode = name, tuple(personas), mode
+        self._path, self._app_token, self._api_url = path, app_token, api_url
+        self._require_mention = require_mention
+        self._api = SlackApi(token, api_url, now=now)
+        self._directory = Directory(self._api, now=now)
+        self._files = Files(self._api, files_dir, most_file_bytes)
+        self._posts = Posts(self._api)
+        self._signs = Signs(self._api)
+        self._app = bolt(token, signing_secret, self._take)
+        self._handle = http_handler(self._app, signing_secret, now)
+        self._now = now
+        self._receive: Receive | None = None
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._taking: set[asyncio.Task[Any]] = set()
+
+    # ── Life ────────────────────────────────────────────────────────────────────────────
+
+    async def run(self, receive: Receive) -> None:
+        """Connect and deliver events until cancelled. Raises MootError when Slack won't have us."""
+        try:
+            own = await account(self._api, self.name)
+            self._directory.introduce(own)
+            self._receive = receive
+            if self._mode == "socket":
+                await self._run_socket()
+            else:
+                await asyncio.Event().wait()
+        finally:
+            await self._settle()
+            await self._directory.close()
+            await self._api.close()
+
+    async def _run_socket(self) -> None:
+        api = SlackApi(self._app_token, self._api_url, now=self._now)
+        try:
+            async with open_socket(self._app, self._app_token, self._api_url) as client:
+                try:
+                    await keep_connected(client, api)
+                finally:
+                    await self._settle()  # while there is a socket to acknowledge on
+        except SlackRefused as error:
+            raise app_token_refused(error, self.name) from error
+        finally:
+            await api.close()
+
+    async def _settle(self) -> None:
+        """Take no more events, and let those being taken come to their end."""
+        self._receive = None
+        if self._taking:
+            await asyncio.wait(self._taking, timeout=_GRACE_S)
+
+    def routes(self) -> list[web.RouteDef]:
+        """What the gateway's server mounts in HTTP mode; nothing in Socket Mode."""
+        return [web.post(self._path, self._handle)] if self._mode == "http" else []
+
+    # ── Events ──────────────────────────────────────────────────────────────────────────
+
+    async def _take(self, payload: Mapping[str, Any]) -> None:
+        """Hand one payload on; return when it is on disk. What raises here, Slack sends again."""
+        receive, task = self._receive, asyncio.current_task()
+        if receive is None or task is None:
+            raise PlatformError("the bot isn't running", outcome="retry")
+        self._taking.add(task)
+        try:
+            if found := heard(payload, self._directory.own):
+                await self._hand_on(found, receive)
+        except (Rejected, ValueError) as error:
+            log.warning("Slack bot %s: an event is left out: %s", self.name, error)
+        finally:
+            self._taking.discard(task)
+
+    async def _hand_on(self, found: Heard, receive: Receive) -> None:
+        if isinstance(found, Renamed):
+            self._directory.forget_room(found.channel)
+        elif isinstance(found, Pressed):
+            by = await self._directory.speaker(found.user_id)
+            await receive(Chosen(found.question_id, found.option, by))
+        else:
+            async with self._turns[found.channel]:  # in a room, one after the other
+                await receive(await self._event(found))
+
+    async def _event(self, found: Said | Changed | Removed) -> Event:
+        if isinstance(found, Said):
+            return await self._inbound(found)
+        room = await self._directory.room(found.channel, found.kind)
+        if isinstance(found, Removed):
+            return Deleted(room, found.ts)
+        return Edited(room, found.ts, found.content, found.at)
+
+    async def _inbound(self, said: Said) -> Inbound:
+        """The message with what has to be looked up for it, all at once and not for long."""
+        by, room, attachments, context = await asyncio.gather(
+            self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),
+            self._directory.room(said.channel, said.kind),
+            self._files.keep(said.channel, said.files),
+            self._thread_context(said),
+        )
+        if room.kind == "dm":
+            room = replace(room, name=by.name)
+        return inbound(
+            said,
+            room,
+            by,
+            attachments=attachments,
+            thread_context=context,
+            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
+            require_mention=self._require_mention,
+        )
+
+    async def _thread_context(self, said: Said) -> str | None:
+        if not (said.mentioned and said.thread_ts):
+            return None
+        return await self._directory.thread_context(said.channel, said.thread_ts, said.ts)
+
+    # ── Posts ───────────────────────────────────────────────────────────────────────────
+
+    def split(self, text: str) -> list[str]:
+        """Markdown pieces that each fit one post."""
+        return split(text, LIMIT_BYTES, size_bytes)
+
+    async def post(self, place: Place, text: str, key: str) -> str:
+        """Post one piece; return its timestamp."""
+        return await self._posts.post(place, mrkdwn(text), key)
+
+    async def edit(self, place: Place, message_id: str, text: str) -> None:
+        """Replace an own message's text; a question loses its buttons."""
+        await self._posts.edit(place, message_id, mrkdwn(text))
+
+    async def delete(self, place: Place, message_id: str) -> None:
+        """Remove an own message; no error when it is gone already."""
+        await self._posts.delete(place, message_id)
+
+    async def find(
+        self, place: Place, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        """The timestamp of the own message that `key` made, by its metadata; else of one that
+        carries no key, is not known, and is not older than `since`.
+        """
+        own = await self._own()
+        return await self._posts.find(place, key, since, known, own)
+
+    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+        """Post a file with a comment; return the file's id (Slack tells no message's)."""
+        channel, thread = place.room.external_id, place.thread_id
+        return await self._files.upload(channel, thread, name, data, mrkdwn(comment))
+
+    async def ask(self, place: Place, question: Question, key: str) -> str:
+        """Post a question with buttons, and with `!1`, `!2` for those who type."""
+        return await self._posts.ask(place, question, key)
+
+    async def _own(self) -> Account:
+        """Who we are; asked once more where nothing ran yet."""
+        if not self._directory.own.user_id:
+            self._directory.introduce(await account(self._api, self.name))
+        return self._directory.own
+
+    # ── Signs and people ────────────────────────────────────────────────────────────────
+
+    async def typing(self, place: Place, status: str) -> None:
+        """A status under the thread ("" ends it). Never raises."""
+        await self._signs.status(place, status)
+
+    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+        """A reaction on somebody's message. Never raises."""
+        await self._signs.mark(place, message_id, mark)
+
+    async def members(self, room: Room) -> Sequence[Speaker]:
+        """The first hundred in the room, this bot left out; empty when Slack doesn't tell."""
+        try:
+            return await self._directory.members(room.external_id, _MOST_MEMBERS)
+        except SlackRefused as error:
+            log.info("Slack bot %s: %s", self.name, error)
+            return []

@@ -1,0 +1,176 @@
+"""How Slack's payloads reach us: over a socket that we open, or over HTTP that Slack calls.
+
+Bolt parses and answers; both ways a payload is acknowledged only when it was taken, because the
+taking happens in a middleware before Bolt writes its answer. A payload whose taking fails is not
+acknowledged, and Slack sends it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bots.slack_api import SDK_LOG, SlackApi, SlackRefused
+from contract import PlatformError
+
+log = logging.getLogger("moot.bots")
+
+Take = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Takes one payload; when it returns, the payload may be acknowledged."""
+
+_PING_S = 5.0
+_LOOK_S = 0.5  # how often the connection is looked at
+_CONNECT_S = 15.0
+_LONGEST_REST_S = 30.0
+_MOST_FAILURES = 6  # in a row; then the bot's supervisor has it
+_CLOSE_S = 3.0
+
+# Slack's own rule against replays.
+_SIGNATURE_AGE_S = 300
+
+
+def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
+    """A Bolt app with which every payload ends in `take`."""
+
+    async def before_authorize(
+        body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        if body.get("type") == "url_verification":
+            return await next()
+        await take(body)
+        return BoltResponse(status=200, body="")
+
+    return AsyncApp(
+        name="moot",
+        token=token,
+        signing_secret=signing_secret,
+        before_authorize=before_authorize,
+        request_verification_enabled=False,  # `signed` does it, on the raw bytes
+        ignoring_self_events_enabled=False,
+        ssl_check_enabled=False,
+        attaching_function_token_enabled=False,
+        logger=SDK_LOG,
+    )
+
+
+# ── HTTP ────────────────────────────────────────────────────────────────────────────────
+
+
+def signed(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> bool:
+    """Whether Slack wrote this, and lately."""
+    stamp = headers.get("X-Slack-Request-Timestamp", "")
+    given = headers.get("X-Slack-Signature", "")
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):
+        return False
+    if not secret or abs(now - int(stamp)) > _SIGNATURE_AGE_S:
+        return False
+    basis = b"v0:" + stamp.encode() + b":" + body
+    expected = "v0=" + hmac.new(secret.encode(), basis, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogateescape"))
+
+
+def http_handler(
+    app: AsyncApp, secret: str, now: Callable[[], float]
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """An aiohttp handler for Slack's events and button presses."""
+
+    async def handle(request: web.Request) -> web.Response:
+        body = await request.read()
+        if not signed(secret, request.headers, body, now()):
+            return web.json_response({"error": "invalid request"}, status=401)
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return web.json_response({"error": "not UTF-8"}, status=400)
+        headers: dict[str, str | Sequence[str]] = dict(request.headers.items())
+        asked = AsyncBoltRequest(body=text, query=request.query_string, headers=headers)
+        return await to_aiohttp_response(await app.async_dispatch(asked))
+
+    return handle
+
+
+# ── Socket Mode ─────────────────────────────────────────────────────────────────────────
+
+
+@asynccontextmanager
+async def open_socket(
+    app: AsyncApp, app_token: str, api_url: str
+) -> AsyncIterator[SocketModeClient]:
+    """Bolt's socket, not yet connected; closed on leaving."""
+    handler = AsyncSocketModeHandler(
+        app,
+        app_token,
+        logger=SDK_LOG,
+        web_client=AsyncWebClient(app_token, api_url, logger=SDK_LOG),
+        ping_interval=_PING_S,
+    )
+    client = handler.client
+    # The SDK's own way back takes as long as its ping interval and tries a used-up URL for ever.
+    client.auto_reconnect_enabled = client.default_auto_reconnect_enabled = False
+    try:
+        yield client
+    finally:
+        await _close(client)
+
+
+async def keep_connected(client: SocketModeClient, api: SlackApi) -> None:
+    """Connect, and connect again whenever the connection is lost, until cancelled.
+
+    api: with the app's token. Raises PlatformError when Slack refuses or stays out of reach.
+    """
+    failures = 0
+    while True:
+        if await client.is_connected():
+            failures = 0
+        elif not await _connected(client, api, failures):
+            failures += 1
+            if failures >= _MOST_FAILURES:
+                raise PlatformError("Slack's socket can't be opened", outcome="retry")
+        await asyncio.sleep(_rest_s(failures) if failures else _LOOK_S)
+
+
+async def _connected(client: SocketModeClient, api: SlackApi, failures: int) -> bool:
+    try:
+        async with asyncio.timeout(_CONNECT_S), client.connect_operation_lock:
+            if await client.is_connected():
+                return True
+            answer = await api.call("apps.connections.open")
+            client.wss_uri = str(answer["url"])  # good for one connection
+            await client.connect()  # type: ignore[no-untyped-call]
+    except SlackRefused:
+        raise
+    except (PlatformError, TimeoutError) as error:
+        log.warning("Slack's socket is not open (try %d): %s", failures + 1, error)
+        return False
+    log.info("connected to Slack")
+    return True
+
+
+def _rest_s(failures: int) -> float:
+    return min(2.0**failures, _LONGEST_REST_S) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+
+
+async def _close(client: SocketModeClient) -> None:
+    tasks = [client.message_processor, client.current_session_monitor, client.message_receiver]
+    try:
+        async with asyncio.timeout(_CLOSE_S):
+            await client.close()  # type: ignore[no-untyped-call]
+    except TimeoutError:
+        log.info("Slack's socket didn't close in time")
+        await client.aiohttp_client_session.close()
+    await asyncio.gather(*(task for task in tasks if task is not None), return_exceptions=True)

@@ -1,0 +1,263 @@
+"""Slack's events as values, and those values as messages of the ingest contract. Pure.
+
+A mention in a channel arrives twice, as `message` and as `app_mention`: both read the same.
+What an event doesn't say (names, files' bytes, the thread) is looked up by `slack` in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from bots.slack_text import typed
+from bots.slack_wire import WireEvent, WireFile, WirePress, WireRename
+from contract import Attachment, Inbound, IngestMetadata, Room, RoomKind, Speaker
+
+SOURCE = "slack"
+CHOOSE = "moot_choose_"  # begins the action id of a question's button
+THREAD_HEADING = "[Thread context — prior messages in this thread, newest last]"
+THREAD_SHOWN, THREAD_TEXT = 15, 400
+
+# Subtypes that are somebody saying something; joins, topics, pins and the like are not.
+_SAID = {None, "file_share", "thread_broadcast", "me_message", "bot_message"}
+_KINDS: dict[str, RoomKind] = {"im": "dm", "mpim": "gdm", "channel": "room", "group": "room"}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The bot's own account in the workspace."""
+
+    user_id: str
+    bot_id: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file beside a message. url: "" when it isn't Slack's, None when only files.info tells."""
+
+    id: str
+    name: str
+    mime: str
+    size_bytes: int
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message. sender_id: a user's id, or a bot's where it has no user. kind: None, not told."""
+
+    channel: str
+    kind: RoomKind | None
+    ts: str
+    sender_id: str
+    is_bot: bool
+    content: str
+    mentioned: bool
+    thread_ts: str | None = None
+    bot_name: str | None = None
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    channel: str
+    kind: RoomKind | None
+    ts: str
+    content: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    channel: str
+    kind: RoomKind | None
+    ts: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    question_id: str
+    option: int
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """What is known of this channel is out of date."""
+
+    channel: str
+
+
+Heard = Said | Changed | Removed | Pressed | Renamed
+
+
+def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
+    """What a payload of Slack's says, or None when it is nothing for a chat, or our own doing.
+
+    Raises ValueError on a payload that Slack doesn't write.
+    """
+    try:
+        if payload.get("type") == "block_actions":
+            return _pressed(WirePress.model_validate(payload))
+        event = payload.get("event")
+        if payload.get("type") != "event_callback" or not isinstance(event, Mapping):
+            return None
+        if event.get("type") in ("channel_rename", "group_rename"):
+            return Renamed(WireRename.model_validate(event).channel.id)
+        if event.get("type") not in ("message", "app_mention"):
+            return None
+        return _message(WireEvent.model_validate(event), own)
+    except ValidationError as error:
+        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
+        raise ValueError(f"an event of Slack's can't be read: {', '.join(fields)}") from None
+
+
+def _pressed(press: WirePress) -> Pressed | None:
+    for action in press.actions:
+        number, _, question = (action.value or "").partition(" ")
+        if action.action_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
+            return Pressed(question, int(number), press.user.id)
+    return None
+
+
+def _message(event: WireEvent, own: Account) -> Said | Changed | Removed | None:
+    if not event.channel:
+        return None
+    kind = _KINDS.get(event.channel_type or "")
+    if event.channel.startswith("D"):
+        kind = "dm"
+    if event.subtype == "message_deleted":
+        gone = event.deleted_ts or (event.previous_message and event.previous_message.ts)
+        return Removed(event.channel, kind, gone) if gone else None
+    if event.subtype == "message_changed":
+        return _changed(event, event.channel, kind, own)
+    if event.subtype not in _SAID or not event.ts or _is_own(event, own):
+        return None
+    return _said(event, event.channel, event.ts, kind, own)
+
+
+def _is_own(event: WireEvent, own: Account) -> bool:
+    return event.user == own.user_id or (bool(event.bot_id) and event.bot_id == own.bot_id)
+
+
+def _changed(
+    event: WireEvent, channel: str, kind: RoomKind | None, own: Account
+) -> Changed | Removed | None:
+    """An edit. Slack sends the same event when a link unfolds or a thread grows: no edit."""
+    new, old = event.message, event.previous_message
+    if not new or not new.ts:
+        return None
+    if new.subtype == "tombstone":  # deleted, but its thread lives on
+        return Removed(channel, kind, new.ts)
+    if new.subtype not in _SAID or _is_own(new, own):
+        return None
+    if (old.text == new.text) if old else not new.edited:
+        return None
+    at = new.edited.ts if new.edited else event.event_ts or new.ts
+    return Changed(channel, kind, new.ts, typed(new.text or ""), moment(at))
+
+
+def _said(
+    event: WireEvent, channel: str, ts: str, kind: RoomKind | None, own: Account
+) -> Said | None:
+    sender = event.user or event.bot_id
+    if not sender:
+        return None
+    is_bot = bool(event.bot_id) or sender == "USLACKBOT"
+    text = event.text or ""
+    if is_bot and not text:
+        shown = (a.text or a.fallback for a in event.attachments or ())
+        text = "\n".join(filter(None, shown))
+    reply = event.thread_ts if event.thread_ts != ts else None
+    mention = re.search(rf"<@{re.escape(own.user_id)}(?:\|[^<>]*)?>", text)
+    answers_us = bool(reply) and event.parent_user_id == own.user_id
+    return Said(
+        channel=channel,
+        kind=kind,
+        ts=ts,
+        sender_id=sender,
+        is_bot=is_bot,
+        content=typed(text),
+        mentioned=bool(mention) or kind == "dm" or answers_us,
+        thread_ts=reply,
+        bot_name=_bot_name(event) if is_bot else None,
+        files=tuple(_file(file) for file in event.files or () if file.mode != "tombstone"),
+    )
+
+
+def _bot_name(event: WireEvent) -> str | None:
+    return event.username or (event.bot_profile.name if event.bot_profile else None)
+
+
+def _file(file: WireFile) -> FileRef:
+    """An external file lives elsewhere: our token must not travel there."""
+    url = "" if file.is_external else file.url_private_download or file.url_private
+    name = file.name or file.title or file.id
+    return FileRef(file.id, name, file.mimetype or "application/octet-stream", file.size or 0, url)
+
+
+def moment(ts: str) -> datetime:
+    """A Slack timestamp (seconds, a point, microseconds) as a time."""
+    seconds, _, fraction = ts.partition(".")
+    micros = int((fraction + "000000")[:6])
+    return datetime.fromtimestamp(int(seconds), UTC) + timedelta(microseconds=micros)
+
+
+# ── The ingest contract ─────────────────────────────────────────────────────────────────
+
+
+def speaker(external_id: str, name: str, *, is_bot: bool) -> Speaker:
+    kind, mention = ("bot", None) if is_bot else ("human", f"<@{external_id}>")
+    return Speaker(f"{SOURCE}:{external_id}", name, kind, mention)  # type: ignore[arg-type]
+
+
+def inbound(
+    said: Said,
+    room: Room,
+    by: Speaker,
+    *,
+    attachments: Sequence[Attachment] = (),
+    thread_context: str | None = None,
+    recipient_id: str | None = None,
+    require_mention: bool = True,
+) -> Inbound:
+    """The message with everything that was looked up for it."""
+    meta = IngestMetadata(
+        source=SOURCE,
+        sender_id=by.id,
+        sender_display_name=by.name,
+        sender_type=by.kind,
+        channel_external_id=said.channel,
+        mention_token=by.mention,
+        thread_context=thread_context,
+        trigger_rag=said.mentioned or not require_mention,
+        recipient_id=recipient_id if said.mentioned else None,
+    )
+    return Inbound(
+        content=said.content,
+        meta=meta,
+        room=room,
+        message_id=said.ts,
+        sent_at=moment(said.ts),
+        thread_id=said.thread_ts,
+        reply_to=said.thread_ts,
+        attachments=tuple(attachments),
+        mentioned=said.mentioned,
+    )
+
+
+def thread_block(lines: Sequence[tuple[Speaker, str]]) -> str | None:
+    """The summary of a thread's earlier messages, oldest first; None when there are none."""
+    shown = []
+    for by, text in lines[-THREAD_SHOWN:]:
+        name = " ".join(by.name.split())
+        label = f"{name} ({by.mention})" if by.mention else name
+        cut = text if len(text) <= THREAD_TEXT else text[: THREAD_TEXT - 1] + "…"
+        shown.append(f"- {label}: " + "\n  ".join(cut.splitlines()))
+    return "\n".join([THREAD_HEADING, *shown]) if shown else None

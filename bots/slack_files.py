@@ -1,0 +1,114 @@
+"""Files beside Slack's messages: theirs kept on disk, ours uploaded."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+from pathlib import Path
+
+from bots.slack_api import SlackApi
+from bots.slack_events import FileRef
+from contract import Attachment, PlatformError
+
+log = logging.getLogger("moot.bots")
+
+# All files of one message together; the event isn't acknowledged before, and Slack, which waits
+# three seconds and then sends it again twice within six minutes, finds it done.
+_PATIENCE_S = 30.0
+_LONGEST_NAME_BYTES = 200  # file systems take 255
+
+# Separators, controls, and the signs that turn the reading direction (`gpj.exe`).
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class Files:
+    def __init__(self, api: SlackApi, folder: Path, most_bytes: int) -> None:
+        self._api, self._folder, self._most_bytes = api, folder, most_bytes
+
+    async def keep(self, channel: str, files: tuple[FileRef, ...]) -> list[Attachment]:
+        """The files with their bytes on disk; one that can't be had is told without a path."""
+        return list(await asyncio.gather(*(self._keep(channel, file) for file in files)))
+
+    async def _keep(self, channel: str, file: FileRef) -> Attachment:
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                file = await self._known(file)
+                path = await self._fetched(channel, file)
+            size = path.stat().st_size
+            return Attachment(file.name, file.mime, size, str(path))
+        except (PlatformError, OSError) as error:
+            log.warning("file %s of a message in %s is not kept: %s", file.id, channel, error)
+            return Attachment(file.name, file.mime, file.size_bytes)
+
+    async def _known(self, file: FileRef) -> FileRef:
+        """The file with its URL. In a shared channel the event says no more than its id."""
+        if file.url is not None:
+            return file
+        found = (await self._api.call("files.info", file=file.id)).get("file") or {}
+        url = found.get("url_private_download") or found.get("url_private") or ""
+        name, mime = found.get("name") or file.name, found.get("mimetype") or file.mime
+        return FileRef(file.id, name, mime, int(found.get("size") or 0), url)
+
+    async def _fetched(self, channel: str, file: FileRef) -> Path:
+        path = self._folder / safe_name(channel) / safe_name(file.id) / safe_name(file.name)
+        if path.is_file() and path.stat().st_size == file.size_bytes:
+            return path  # delivered again
+        if not file.url or file.size_bytes > self._most_bytes:
+            why = "it is too large" if file.url else "it isn't Slack's"
+            raise PlatformError(why, outcome="refused")
+        data, mime = await self._api.read(file.url, self._most_bytes, _PATIENCE_S)
+        if mime == "text/html" and file.mime != "text/html":
+            # Without files:read Slack answers 200 with its login page.
+            raise PlatformError("the token lacks the scope files:read", outcome="refused")
+        await asyncio.to_thread(_write, path, data)
+        return path
+
+    async def upload(
+        self, channel: str, thread_ts: str | None, name: str, data: bytes, comment: str
+    ) -> str:
+        """Share a file with a comment in mrkdwn; return its id.
+
+        Nothing is seen in the room before the last of the three calls: only its outcome can be
+        unknown.
+        """
+        try:
+            ticket = await self._api.call(
+                "files.getUploadURLExternal", filename=name, length=len(data)
+            )
+            await self._api.send(str(ticket["upload_url"]), data)
+        except PlatformError as error:
+            if error.outcome == "unknown":
+                raise PlatformError(str(error), outcome="retry") from error
+            raise
+        file_id = str(ticket["file_id"])
+        await self._api.call(
+            "files.completeUploadExternal",
+            files=[{"id": file_id, "title": name}],
+            channel_id=channel,
+            thread_ts=thread_ts,
+            initial_comment=comment or None,
+        )
+        return file_id
+
+
+def safe_name(name: str) -> str:
+    """The name as a single, visible component of a path, its ending kept."""
+    base = _UNSAFE.sub("_", name).strip(". ")
+    stem, dot, ending = base.rpartition(".")
+    if not dot or len(ending) > 10:
+        stem, ending = base, ""
+    room = _LONGEST_NAME_BYTES - len(ending.encode())
+    stem = stem.encode()[:room].decode(errors="ignore")
+    return (stem or "file") + (f".{ending}" if ending else "")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

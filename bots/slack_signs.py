@@ -1,0 +1,94 @@
+"""Signs that the bot is there: reactions on a message, a status under a thread. Best effort."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+
+from bots.bot import Mark
+from bots.slack_api import SlackApi, SlackRefused
+from contract import Place, PlatformError
+
+log = logging.getLogger("moot.bots")
+
+_REACTIONS: dict[Mark, str] = {
+    "waiting": "hourglass_flowing_sand",
+    "working": "eyes",
+    "done": "white_check_mark",
+    "failed": "x",
+}
+# What a mark may stand on when an earlier process put it there.
+_BEFORE: dict[Mark, tuple[Mark, ...]] = {
+    "waiting": (),
+    "working": ("waiting",),
+    "done": ("waiting", "working"),
+    "failed": ("waiting", "working"),
+}
+# Refusals about one message or thread; any other is about the app, and it stops asking.
+_PASSING = {
+    "already_reacted",
+    "no_reaction",
+    "message_not_found",
+    "bad_timestamp",
+    "too_many_reactions",
+    "channel_not_found",
+    "not_in_channel",
+    "is_archived",
+    "thread_not_found",
+    "thread_locked",
+    "not_reactable",
+}
+_REMEMBERED = 1_000
+
+
+class Signs:
+    def __init__(self, api: SlackApi) -> None:
+        self._api = api
+        self._refused: set[str] = set()  # methods
+        self._silent: set[str] = set()  # channels in which a status is refused
+        self._marks: OrderedDict[tuple[str, str], Mark] = OrderedDict()
+
+    async def status(self, place: Place, status: str) -> None:
+        """The status line under a thread; channels have none outside of threads."""
+        channel = place.room.external_id
+        if place.thread_id is None or channel in self._silent:
+            return
+        method = "assistant.threads.setStatus"
+        if not await self._tried(
+            method, channel_id=channel, thread_ts=place.thread_id, status=status
+        ):
+            self._silent.add(channel)
+
+    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+        """Put the mark's reaction, then take back the one before."""
+        channel = place.room.external_id
+        message = (channel, message_id)
+        last = self._marks.get(message)
+        if last == mark:
+            return
+        self._marks[message] = mark
+        self._marks.move_to_end(message)
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+        await self._react("reactions.add", message, mark)
+        for old in (last,) if last else _BEFORE[mark]:
+            await self._react("reactions.remove", message, old)
+
+    async def _react(self, method: str, message: tuple[str, str], mark: Mark) -> None:
+        channel, ts = message
+        await self._tried(method, channel=channel, timestamp=ts, name=_REACTIONS[mark])
+
+    async def _tried(self, method: str, **args: object) -> bool:
+        """Whether it is worth another try in this place. Stops for good where the app may not."""
+        if method in self._refused:
+            return True
+        try:
+            await self._api.call(method, **args)
+        except SlackRefused as error:
+            if error.code in _PASSING:
+                return error.code in ("already_reacted", "no_reaction")
+            log.warning("%s: no longer tried", error)
+            self._refused.add(method)
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)
+        return True

@@ -1,0 +1,76 @@
+"""What Slack's payloads hold of interest, checked at the door; anything else in them is ignored."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+
+
+class WireFile(_Wire):
+    id: str
+    name: str | None = None
+    title: str | None = None
+    mimetype: str | None = None
+    size: int | None = None
+    mode: str | None = None
+    is_external: bool | None = None
+    url_private_download: str | None = None
+    url_private: str | None = None
+
+
+class WireNamed(_Wire):
+    name: str | None = None
+
+
+class WireAttached(_Wire):
+    fallback: str | None = None
+    text: str | None = None
+
+
+class WireEdit(_Wire):
+    ts: str
+
+
+class WireEvent(_Wire):
+    type: str = "message"
+    subtype: str | None = None
+    channel: str | None = None
+    channel_type: str | None = None
+    user: str | None = None
+    bot_id: str | None = None
+    username: str | None = None
+    bot_profile: WireNamed | None = None
+    text: str | None = None
+    ts: str | None = None
+    event_ts: str | None = None
+    thread_ts: str | None = None
+    parent_user_id: str | None = None
+    deleted_ts: str | None = None
+    edited: WireEdit | None = None
+    files: list[WireFile] | None = None
+    attachments: list[WireAttached] | None = None
+    message: WireEvent | None = None
+    previous_message: WireEvent | None = None
+
+
+class WireRef(_Wire):
+    id: str
+
+
+class WireRename(_Wire):
+    type: str
+    channel: WireRef
+
+
+class WireAction(_Wire):
+    action_id: str
+    value: str | None = None
+
+
+class WirePress(_Wire):
+    type: str
+    user: WireRef
+    actions: list[WireAction]
