@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from contract import MootError, Rejected
@@ -172,8 +171,8 @@ def _guarded(access: Access, front: Front) -> Middleware:
             return error(503, fault.say)
         except web.HTTPException as fault:
             return fault if fault.status < 400 else _http_error(fault)
-        except HttpProcessingError as fault:
-            return error(fault.code, fault.message, "body")
+        except web.RequestPayloadError:
+            return error(400, "the body did not arrive whole", "body")
         except Exception:  # the last door: a caller never sees a traceback
             log.exception("%s %s failed", request.method, request.path)
             return error(500, "something went wrong here; the log says what")

@@ -12,7 +12,7 @@ import json
 import logging
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -226,7 +226,10 @@ async def send_all(response: web.StreamResponse, outbox: Outbox) -> None:
 
 
 async def changes(
-    picture: Callable[[], Picture | None], *, every_s: float
+    picture: Callable[[], Picture | None],
+    *,
+    every_s: float,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncIterator[Picture | None]:
     """A picture whenever it changed; None after a quiet time; ends when there is none."""
     shown: Picture | None = None
@@ -239,4 +242,4 @@ async def changes(
             quiet_s = 0.0
             yield None
         quiet_s += every_s
-        await asyncio.sleep(every_s)
+        await sleep(every_s)

@@ -39,12 +39,12 @@ function nameForm({ label, button, hint, maxlength, onSubmit }) {
 
 /** Ask who sits here. The first time there is no way around it. */
 export function whoDialog() {
-  const people = [...knownHere(), ...state.people.filter((person) => person.id.startsWith("web:"))];
+  const people = [...knownHere(), ...state.people.filter((person) => /^web:[^-]+$/.test(person.id))];
   const others = [...new Map(people.map((person) => [person.id, person])).values()].slice(0, 8);
-  const choose = (name) => { become(name); dialog.close(); };
+  const choose = (person) => { become(person.name, person.id); dialog.close(); };
   const chips = others.map((person) => {
     const chip = h("button", { type: "button", class: "person-chip" }, avatar({ ...person, kind: "human" }, "small"), person.name);
-    chip.addEventListener("click", () => choose(person.name));
+    chip.addEventListener("click", () => choose(person));
     return chip;
   });
   const form = nameForm({
@@ -140,6 +140,8 @@ function matches(typed) {
     })),
     ...elsewhere.map((room) => ({ roomId: room.id, name: room.name, more: room.id.split(":")[0], mark: icon("hash") })),
   ].filter((entry) => entry.name.toLowerCase().includes(wanted));
+  const begins = (entry) => Number(entry.name.toLowerCase().startsWith(wanted));
+  entries.sort((a, b) => begins(b) - begins(a));
   if (wanted && !here.some((room) => room.name.toLowerCase() === wanted)) {
     entries.push({ create: typed.trim(), name: `Create “${typed.trim()}”`, more: "new room", mark: icon("plus") });
   }

@@ -6,7 +6,7 @@ import { h, icon } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { head } from "./message.js";
 import { mentions, state, tell } from "./store.js";
-import { clock, duration, plural } from "./words.js";
+import { clock, elapsed, plural } from "./words.js";
 
 const ENDED = { failed: "could not answer", stopped: "was stopped" };
 
@@ -26,7 +26,7 @@ export function turnElement(first) {
       h("div", { class: "turn-foot" }, spinner, words, time, stop, watch, why)));
   let turn = first;
   let shown = "";
-  const tick = () => { time.textContent = turn.state === "running" ? duration(Math.max(0, Date.now() - Date.parse(turn.since ?? turn.at))) : ""; };
+  const tick = () => { time.textContent = turn.state === "running" ? elapsed(Date.now() - Date.parse(turn.since ?? turn.at)) : ""; };
   const timer = setInterval(() => (element.isConnected ? tick() : clearInterval(timer)), 1_000);
   stop.addEventListener("click", () => tell("stop", turn));
   watch.addEventListener("click", () => tell("watch", turn.session_id));
@@ -59,7 +59,7 @@ function wording(turn) {
   if (turn.state === "failed") return turn.error || "Could not answer.";
   if (turn.state === "stopped") return turn.error || "Stopped.";
   if (turn.state === "answered") return "Posting";
-  return turn.status || "Working";
+  return turn.asks ? "Waiting for a decision" : turn.status || "Working";
 }
 
 /** An element for a question with its real choices as buttons. */
@@ -87,10 +87,10 @@ export function questionElement(question) {
   }
 
   const closed = question.closed;
-  return h("section", { class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
+  return h("section", { role: "group", class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
     h("p", { class: "question-from" }, icon("lock"), `${question.persona} asks for permission`),
     h("h2", { id }, question.title),
-    question.detail ? h("pre", { tabindex: "0", role: "region", "aria-label": "What it wants to do" }, question.detail) : null,
+    question.detail ? h("pre", { tabindex: "0", role: "group", "aria-label": "What it wants to do" }, question.detail) : null,
     closed ? h("p", { class: "question-end" }, ending(question)) : h("div", { class: "choices" }, ...buttons),
     closed ? null : h("p", { class: "note" }, who(question, allowed)), wrong);
 }

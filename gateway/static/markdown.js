@@ -147,7 +147,7 @@ class Blocks {
       const line = this.lines[this.at];
       if (blank(line)) { empty += 1; continue; }
       const inside = indent(line) >= width;
-      const lazy = empty === 0 && !starts(line) && !blank(lines[lines.length - 1]);
+      const lazy = empty === 0 && !starts(line) && !BULLET.test(line) && !blank(lines[lines.length - 1]);
       if (!inside && !lazy) break;
       if (empty) loose = true;
       lines.push(...Array(empty).fill(""), inside ? line.slice(width) : line.trimStart());
@@ -184,7 +184,7 @@ class Blocks {
       this.at += 1;
     }
     const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
-    return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, table);
+    return h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" }, table);
   }
 
   paragraph() {
@@ -246,7 +246,7 @@ function columns(line, next) {
 
 function codeBlock(code, language) {
   const head = h("div", { class: "code-head" }, h("span", {}, language || "text"), copyButton(code));
-  const body = h("pre", { tabindex: "0", role: "region", "aria-label": `Code${language ? `, ${language}` : ""}` },
+  const body = h("pre", { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` },
     h("code", {}, code));
   return h("div", { class: "code" }, head, body);
 }

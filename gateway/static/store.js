@@ -47,8 +47,9 @@ export const state = {
 /** People who used the page in this browser. */
 export const knownHere = () => remembered("moot.people", []).filter(isPerson);
 
-export function become(name) {
-  const person = { id: `web:${slug(name)}`, name: name.trim() };
+/** Sit here as somebody: a new name, or a person known already. */
+export function become(name, id = `web:${slug(name)}`) {
+  const person = { id, name: name.trim() };
   state.me = person;
   remember("moot.me", person);
   remember("moot.people", [person, ...knownHere().filter((known) => known.id !== person.id)].slice(0, 8));

@@ -18,7 +18,7 @@ const LARGEST_PX = 13;
 export async function showTerminal(sessionId = null) {
   const screen = new Screen();
   const pick = h("select", { class: "pick", "aria-label": "Session" });
-  const wide = h("button", { type: "button", class: "icon-button", "aria-label": "Use the whole width", "aria-pressed": "false" }, icon("wide"));
+  const wide = h("button", { type: "button", class: "icon-button widen", "aria-label": "Use the whole width", "aria-pressed": "false" }, icon("wide"));
   wide.addEventListener("click", () => {
     const on = $("app").classList.toggle("wide-side");
     wide.setAttribute("aria-pressed", String(on));

@@ -19,8 +19,12 @@ export class TimelineView {
     $("latest").append(icon("reply"));
     $("latest").addEventListener("click", () => this.toEnd());
     this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    new ResizeObserver(() => { if (this.atEnd) this.toEnd(); }).observe(this.box);
-    new ResizeObserver(() => { if (this.atEnd) this.toEnd(); }).observe(this.log);
+    const resized = new ResizeObserver(() => {
+      if (this.atEnd) this.toEnd();
+      $("foot").style.paddingRight = `${this.box.offsetWidth - this.box.clientWidth}px`; // the scroll bar's
+    });
+    resized.observe(this.box);
+    resized.observe(this.log);
     new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) onOlder();
     }, { root: this.box, rootMargin: "400px 0px 0px 0px" }).observe($("older"));
@@ -55,9 +59,9 @@ export class TimelineView {
     for (const [key, { element }] of this.shown) {
       if (!keys.has(key)) { element.remove(); this.shown.delete(key); }
     }
+    const elements = items.map((item) => this.element(item)); // may take the place of older ones
     let next = this.log.firstChild;
-    for (const item of items) {
-      const element = this.element(item);
+    for (const element of elements) {
       if (element === next) next = next.nextSibling;
       else this.log.insertBefore(element, next);
     }
@@ -84,13 +88,15 @@ export class TimelineView {
   items() {
     const items = [];
     let before = null;
+    let today = null;
     const known = this.conversation.messages;
     const questions = [...this.conversation.questions.values()];
     const closed = questions.filter((question) => question.closed).map((value) => ({ at: value.at, question: value }));
     const said = this.conversation.sorted().map((message) => ({ at: message.at, message }));
     for (const { at, message, question } of merge(said, closed)) {
-      if (!before || dayKey(before.at) !== dayKey(at)) {
-        const key = dayKey(at);
+      const key = dayKey(at);
+      if (key !== today) {
+        today = key;
         items.push({ key: `day ${key}`, signature: day(at), make: () => h("h2", { class: "day" }, h("span", {}, day(at))) });
         before = null;
       }
@@ -108,7 +114,9 @@ export class TimelineView {
       });
       before = message;
     }
-    for (const turn of this.conversation.openTurns()) {
+    for (const open of this.conversation.openTurns()) {
+      const asks = questions.some((question) => question.turn_id === open.id && !question.closed);
+      const turn = { ...open, asks };
       items.push({ key: `turn ${turn.id}`, signature: JSON.stringify(turn), value: turn, make: () => turnElement(turn) });
     }
     return [...items, ...questions.filter((question) => !question.closed).map(questionItem)];
@@ -139,7 +147,7 @@ export class TimelineView {
   }
 
   toEnd() {
-    this.box.scrollTop = this.box.scrollHeight;
+    this.box.scrollTop = $("welcome").hidden ? this.box.scrollHeight : 0; // a welcome is read from its top
     this.atEnd = true;
     $("latest").hidden = true;
   }

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { chart, scoreBar, steps } from "./chart.js";
 import { copyButton, h } from "./dom.js";
 import { openPanel } from "./panel.js";
-import { clock, full, plural } from "./words.js";
+import { clock, full, plural, seconds } from "./words.js";
 
 /** Open the panel for a turn. */
 export async function showWhy(turnId) {
@@ -51,7 +51,7 @@ function summary(record) {
 
 function states(list) {
   return h("ol", { class: "states" }, ...list.map((state) => h("li", { title: full(state.at) },
-    h("b", {}, state.state), " ", h("time", { datetime: state.at }, clock(state.at)), state.detail ? ` ${state.detail}` : "")));
+    h("b", {}, state.state), " ", h("time", { datetime: state.at }, seconds(state.at)), state.detail ? ` ${state.detail}` : "")));
 }
 
 function section({ name, text, source, items }) {
@@ -80,4 +80,4 @@ function exact(header) {
   return h("div", { class: "exact" }, h("div", { class: "code-head" }, h("span", {}, plural([...header].length, "character")), copyButton(header)), code(header, "The exact text"));
 }
 
-const code = (text, label) => h("pre", { tabindex: "0", role: "region", "aria-label": label }, text);
+const code = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);

@@ -4,6 +4,9 @@ const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute
 const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
+const secondFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+export const seconds = (at) => secondFormat.format(new Date(at));
 export const clock = (at) => clockFormat.format(new Date(at));
 export const full = (at) => fullFormat.format(new Date(at));
 
@@ -30,6 +33,9 @@ export function duration(ms) {
   if (seconds < 60) return `${Math.round(seconds)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
+
+/** A duration that still runs: whole seconds, nothing before the first. */
+export const elapsed = (ms) => (ms < 1000 ? "" : duration(Math.floor(ms / 1000) * 1000).replace(".0 s", " s"));
 
 export function size(bytes) {
   if (bytes < 1024) return `${bytes} B`;

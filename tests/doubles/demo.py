@@ -121,8 +121,8 @@ def terminal(tick: int) -> Picture:
     """A terminal in which something moves."""
     spin = "✻✽✶✳"[tick % 4]
     return [
-        [("╭─ demo ", "dim"), ("─" * 40 + "╮", "dim")],
-        [("│ ", "dim"), ("> ", "b"), ("@demo slow", ""), (" " * 37 + "│", "dim")],
+        [("╭─ demo ", "dim"), ("─" * 41 + "╮", "dim")],
+        [("│ ", "dim"), ("> ", "b"), ("@demo slow", ""), (" " * 35 + "│", "dim")],
         [("╰" + "─" * 48 + "╯", "dim")],
         [],
         [

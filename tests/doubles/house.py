@@ -101,7 +101,7 @@ class FakeHouse:
         self.script: Callable[[TurnRecord], None] = lambda record: None
         self._now = now
         self._numbers = itertools.count(1)
-        self._queues: list[asyncio.Queue[Happening]] = []
+        self._queues: list[asyncio.Queue[Happening | None]] = []
         self._choices: dict[str, asyncio.Future[int]] = {}
         self._ended: dict[str, asyncio.Event] = {}
 
@@ -186,12 +186,13 @@ class FakeHouse:
         return "taken"
 
     def subscribe(self) -> AsyncIterator[Happening]:
-        queue: asyncio.Queue[Happening] = asyncio.Queue()
+        queue: asyncio.Queue[Happening | None] = asyncio.Queue()
         self._queues.append(queue)
 
         async def events() -> AsyncIterator[Happening]:
-            while True:
-                yield await queue.get()
+            while (happening := await queue.get()) is not None:
+                yield happening
+            raise RuntimeError("the stream broke")
 
         return events()
 
@@ -206,6 +207,15 @@ class FakeHouse:
     def publish(self, happening: Happening) -> None:
         for queue in self._queues:
             queue.put_nowait(happening)
+
+    @property
+    def listeners(self) -> int:
+        return len(self._queues)
+
+    def break_streams(self) -> None:
+        for queue in self._queues:
+            queue.put_nowait(None)
+        self._queues.clear()
 
     def open_room(self, room: Room) -> RoomCard:
         if room.id not in self.room_cards:

@@ -1,0 +1,418 @@
+"""The routes of the HTTP API: what goes in, what comes out, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import aiohttp
+import jsonschema
+import pytest
+
+from contract import MootError, Room, Speaker
+from gateway.legacy import strip_baked
+from tests.doubles.house import FakeHouse
+
+Client = aiohttp.ClientSession
+META = {
+    "source": "web",
+    "sender_id": "web:ana",
+    "sender_display_name": "Ana",
+    "sender_type": "human",
+}
+BODY: dict[str, Any] = {"content": "@demo hi", "metadata": META, "room": "web:general"}
+ANA = Speaker("web:ana", "Ana")
+GENERAL = Room("web:general", "general")
+
+
+async def post(client: Client, path: str, body: object, status: int = 200) -> Any:
+    async with client.post(path, json=body) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
+
+
+async def get(client: Client, path: str, status: int = 200) -> Any:
+    async with client.get(path) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
+
+
+# ── Messages in ─────────────────────────────────────────────────────────────────────────
+
+
+async def test_submit_hands_the_body_over_and_gives_a_receipt(
+    client: Client, house: FakeHouse
+) -> None:
+    receipt = await post(client, "/api/submit", {**BODY, "message_id": "m-1"})
+    assert receipt["message_id"] == "m-1"
+    assert receipt["room_id"] == "web:general"
+    assert receipt["duplicate"] is False
+    assert len(receipt["turn_ids"]) == 1
+    assert receipt["replies"] is None
+    assert house.calls[0].given == {**BODY, "message_id": "m-1"}
+
+
+async def test_the_same_message_twice_is_one(client: Client, house: FakeHouse) -> None:
+    await post(client, "/api/submit", {**BODY, "message_id": "m-1"})
+    again = await post(client, "/api/submit", {**BODY, "message_id": "m-1"})
+    assert again["duplicate"] is True
+    assert again["turn_ids"] == []
+    assert len(house.said["web:general"]) == 1
+
+
+async def test_inject_and_passive_have_doors_of_their_own(client: Client, house: FakeHouse) -> None:
+    await post(client, "/api/inject", {**BODY, "session_id": "s-1"})
+    passive = await post(client, "/api/passive", BODY)
+    assert [call.name for call in house.calls] == ["inject", "store_passive"]
+    assert passive["turn_ids"] == []
+
+
+async def test_a_caller_who_waits_gets_the_replies(client: Client, house: FakeHouse) -> None:
+    def answer_soon(record: Any) -> None:
+        asyncio.get_running_loop().call_soon(house.finish, record.card.id, "Hello Ana")
+
+    house.script = answer_soon
+    receipt = await post(client, "/api/submit", {**BODY, "wait": True})
+    [reply] = receipt["replies"]
+    assert reply == {
+        "turn_id": receipt["turn_ids"][0],
+        "persona": "demo",
+        "text": "Hello Ana",
+        "state": "posted",
+        "error": None,
+    }
+
+
+async def test_a_wait_that_is_over_tells_how_far_it_got(client: Client) -> None:
+    receipt = await post(client, "/api/submit", {**BODY, "wait": 0.01})
+    assert receipt["replies"][0]["state"] == "queued"
+
+
+@pytest.mark.parametrize("path", ["/api/submit", "/api/inject", "/api/passive"])
+async def test_a_message_that_breaks_the_contract_is_refused_by_field(
+    client: Client, house: FakeHouse, path: str
+) -> None:
+    wrong = {**BODY, "metadata": {**META, "sender_id": "Ana"}}
+    refusal = await post(client, path, wrong, 400)
+    assert refusal["error"]["field"] == "sender_id"
+    assert refusal["error"]["message"].startswith("sender_id: ")
+    assert house.said == {}
+
+
+async def test_a_wrong_wait_is_refused(client: Client, house: FakeHouse) -> None:
+    refusal = await post(client, "/api/submit", {**BODY, "wait": "long"}, 400)
+    assert refusal["error"]["field"] == "wait"
+    assert house.said == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b'{"content": NaN}', "not JSON"),
+        (b"[]", "object"),
+        (b'"text"', "object"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"[" * 50_000, "nested"),
+        (b'{"content": ' + b"1" * 5_000 + b"}", "not JSON"),
+        (b'{"content": "\\ud83d"}', "half a character"),
+        (b'{"metadata": {"sender_display_name": "\\udc00"}}', "half a character"),
+    ],
+)
+async def test_a_body_that_is_no_json_object_is_refused(
+    client: Client, body: bytes, hint: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    async with client.post("/api/submit", data=body, headers=headers) as response:
+        assert response.status == 400
+        assert hint in (await response.json())["error"]["message"]
+
+
+async def test_whole_characters_by_escapes_are_taken(client: Client, house: FakeHouse) -> None:
+    body = b'{"content":"\\ud83d\\ude00","room":"web:general","metadata":'
+    body += b'{"source":"web","sender_id":"web:ana","sender_display_name":"A","sender_type":"bot"}}'
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    async with client.post("/api/submit", data=body, headers=headers) as response:
+        assert response.status == 200
+    assert house.said["web:general"][0].text == "\U0001f600"
+
+
+async def test_other_content_types_are_refused(client: Client) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "text/json", "x"):
+        async with client.post(
+            "/api/submit", data=b"{}", headers={"Content-Type": kind}
+        ) as response:
+            assert response.status == 415
+            assert "application/json" in (await response.json())["error"]["message"]
+
+
+async def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
+    refusal = await post(client, "/api/submit", {**BODY, "content": "x" * 100_001}, 413)
+    assert refusal["error"]["message"]
+
+
+async def test_a_small_body_that_unpacks_to_a_large_one_is_refused(client: Client) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    packed = gzip.compress(b'{"content": "' + b"x" * 1_000_000 + b'"}')
+    for body, status in ((packed, 413), (b"no gzip", 400)):
+        async with client.post("/api/submit", data=body, headers=headers) as response:
+            assert response.status == status
+            assert "error" in await response.json()
+
+
+async def test_a_path_on_this_machine_is_for_programs_on_it(
+    client: Client, house: FakeHouse
+) -> None:
+    given = {"name": "a.txt", "mime": "text/plain", "size_bytes": 1, "path": "/tmp/a.txt"}
+    await post(client, "/api/submit", {**BODY, "attachments": [given]})
+    assert house.said["web:general"][0].attachments[0].path == "/tmp/a.txt"
+    shown = await get(client, "/api/rooms/web:general/messages")
+    [file] = shown["messages"][0]["attachments"]
+    assert "path" not in file
+    assert file["url"] is None
+
+
+async def test_the_schema_describes_the_body(client: Client) -> None:
+    jsonschema.validate(BODY, await get(client, "/api/schema"))
+
+
+# ── Rooms, turns, people ────────────────────────────────────────────────────────────────
+
+
+async def test_rooms_are_listed_and_opened(client: Client, house: FakeHouse) -> None:
+    opened = await post(client, "/api/rooms", {"name": "  Auth   team "}, 201)
+    assert opened == {
+        "id": "web:auth-team",
+        "name": "Auth team",
+        "kind": "room",
+        "project": None,
+        "last_at": None,
+    }
+    assert (await get(client, "/api/rooms"))["rooms"] == [opened]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\x00b", 5, None])
+async def test_a_room_needs_a_name(client: Client, name: object) -> None:
+    refusal = await post(client, "/api/rooms", {"name": name}, 400)
+    assert refusal["error"]["field"] == "name"
+    assert (await post(client, "/api/rooms", {}, 400))["error"]["field"] == "name"
+
+
+async def test_messages_come_in_stretches_oldest_first(client: Client, house: FakeHouse) -> None:
+    start = datetime(2026, 4, 21, tzinfo=UTC)
+    for n in range(5):
+        house.say(GENERAL, ANA, f"m{n}", id=f"i{n}", at=start + timedelta(minutes=n))
+    newest = await get(client, "/api/rooms/web%3Ageneral/messages?limit=2")
+    assert [m["text"] for m in newest["messages"]] == ["m3", "m4"]
+    assert newest["more"] is True
+    older = await get(client, "/api/rooms/web:general/messages?limit=9&before=i3")
+    assert [m["text"] for m in older["messages"]] == ["m0", "m1", "m2"]
+    assert older["more"] is False
+    assert older["messages"][0]["at"] == "2026-04-21T00:00:00Z"
+
+
+async def test_the_newest_stretch_tells_what_is_open(client: Client, house: FakeHouse) -> None:
+    receipt = await post(client, "/api/submit", BODY)
+    [turn_id] = receipt["turn_ids"]
+    house.move(turn_id, "running")
+    house.draft(turn_id, "So far")
+    question = house.ask(turn_id, "Run it?", "ls", "Yes", "No")
+    shown = await get(client, "/api/rooms/web:general/messages")
+    assert shown["turns"][0]["draft"] == "So far"
+    assert shown["questions"][0]["id"] == question
+    assert shown["questions"][0]["options"][1] == {"label": "No", "refuses": True}
+
+
+async def test_a_room_id_may_hold_a_slash(client: Client, house: FakeHouse) -> None:
+    house.say(Room("matrix:!a/b:example.org", "x"), ANA, "hi")
+    shown = await get(client, "/api/rooms/matrix%3A%21a%2Fb%3Aexample.org/messages")
+    assert shown["messages"][0]["text"] == "hi"
+
+
+@pytest.mark.parametrize("limit", ["0", "201", "-1", "x", "1.5", "", "٣", "99999999999"])
+async def test_a_wrong_limit_is_refused(client: Client, house: FakeHouse, limit: str) -> None:
+    house.open_room(GENERAL)
+    refusal = await get(client, f"/api/rooms/web:general/messages?limit={limit}", 400)
+    assert refusal["error"]["field"] == "limit"
+
+
+async def test_what_is_not_there_is_a_404(client: Client) -> None:
+    for path in (
+        "/api/rooms/web:none/messages",
+        "/api/turns/none",
+        "/api/sessions/none/terminal",
+        "/api/files/none",
+        "/api/none",
+        "/none",
+    ):
+        assert (await get(client, path, 404))["error"]["message"]
+
+
+async def test_a_wrong_method_says_which_are_right(client: Client) -> None:
+    async with client.delete("/api/rooms") as response:
+        assert response.status == 405
+        assert "POST" in response.headers["Allow"]
+        assert (await response.json())["error"]
+
+
+async def test_a_turn_tells_all_that_is_on_record(client: Client, house: FakeHouse) -> None:
+    [turn_id] = (await post(client, "/api/submit", BODY))["turn_ids"]
+    house.finish(turn_id, "Hello Ana")
+    record = await get(client, f"/api/turns/{turn_id}")
+    assert record["raw"]["content"] == "@demo hi"
+    assert record["header"].startswith("[SESSION CONTEXT]\n")
+    assert record["sections"][1]["name"] == "RECALL"
+    assert record["sections"][1]["items"][0]["score"] == 0.82
+    assert record["trims"][0]["chars"] == 4210
+    assert [state["state"] for state in record["states"]] == ["queued", "answered", "posted"]
+    assert record["answer"] == {
+        "text": "Hello Ana",
+        "source": "record",
+        "ended_by": "hook",
+        "tools": ["Read", "Bash"],
+    }
+    assert record["posts"][0]["state"] == "posted"
+    assert record["timings"][0] == {"name": "recall", "ms": 41, "after_ms": 2}
+    assert (record["hop"], record["agent"], record["persona"]) == (0, "Scripted demo", "demo")
+
+
+async def test_personas_people_and_sessions_are_listed(client: Client, house: FakeHouse) -> None:
+    house.say(GENERAL, ANA, "hi")
+    personas = (await get(client, "/api/personas"))["personas"]
+    assert [p["name"] for p in personas] == ["demo", "claude", "codex"]
+    assert personas[2]["hint"]
+    assert personas[2]["available"] is False
+    people = (await get(client, "/api/people"))["people"]
+    assert people == [{"id": "web:ana", "name": "Ana", "kind": "human", "role": None}]
+    assert (await get(client, "/api/sessions"))["sessions"] == []
+
+
+async def test_a_question_is_answered_once_by_those_who_may(
+    client: Client, house: FakeHouse
+) -> None:
+    [turn_id] = (await post(client, "/api/submit", BODY))["turn_ids"]
+    question = f"/api/questions/{house.ask(turn_id, 'Run?', 'ls', 'Yes', 'No', may_answer=(ANA,))}"
+    assert (await post(client, question, {"option": 0, "by": "web:budi"}, 403))["error"]
+    assert (await post(client, question, {"option": 7, "by": "web:ana"}, 400))["error"]
+    taken = await post(client, question, {"option": 1, "by": {"id": "web:ana", "name": "Ana"}})
+    assert taken == {"choice": "taken"}
+    assert house.calls[-1].given[1:] == (1, ANA)
+    assert (await post(client, question, {"option": 0, "by": "web:ana"}, 409))["error"]
+    assert (await post(client, "/api/questions/none", {"option": 0, "by": "web:ana"}, 404))["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "option"),
+        ({"option": 0}, "by"),
+        ({"option": "0", "by": "web:ana"}, "option"),
+        ({"option": True, "by": "web:ana"}, "option"),
+        ({"option": -1, "by": "web:ana"}, "option"),
+        ({"option": 0, "by": "Ana"}, "by"),
+        ({"option": 0, "by": "web:*"}, "by"),
+        ({"option": 0, "by": 5}, "by"),
+        ({"option": 0, "by": {"name": "Ana"}}, "by"),
+    ],
+)
+async def test_an_answer_that_makes_no_sense_is_refused(
+    client: Client, body: dict[str, object], field: str
+) -> None:
+    refusal = await post(client, "/api/questions/q1", body, 400)
+    assert refusal["error"]["field"] == field
+
+
+# ── The page itself, and failures ───────────────────────────────────────────────────────
+
+
+async def test_every_answer_keeps_browsers_strict(client: Client) -> None:
+    for path in ("/", "/static/app.js", "/api/rooms", "/api/none", "/healthz"):
+        async with client.get(path) as response:
+            assert "default-src 'self'" in response.headers["Content-Security-Policy"]
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_static_files_are_kept_and_asked_for(client: Client) -> None:
+    async with client.get("/static/app.js") as response:
+        assert response.content_type == "text/javascript"
+        assert response.headers["Cache-Control"] == "no-cache"
+        tag = response.headers["ETag"]
+    async with client.get("/static/app.js", headers={"If-None-Match": tag}) as response:
+        assert response.status == 304
+    async with client.get("/static/app.js", headers={"If-None-Match": '"old"'}) as response:
+        assert response.status == 200
+    async with client.get("/api/rooms") as response:
+        assert response.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../page.py",
+        "/static/..%2fpage.py",
+        "/static/%2e%2e/page.py",
+        "/static//etc/passwd",
+        "/static/%2Fetc%2Fpasswd",
+        "/static/app.js%00.css",
+        "/static/",
+        "/static/..",
+        "/api/files/..%2f..%2fetc",
+        "/api/files/" + "a" * 32,
+    ],
+)
+async def test_tricks_with_paths_lead_nowhere(client: Client, url: str, path: str) -> None:
+    from yarl import URL
+
+    async with client.get(URL(url.rstrip("/") + path, encoded=True)) as response:
+        assert response.status == 404
+
+
+async def test_the_page_asks_nobody_else_for_anything(client: Client) -> None:
+    from gateway.assets import load
+
+    for name, asset in load().items():
+        text = asset.body.decode()
+        outside = text.replace("http://www.w3.org/2000/svg", "").replace("https?://", "")
+        assert "://" not in outside.replace('"://"', ""), name
+        assert "innerHTML" not in text, name
+        assert "eval(" not in text, name
+
+
+async def test_health_and_metrics(client: Client, house: FakeHouse) -> None:
+    assert await get(client, "/healthz") == {"ok": True, "detail": {"store": "ok"}}
+    async with client.get("/metrics") as response:
+        assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        assert "moot_messages_total 3.0" in await response.text()
+    house.raises = RuntimeError("broken")
+    assert (await get(client, "/healthz", 503))["ok"] is False
+
+
+async def test_a_fault_in_the_house_is_told_without_a_traceback(
+    client: Client, house: FakeHouse, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.raises = RuntimeError("secret inside")
+    with caplog.at_level(logging.ERROR, "moot.gateway"):
+        fault = await post(client, "/api/submit", BODY, 500)
+    assert "secret" not in fault["error"]["message"]
+    assert "secret inside" in caplog.text
+    house.raises = MootError("disk full on /dev/sda1", say="Moot's disk is full.")
+    fault = await post(client, "/api/submit", BODY, 503)
+    assert fault["error"]["message"] == "Moot's disk is full."
+
+
+def test_a_prefix_of_old_rows_is_stripped_for_display_only() -> None:
+    assert strip_baked("[Slack channel:C1 user:Olivia (<@U1>)] hello") == "hello"
+    assert strip_baked("[Discord channel:9 user:Olivia] [x]: y") == "[x]: y"
+    assert strip_baked("[Olivia]: hello") == "hello"
+    assert strip_baked("hello [Olivia]: x") == "hello [Olivia]: x"
+
+
+async def test_only_old_rows_lose_their_prefix(client: Client, house: FakeHouse) -> None:
+    house.say(GENERAL, ANA, "[Ana]: old", legacy=True)
+    house.say(GENERAL, ANA, "[Alice]: do it")
+    shown = await get(client, "/api/rooms/web:general/messages")
+    assert [m["text"] for m in shown["messages"]] == ["old", "[Alice]: do it"]
