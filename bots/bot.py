@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
+from aiohttp import web
+
 from contract import Event, Place, Question, Room, Speaker
 
 Receive = Callable[[Event], Awaitable[None]]
@@ -41,10 +43,24 @@ class Bot(Protocol):
     has idempotent sends; elsewhere `find` looks for it.
     """
 
-    name: str  # unique among the configured bots, e.g. "slack"
-    platform: str  # the `source` of its messages
-    personas: Sequence[str]  # the first one answers when no name was said
-    manners: Manners
+    @property
+    def name(self) -> str:
+        """Unique among the configured bots, e.g. "slack"."""
+
+    @property
+    def platform(self) -> str:
+        """The `source` of its messages."""
+
+    @property
+    def personas(self) -> Sequence[str]:
+        """Names; the first one answers when no name was said."""
+
+    @property
+    def manners(self) -> Manners:
+        """What the platform allows."""
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """What the gateway's server mounts for the platform to call; they check who calls."""
 
     async def run(self, receive: Receive) -> None:
         """Connect and deliver events until cancelled. May raise; the gateway starts it again."""

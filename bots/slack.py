@@ -66,7 +66,7 @@ class SlackBot:
     """
 
     platform = SOURCE
-    manners = Manners(draft_interval_s=1.0, max_posts=10)
+    manners = Manners(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
     def __init__(
         self,

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from aiohttp import web
+
 from bots.bot import Manners, Mark, Receive
 from contract import Place, Question, Room, Speaker
 
@@ -25,6 +27,10 @@ class WebBot:
 
     def __init__(self, personas: Sequence[str]) -> None:
         self.personas = personas
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """The page and the API are the gateway's own."""
+        return ()
 
     async def run(self, receive: Receive) -> None:
         """Nothing comes in this way."""

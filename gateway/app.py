@@ -55,7 +55,7 @@ async def run(
     """
     config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     personas = Personas(personas_dir(config), tuple(HEADINGS))
-    bots = make_bots(config, environment, personas, clock)
+    bots = make_bots(config, environment, personas)
     async with Store.open(config.store_url) as store, HookListener.open() as hooks:
         sessions: LocalSessions | None = None
         try:
@@ -202,7 +202,8 @@ class House:
             log.info("turns.recovered count=%d", recovered)
         for bot in self.bots.values():
             self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
-        async with open_page(self.desk, self._page) as url:
+        webhooks = [route for bot in self.bots.values() for route in bot.routes()]
+        async with open_page(self.desk, self._page, webhooks) as url:
             self.url = url
             started(url)
             await stop.wait()

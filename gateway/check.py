@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
 from contract import ConfigError
-from gateway.app import clock, personas_dir
+from gateway.app import personas_dir
 from gateway.config import AgentTable, Config
 from gateway.doorman import Access
 from gateway.personas import Personas
@@ -42,7 +42,7 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
             if personas.get(name) is None and name not in personas.problems
         ]
     for test in (
-        lambda: make_bots(config, environment, personas, clock),
+        lambda: make_bots(config, environment, personas),
         lambda: Access(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
     ):
         try:

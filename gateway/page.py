@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from contract import MootError, Rejected
+from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
 from gateway.api import Api
 from gateway.assets import Asset
@@ -43,31 +43,47 @@ class PageSettings:
 
 
 @asynccontextmanager
-async def open_page(house: House, settings: PageSettings) -> AsyncIterator[str]:
-    """Serve until the block ends; gives the page's address. Raises ConfigError, OSError."""
+async def open_page(
+    house: House, settings: PageSettings, webhooks: Sequence[web.RouteDef] = ()
+) -> AsyncIterator[str]:
+    """Serve until the block ends; gives the page's address. Raises ConfigError.
+
+    webhooks: what platforms call; these routes check their callers themselves.
+    """
     settings.access.check(settings.host)
     runner = web.AppRunner(
-        make_app(house, settings),
+        make_app(house, settings, webhooks),
         access_log=None,  # a query may hold the token
         shutdown_timeout=SHUTDOWN_S,
     )
     await runner.setup()
     try:
-        await web.TCPSite(runner, settings.host, settings.port).start()
+        try:
+            await web.TCPSite(runner, settings.host, settings.port).start()
+        except OSError as error:
+            at = f"{settings.host}:{settings.port}"
+            raise ConfigError(
+                f"gateway.listen: can't listen on {at}: {error.strerror}; is Moot running already?"
+            ) from None
         host, port = runner.addresses[0][:2]
         yield f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
     finally:
         await runner.cleanup()
 
 
-def make_app(house: House, settings: PageSettings) -> web.Application:
+def make_app(
+    house: House, settings: PageSettings, webhooks: Sequence[web.RouteDef] = ()
+) -> web.Application:
     """The application. It owns one task, which reads the house's events."""
+    open_paths = frozenset(route.path for route in webhooks)
     files = Files(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     hub = Hub(house, lambda happening: happening_view(happening, files.id_of))
     front = Front(house, settings.access, assets.load())
     app = web.Application(
-        middlewares=[_guarded(settings.access, front)], client_max_size=settings.most_body_bytes
+        middlewares=[_guarded(settings.access, front, open_paths)],
+        client_max_size=settings.most_body_bytes,
     )
+    app.add_routes(webhooks)
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
@@ -154,13 +170,17 @@ class Front:
         return response
 
 
-def _guarded(access: Access, front: Front) -> Middleware:
-    """Turns away who may not come in, and makes every failure one JSON error."""
+def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middleware:
+    """Turns away who may not come in, and makes every failure one JSON error.
+
+    open_paths: whoever is behind them asks for a proof of its own.
+    """
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            doorman.admit(request, access)
+            if request.path not in open_paths:
+                doorman.admit(request, access)
             return await handler(request)
         except Refused as refused:
             return front.turn_away(request, refused)

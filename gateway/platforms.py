@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 
 from bots.bot import Bot
 from bots.web import WebBot
@@ -11,12 +10,13 @@ from contract import ConfigError
 from gateway.config import BotTable, Config, secret
 from gateway.personas import Personas
 
+SLACK_API = "https://slack.com/api/"
+
 
 def make_bots(
     config: Config,
     environment: Mapping[str, str],
     personas: Personas,
-    clock: Callable[[], datetime],
 ) -> dict[str, Bot]:
     """Every bot by its name; "web" is the page's. Raises ConfigError for a missing secret."""
     bots: dict[str, Bot] = {"web": WebBot(personas.names)}
@@ -24,7 +24,7 @@ def make_bots(
         name = table.name or table.platform
         if name in bots:
             raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
-        bots[name] = _slack(name, table, config, environment, clock)
+        bots[name] = _slack(name, table, config, environment)
     return bots
 
 
@@ -33,7 +33,6 @@ def _slack(
     table: BotTable,
     config: Config,
     environment: Mapping[str, str],
-    clock: Callable[[], datetime],
 ) -> Bot:
     from bots.slack import SlackBot  # slack-bolt takes 0.3 s to import
 
@@ -48,10 +47,10 @@ def _slack(
         name=name,
         personas=table.personas,
         mode=table.mode,
-        api_url=table.api_url,
-        bot_token=needed("SLACK_BOT_TOKEN"),
-        app_token=needed("SLACK_APP_TOKEN") if socket else None,
-        signing_secret=None if socket else needed("SLACK_SIGNING_SECRET"),
+        api_url=table.api_url or SLACK_API,
+        token=needed("SLACK_BOT_TOKEN"),
+        app_token=needed("SLACK_APP_TOKEN") if socket else "",
+        signing_secret="" if socket else needed("SLACK_SIGNING_SECRET"),
         files_dir=config.gateway.data_dir / "files",
-        clock=clock,
+        require_mention=table.require_mention,
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 
+from aiohttp import web
+
 from bots.bot import Manners, Mark, Receive
 from contract import Inbound, IngestMetadata, Place, PlatformError, Question, Room, Speaker
 
@@ -44,6 +46,9 @@ class FakeBot:
     asked: list[Question] = field(default_factory=list)
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
     _ids: count[int] = field(default_factory=lambda: count(1))
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        return ()
 
     async def run(self, receive: Receive) -> None:
         await asyncio.Event().wait()

@@ -10,8 +10,8 @@ from adapters.agent import Reply
 from bots.bot import Manners
 from contract import AgentError, Deleted, Edited, Option, PlatformError, Question, Room
 from gateway.config import AccessTable, TurnsTable
-from tests.doubles.running import gateway, until
 from tests.doubles.platform import ROOM, FakeBot, said
+from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
 
 DM = Room("fake:d1", "Ash", "dm")
