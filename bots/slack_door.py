@@ -56,7 +56,7 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
         return BoltResponse(status=200, body="")
 
     return AsyncApp(
-        name="moot",
+        name="slack",
         token=token,
         signing_secret=signing_secret,
         before_authorize=before_authorize,

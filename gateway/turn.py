@@ -180,6 +180,7 @@ class Middle:
         """The messages to be given, oldest first: those that a living session doesn't know."""
         return await self.transcript.window(
             turn.scope,
+            persona=turn.persona,
             size=self.budget.window_messages,
             after=live.given if self._again(live) else 0,
             trigger=turn.message_seq,

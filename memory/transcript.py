@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, exists, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from contract import Attachment, Deleted, Edited, Inbound, Line, Room, Speaker
-from memory.schema import messages, rooms
+from memory.schema import messages, rooms, turns
 from memory.store import Store
 
 
@@ -85,9 +85,14 @@ _BY_SEQ = _MESSAGES.where(_C.seq == bindparam("of"))
 _BY_ID = _MESSAGES.where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
 _SEQ_BY_ID = select(_C.seq).where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
 _THERE = _C.deleted_at.is_(None)
+_WAITING = exists().where(
+    turns.c.message_seq == _C.seq,
+    turns.c.persona == bindparam("persona"),
+    turns.c.state == "queued",
+)
 _NEWEST = (
     select(_C.seq)
-    .where(_C.scope == bindparam("scope"), _C.seq > bindparam("after"), _THERE)
+    .where(_C.scope == bindparam("scope"), _C.seq > bindparam("after"), _THERE, ~_WAITING)
     .order_by(_C.seq.desc())
     .limit(bindparam("size"))
 )
@@ -252,12 +257,22 @@ class Transcript:
 
         return await self._store.write(work)
 
-    async def window(self, scope: str, *, size: int, after: int, trigger: int) -> list[Stored]:
+    async def window(
+        self, scope: str, *, persona: str = "", size: int, after: int, trigger: int
+    ) -> list[Stored]:
         """The newest `size` messages of a scope with seq > after, and the trigger; oldest first.
 
         Deleted messages are left out, the trigger included: it may have been deleted meanwhile.
+        So are those that wait for an answer of their own by `persona`: they come with their own
+        turn, or an agent would answer them now and again then.
         """
-        where = {"scope": scope, "size": size, "after": after, "trigger": trigger}
+        where = {
+            "scope": scope,
+            "persona": persona,
+            "size": size,
+            "after": after,
+            "trigger": trigger,
+        }
         return await self._store.read(
             lambda connection: [_stored(row) for row in connection.execute(_WINDOW, where)]
         )

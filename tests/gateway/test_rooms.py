@@ -51,6 +51,29 @@ async def test_a_burst_is_answered_in_order_and_those_who_wait_are_told(tmp_path
         assert len(programs.launches) == 1
 
 
+async def test_a_question_that_waits_is_given_with_its_own_turn_and_not_before(
+    tmp_path: Path,
+) -> None:
+    gate = asyncio.Event()
+
+    async def slow(prompt: str, reply: Reply) -> str:
+        await gate.wait()
+        return "done"
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(slow)) as moot:
+        await moot.hear(said("@demo begin"))
+        await until(lambda: bool(moot.programs.prompts))
+        for text in ("@demo first", "@demo second", "just saying", "@demo third"):
+            await moot.hear(said(text))
+        gate.set()
+        await moot.settle()
+        shown = [
+            [word for word in ("first", "second", "saying", "third") if word in prompt]
+            for prompt in moot.programs.prompts[1:]
+        ]
+        assert shown == [["first", "saying"], ["second"], ["third"]]
+
+
 async def test_a_living_session_is_given_only_what_it_does_not_know(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         await moot.hear(said("@demo one"))

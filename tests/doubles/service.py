@@ -1,0 +1,89 @@
+"""`moot run` as a process of its own, as an operator starts it, and kills it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HOUSE = Path(__file__).parents[2]
+
+
+@dataclass
+class Service:
+    """One installation: its folder with moot.toml, its environment, and at most one process."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    _process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int:
+        """Of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start it, and wait until it serves its page."""
+        environment = {
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(HOUSE),
+            **self.environment,
+        }
+        log = (self.folder / "moot.log").open("ab")
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            "from gateway.main import main; main()",
+            "run",
+            cwd=self.folder,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+        )
+        log.close()
+        assert self._process.stdout is not None
+        async with asyncio.timeout(30):
+            line = (await self._process.stdout.readline()).decode()
+        assert line.startswith("Moot is at "), self.log()
+        self.url = line.removeprefix("Moot is at ").strip()
+
+    async def kill(self) -> None:
+        """`kill -9`."""
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """Ask it to end."""
+        await self._end(signal.SIGTERM)
+
+    async def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(number)
+            async with asyncio.timeout(20):
+                await process.wait()
+
+    def log(self) -> str:
+        """What it logged so far."""
+        return (self.folder / "moot.log").read_text(encoding="utf-8", errors="replace")
+
+
+@asynccontextmanager
+async def service(folder: Path, config: str, **environment: str) -> AsyncIterator[Service]:
+    """An installation in `folder`, started; its process is ended when left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "moot.toml").write_text(config, encoding="utf-8")
+    running = Service(folder, environment)
+    await running.start()
+    try:
+        yield running
+    finally:
+        await running.stop()
