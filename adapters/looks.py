@@ -27,6 +27,7 @@ class Look:
     margin: columns before the reply's text. spare: columns left empty at the right margin.
     tool: the first row of a tool's call; messages before it are not the last reply.
     tool_bold: only when the first word is bold.
+    muted_tool: the row of a tool that has no mark but is grey.
     result: a row of a tool's output below a bullet; directly behind the echo, group 1 is an
     error in the reply's place.
     aside: rows that belong to no message, with what is indented under them.
@@ -48,6 +49,7 @@ class Look:
     above: re.Pattern[str] = re.compile(rf"\s*{RULE}")
     tool: re.Pattern[str] = NEVER
     tool_bold: bool = False
+    muted_tool: re.Pattern[str] = NEVER
     result: re.Pattern[str] = NEVER
     aside: re.Pattern[str] = NEVER
     tail: re.Pattern[str] = NEVER
@@ -62,15 +64,19 @@ CLAUDE_CODE = Look(
     name="claude-code",
     echo=re.compile(r"[❯>] (.+)"),
     input=re.compile(r"[❯>](?:\xa0|\s*$)|[│┃] >"),
-    above=re.compile(rf"\s*{RULE}|╭{RULE}"),
+    above=re.compile(rf"\s*{RULE}|╭{RULE}|\s{{30}}"),
     bullet=re.compile(r"[●⏺] "),
     margin=2,
     tool=re.compile(r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"),
     tool_bold=True,
-    result=re.compile(r"  ⎿ [\s\xa0]*(.*)"),
-    aside=re.compile(r"  ⎿ [\s\xa0]*(?:Interrupted|\(no content\)|Tip:)"),
+    muted_tool=re.compile(r"  [A-Z]\w+ .*\d"),
+    result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
+    aside=re.compile(
+        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:)"
+        r"|  Thought for \d+|[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
+    ),
     fault=re.compile(
-        r"(?:[●⏺] |  ⎿ [\s\xa0]*)((?:API Error|Invalid API key|Not logged in|Prompt is too long"
+        r"(?:[●⏺] |  ⎿[ \xa0]{2})((?:API Error|Invalid API key|Not logged in|Prompt is too long"
         r"|Credit balance|.*usage limit reached|.*hit your .*limit).*)"
     ),
 )

@@ -13,7 +13,7 @@ from itertools import groupby
 from adapters.looks import Look
 from adapters.prose import markdown
 from adapters.question import Dialog, find_dialog
-from adapters.roll import Roll, rows_above_input
+from adapters.roll import GAP, Roll, rows_above_input
 from adapters.screen import Screen
 from adapters.shown import Shown
 
@@ -141,20 +141,22 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
     blocks: list[Block] = []
     current: Block | None = None  # None: the rows here are nobody's
     for row in rows:
-        if look.aside.match(row.text):
+        if row is GAP:
+            current = Block()
+            blocks.append(current)
+        elif look.aside.match(row.text):
             current = None
         elif look.bullet.match(row.text):
             current = Block([row], _is_tool(row, look))
             blocks.append(current)
         elif match := look.result.match(row.text):
             if blocks:
-                if current and _is_coloured(current.rows[0]):
-                    current.tool = True
+                blocks[-1].tool |= not look.fault.match(row.text)
                 current = None
             elif match.re.groups and match[1]:  # an error in the reply's place
                 current = Block([Shown(" " * match.start(1) + match[1])])
                 blocks.append(current)
-        elif _is_tool(row, look):
+        elif _is_tool(row, look) or (look.muted_tool.match(row.text) and _is_muted(row)):
             current = None
             blocks.append(Block([row], tool=True))
         elif not row.blank and row.indent < look.margin:
@@ -194,6 +196,12 @@ def _is_coloured(row: Shown) -> bool:
     if colour.startswith("x"):
         return not colour[1:3] == colour[3:5] == colour[5:7]
     return colour not in ("", "0", "7", "8", "15")
+
+
+def _is_muted(row: Shown) -> bool:
+    """Whether its text begins in grey."""
+    colour = row.style_at(row.indent).fg
+    return colour == "8" or (colour[1:3] == colour[3:5] == colour[5:7] != "ff" and len(colour) > 2)
 
 
 def _without_tail(rows: list[Shown], look: Look) -> list[Shown]:

@@ -15,6 +15,7 @@ from adapters.shown import Shown, shown
 
 FOOT_ROWS = 15  # an input box with its footer is not longer
 ROLL_ROWS = 10_000
+GAP = Shown("")  # by identity: here rows are missing that were never on a frame that was seen
 SCREENS_BACK = 3  # how far back a frame is looked for
 
 
@@ -47,7 +48,8 @@ class Roll:
         elif not screen.synchronized:
             frame = self._scrolling(rows_above_input(screen, self._look))
             if frame:
-                self.rows[self._place(frame) :] = frame
+                place = self._place(frame)
+                self.rows[place:] = frame if place < len(self.rows) else [GAP, *frame]
                 del self.rows[:-ROLL_ROWS]
 
     def _scrolling(self, rows: list[Shown]) -> list[Shown]:
