@@ -299,7 +299,8 @@ class Permission:
     """A permission prompt on the screen; its title and options are read by the look.
 
     keys: what chooses option i (0-based); shorter than the options: the digit i + 1.
-    refuse: keys that say no when the choices cannot be read. refusal: marks an option's label as a refusal.
+    refuse: keys that say no when the choices cannot be read. refusal: marks an option's label
+    as a refusal.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
     """
 
