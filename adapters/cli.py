@@ -23,6 +23,7 @@ from contract import AgentError, Answer
 
 log = logging.getLogger("moot.adapters.cli")
 
+PARTIAL_S = 0.7  # `interrupt` has a second
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
 
@@ -66,6 +67,7 @@ class CliAgent:
         except asyncio.CancelledError:
             if not self._stopping or task.uncancel() > 0:
                 raise
+            await self._break_off()
             raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
         except TimeoutError:
             say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
@@ -90,23 +92,35 @@ class CliAgent:
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""
-        exchange, self._asking = self._exchange, None
-        if exchange:
-            self._past = [*self._past, exchange.turn.id][-PAST_TURNS:]
-            if exchange.unfinished() and self.alive():
-                self._settling = asyncio.create_task(
-                    self._settle(exchange), name=f"break-off-{self.session_id}"
-                )
-            else:
+        self._asking = None
+        if self._exchange:
+            self._past = [*self._past, self._exchange.turn.id][-PAST_TURNS:]
+            self._begin_settling()
+            if not self._settling or self._settling.done():
                 self._exchange = None
         self._asked.set()
+
+    def _begin_settling(self) -> None:
+        """Interrupt the program in the background, unless it has finished."""
+        exchange = self._exchange
+        if not self._settling and exchange and exchange.unfinished() and self.alive():
+            self._settling = asyncio.create_task(
+                self._settle(exchange), name=f"break-off-{self.session_id}"
+            )
+
+    async def _break_off(self) -> None:
+        """Interrupt the program, and wait a little for its record of what it had said."""
+        self._begin_settling()
+        if self._settling:
+            await asyncio.wait({self._settling}, timeout=PARTIAL_S)
 
     async def _settle(self, exchange: Exchange) -> None:
         """Interrupt the program; end it when it does not become idle."""
         try:
             idle = await exchange.break_off()
         finally:
-            self._exchange = None
+            if not self._asking:
+                self._exchange = None
         if not idle:
             log.warning("%s: not idle after an interrupt; ending it", self._profile.name)
             await self._end()

@@ -74,8 +74,8 @@ class Exchange:
 
     async def run(self) -> Answer:
         """Type the prompt, wait for the end of the turn, return the answer. Raises AgentError."""
-        if self.follower:
-            self.follower.skip()
+        if self.follower and self.follower.skip():
+            self.turn.follows()
         try:
             await self._type()
             while True:

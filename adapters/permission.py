@@ -27,6 +27,7 @@ class Asking:
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
         self._open: set[asyncio.Task[int]] = set()
+        self.responding = 0  # hooks that wait
 
     def ask(self, question: Question) -> asyncio.Task[int]:
         """Put it to the room; the task's result is the index of the chosen option."""
@@ -38,16 +39,17 @@ class Asking:
 
     async def respond(self, asked: Asked) -> Mapping[str, Any]:
         """The response to a hook's questions; a refusal when nobody decided."""
-        while True:
-            task = self.ask(asked.question)
-            try:
-                await asyncio.wait({task})
-            finally:
-                task.cancel()
-            response = asked.responses[chosen(task, asked.question)]
-            if not isinstance(response, Asked):
-                return response
-            asked = response
+        self.responding += 1
+        try:
+            while True:
+                task = self.ask(asked.question)
+                await _finished(task)
+                response = asked.responses[chosen(task, asked.question)]
+                if not isinstance(response, Asked):
+                    return response
+                asked = response
+        finally:
+            self.responding -= 1
 
     async def close(self) -> None:
         """Withdraw what is open."""
@@ -55,6 +57,14 @@ class Asking:
             task.cancel()
         if self._open:
             await asyncio.wait(self._open)
+
+
+async def _finished(task: asyncio.Task[int]) -> None:
+    """Wait for a task; cancelled, cancel it."""
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
 
 
 def chosen(task: asyncio.Task[int], question: Question) -> int:
@@ -128,7 +138,7 @@ class ScreenPrompt:
             self._question, self._since = question, self._time()
         self.stands = question is not None
         if question is None:
-            self._by_hook = False
+            self._by_hook = self._by_hook and self._asking.responding > 0  # not drawn yet
             return b""
         return self._proceed(question, permission.late_s)
 

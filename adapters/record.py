@@ -21,8 +21,8 @@ SQLITE_WAIT_S = 0.5
 class Follower(Protocol):
     """Reads what was added to a record since the last look."""
 
-    def skip(self) -> None:
-        """Forget what is there: only what comes from now on counts."""
+    def skip(self) -> bool:
+        """Forget what is there: only what comes from now on counts. False: there was nothing."""
 
     async def read(self) -> Sequence[TurnEvent]:
         """The events of the rows added since; () when there is no record yet."""
@@ -50,9 +50,10 @@ class _Lines:
         self._path: Path | None = None
         self._offset = 0
 
-    def skip(self) -> None:
+    def skip(self) -> bool:
         self._path = _newest(self._home, self._glob)
         self._offset = self._path.stat().st_size if self._path else 0
+        return self._offset > 0
 
     async def read(self) -> Sequence[TurnEvent]:
         return [event for row in self._rows(self._added()) for event in self._record.read(row)]
@@ -100,9 +101,11 @@ class _Table:
         self._glob = glob
         self._last: Any = 0
 
-    def skip(self) -> None:
-        for row in self._query():
-            self._last = next(iter(row.values()))
+    def skip(self) -> bool:
+        rows = self._query()
+        if rows:
+            self._last = next(iter(rows[-1].values()))
+        return bool(self._last)
 
     async def read(self) -> Sequence[TurnEvent]:
         rows = await asyncio.to_thread(self._query)

@@ -44,6 +44,7 @@ class Turn:
         self._streamed = ""
         self._ended_at = 0.0
         self._recorded_end = False
+        self._recorded: str | None = None  # the turn that the record's rows are of, None: this one
         self._busy_seen: set[Sign] = set()
         self._idle_since: dict[Sign, float] = {}
 
@@ -51,11 +52,10 @@ class Turn:
 
     def note(self, event: TurnEvent, source: Source, now: float) -> None:
         """An event of the program's hooks or record."""
-        turn = getattr(event, "turn", "")
-        if turn and (turn in self._past or (self.id and turn != self.id)):
+        if not self._is_mine(event, source):
             return
         match event:
-            case Began():
+            case Began(turn):
                 self.began = True
                 self.id = turn
             case Said(text, sep):
@@ -84,6 +84,19 @@ class Turn:
                 self._end(source, now)
             case _:
                 pass
+
+    def _is_mine(self, event: TurnEvent, source: Source) -> bool:
+        turn = getattr(event, "turn", "")
+        if source == "record" and isinstance(event, Began):
+            self._recorded = turn
+        if turn:
+            return turn not in self._past and (not self.id or turn == self.id)
+        return source == "hook" or self._recorded in (None, self.id)
+
+    def follows(self) -> None:
+        """The record holds earlier turns, and perhaps not yet all of the one before."""
+        if self._signs.record and self._signs.record.opens:
+            self._recorded = ""
 
     def _end(self, sign: Sign, now: float) -> None:
         if self._ended_by is None:

@@ -207,7 +207,9 @@ CLAUDE_CODE = Profile(
     ),
     signs=Signs(
         hooks=Hooks(claude_events.from_hook),
-        record=Record(".claude/projects/*/{session_id}.jsonl", claude_events.from_record),
+        record=Record(
+            ".claude/projects/*/{session_id}.jsonl", claude_events.from_record, opens=True
+        ),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
     look=looks.CLAUDE_CODE,

@@ -226,7 +226,8 @@ class Record:
     line's object to `read`; "text" each line as {"line": str}; "sqlite" each row of `query`
     as its columns: `?` in it is the greatest value of the first column seen, by which it orders.
     poll_s: how often it is looked at during a turn. grace_s: how long it may lag behind another
-    sign of the end.
+    sign of the end. opens: each turn has a Began with its id, and rows without an id belong to
+    the turn that began last: so late rows of the turn before are not taken for this one's.
     """
 
     glob: str
@@ -235,6 +236,7 @@ class Record:
     query: str = ""
     poll_s: float = 0.1
     grace_s: float = 1.5
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
