@@ -19,6 +19,7 @@ class Look:
     """How to find a reply, and what is not part of it. Patterns match at a row's beginning.
 
     echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
+    echo_coloured: only rows whose mark is coloured are echoes.
     echo_end: the row that ends the echo, where the prompt's further rows look like a reply's.
     input: the row of the input box. above: rows that may stand between a reply and its box.
     bullet: how the first row of a message begins; None when messages have no mark, and every
@@ -26,6 +27,7 @@ class Look:
     margin: columns before the reply's text. spare: columns left empty at the right margin.
     tool: the first row of a tool's call; messages before it are not the last reply.
     tool_bold: only when the first word is bold.
+    muted_tool: the row of a tool that has no mark but is grey.
     result: a row of a tool's output below a bullet; directly behind the echo, group 1 is an
     error in the reply's place.
     aside: rows that belong to no message, with what is indented under them.
@@ -42,10 +44,12 @@ class Look:
     bullet: re.Pattern[str] | None = None
     margin: int = 0
     spare: int = 0
+    echo_coloured: bool = False
     echo_end: re.Pattern[str] = NEVER
     above: re.Pattern[str] = re.compile(rf"\s*{RULE}")
     tool: re.Pattern[str] = NEVER
     tool_bold: bool = False
+    muted_tool: re.Pattern[str] = NEVER
     result: re.Pattern[str] = NEVER
     aside: re.Pattern[str] = NEVER
     tail: re.Pattern[str] = NEVER
@@ -60,15 +64,19 @@ CLAUDE_CODE = Look(
     name="claude-code",
     echo=re.compile(r"[❯>] (.+)"),
     input=re.compile(r"[❯>](?:\xa0|\s*$)|[│┃] >"),
-    above=re.compile(rf"\s*{RULE}|╭{RULE}"),
+    above=re.compile(rf"\s*{RULE}|╭{RULE}|\s{{30}}"),
     bullet=re.compile(r"[●⏺] "),
     margin=2,
     tool=re.compile(r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"),
     tool_bold=True,
-    result=re.compile(r"  ⎿ [\s\xa0]*(.*)"),
-    aside=re.compile(r"  ⎿ [\s\xa0]*(?:Interrupted|\(no content\)|Tip:)"),
+    muted_tool=re.compile(r"  [A-Z]\w+ .*\d"),
+    result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
+    aside=re.compile(
+        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:)"
+        r"|  Thought for \d+|[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
+    ),
     fault=re.compile(
-        r"(?:[●⏺] |  ⎿ [\s\xa0]*)((?:API Error|Invalid API key|Not logged in|Prompt is too long"
+        r"(?:[●⏺] |  ⎿[ \xa0]{2})((?:API Error|Invalid API key|Not logged in|Prompt is too long"
         r"|Credit balance|.*usage limit reached|.*hit your .*limit).*)"
     ),
 )
@@ -116,6 +124,7 @@ QWEN = Look(
     tool=re.compile(r"  [✓✗✕x⊷?o-] \w"),
     aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
     fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
+    scrollbar="│█",
     numbered=True,
 )
 
@@ -136,8 +145,10 @@ COPILOT = Look(
 
 OPENCODE = Look(
     name="opencode",
-    echo=re.compile(r"  ┃(?:  (?!\$ |# |→ |← |% |✱ )(.*))?$"),
+    echo=re.compile(r"  ┃(?:  (.*))?$"),
+    echo_coloured=True,
     input=re.compile(r"  ┃$|  ┃  Ask anything"),
+    above=re.compile(r"  ┃"),
     margin=5,
     spare=3,
     tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),

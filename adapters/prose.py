@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from adapters.shown import columns
 from adapters.tables import read_table
+from adapters.wraps import indent, seam
 
 _ITEM = re.compile(r" *(?:[-*+•◦▪‣]|\d{1,3}[.)]|[a-z][.)]|[☐☑]) +")
 _QUOTE = re.compile(r"( *)[▎▌▍▏│┃] ?")
@@ -22,8 +22,6 @@ _OWN_LINE = re.compile(r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{
 _RULE = re.compile(r" *(?:[─━═—]{3,}|-{3,})$")
 _NUMBER = re.compile(r" *(\d{1,5})(?: (.*))?$")
 _BOX_TOP, _BOXED = re.compile(r"[┏╔][━═]+[┓╗]"), re.compile(r"[┃║] +(.*\S) +[┃║]")
-# Programs that break lines as Unicode says leave no blank behind these.
-_BREAKS_BEHIND = re.compile(r"\w[-/—–|]$")
 _PADDING = re.compile(r"(?<=[ (])\xa0|\xa0(?=[ ,.;:)]|$)|^\xa0")  # around code, by Copilot
 
 
@@ -54,11 +52,11 @@ def _paragraph(lines: Sequence[str], start: int, width: int) -> tuple[str, int]:
     if not first.strip() or _RULE.match(first):
         return line, end
     item = _ITEM.match(first)
-    begin = _indent(first)
+    begin = indent(first)
     hanging = item.end() if item else begin
     while end < len(lines) and not read_table(lines, end):
         glue = _glue(lines[end - 1], lines[end], width)
-        extra = _indent(lines[end])
+        extra = indent(lines[end])
         if glue is None or extra not in {0, 1, begin, begin + 1, hanging, hanging + 1}:
             break
         line += glue + lines[end].lstrip(" ")
@@ -70,24 +68,7 @@ def _glue(above: str, row: str, width: int) -> str | None:
     """What joins a row to the one above if that was broken to fit: "" or " "; else None."""
     if not row.strip() or _OWN_LINE.match(row) or _RULE.match(row):
         return None
-    room = width - columns(above)
-    last, first = above.split()[-1], row.split()[0]
-    if _is_wide(last[-1]) and _is_wide(first[0]):
-        return "" if room < 3 else None  # between ideographs a line breaks anywhere
-    if room > columns(first):
-        return None
-    if room <= 0 and columns(last) + columns(first) > width - _indent(row):
-        return ""  # one word, longer than a row
-    return "" if _BREAKS_BEHIND.search(above) and first[0].isalnum() else " "
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _is_wide(char: str) -> bool:
-    """Whether it is of a script that is written without blanks."""
-    return columns(char) == 2 and char.isalpha() and not "\uac00" <= char <= "\ud7a3"
+    return seam(above, row, width)
 
 
 def _unboxed(lines: Sequence[str]) -> list[str]:

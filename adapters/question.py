@@ -14,6 +14,7 @@ from contract import Option
 _FRAME = re.compile(r"[\s│┃║]*")
 _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
 _BORDER = re.compile(r"\s*[│┃║]?\s*[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
+_ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 _REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
 ROWS_BELOW = 8  # hints below the choices are not longer
 
@@ -57,7 +58,7 @@ def find_question(rows: Sequence[Shown], look: Look) -> Question | None:
         return None
     top = _top(rows, choices.start, look)
     texts = [text for row in rows[top : choices.start] if (text := _content(row))]
-    asking = [i for i, text in enumerate(texts) if text.endswith(("?", ":"))] or [0]
+    asking = [i for i, text in enumerate(texts) if _ASKING.match(text)] or [0]
     title = texts.pop(asking[-1]) if texts else ""
     options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in choices.labels)
     return Question(Dialog(title, "\n".join(texts), options, choices.selected), top)

@@ -12,13 +12,13 @@ from itertools import groupby
 
 from adapters.looks import Look
 from adapters.prose import markdown
-from adapters.question import Dialog, find_dialog, find_question
+from adapters.question import Dialog, find_dialog
+from adapters.roll import GAP, Roll, rows_above_input
 from adapters.screen import Screen
-from adapters.shown import Shown, shown
+from adapters.shown import Shown
 
-__all__ = ["Dialog", "Look", "find_dialog", "read_error", "read_reply"]
+__all__ = ["Dialog", "Look", "Roll", "find_dialog", "read_error", "read_reply"]
 
-FOOT_ROWS = 15  # an input box with its footer is not longer
 HEAD_LETTERS = 60  # of a prompt's first line, to find its echo by
 
 
@@ -39,14 +39,20 @@ class Block:
     tool: bool = False
 
 
-def read_reply(screen: Screen, look: Look, prompt: str | None = None) -> str:
+def read_reply(
+    screen: Screen, look: Look, prompt: str | None = None, roll: Roll | None = None
+) -> str:
     """The last reply as Markdown, "" when there is none.
 
     prompt: what was typed, to find its echo; None: behind the last echo. An error that the
-    program shows in the reply's place is the reply.
+    program shows in the reply's place is the reply. roll: what a full-screen program showed so
+    far; without it a reply longer than the screen is cut off at its top.
     """
-    rows = _turn(_rows(screen, look), look, prompt)
+    every = roll.rows if roll and screen.alternate else rows_above_input(screen, look)
+    rows, found = _turn(every, look, prompt)
     blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
+    if not blocks and not found and screen.alternate:
+        blocks = _unmarked(rows, look)  # its mark has left the screen
     if look.last_block:
         blocks = blocks[-1:]
     text: list[str] = []
@@ -57,7 +63,8 @@ def read_reply(screen: Screen, look: Look, prompt: str | None = None) -> str:
 
 def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
-    for row in reversed(_turn(_rows(screen, look), look, prompt)):
+    rows, _ = _turn(rows_above_input(screen, look), look, prompt)
+    for row in reversed(rows):
         if match := look.fault.match(row.text):
             return match[1].strip()
     return ""
@@ -66,38 +73,24 @@ def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
 # ── Between the prompt and the input box ────────────────────────────────────────────────
 
 
-def _rows(screen: Screen, look: Look) -> list[Shown]:
-    """All rows above the input box, or above the question in its place."""
-    rows = shown(screen.lines(), screen.cols, look.scrollbar)
-    while rows and rows[-1].blank:
-        rows.pop()
-    if question := find_question(rows, look):
-        return rows[: question.start]
-    for i in range(len(rows) - 1, max(-1, len(rows) - 1 - FOOT_ROWS), -1):
-        if look.input.match(rows[i].text):
-            while i and (rows[i - 1].blank or look.above.match(rows[i - 1].text)):
-                i -= 1
-            return rows[:i]
-    return rows
-
-
-def _turn(rows: list[Shown], look: Look, prompt: str | None) -> list[Shown]:
-    """The rows behind the prompt's echo, up to the next echo."""
+def _turn(rows: list[Shown], look: Look, prompt: str | None) -> tuple[list[Shown], bool]:
+    """The rows behind the prompt's echo, up to the next echo; whether there is an echo."""
     echoes = _echoes(rows, look)
     mine = _echo_of(prompt or "", echoes, rows)
     if mine is None:
-        return rows
+        return rows, False
     end = next((echo.start for echo in echoes if echo.start >= mine.end), len(rows))
     behind = rows[mine.end : end]
     closed = next((i for i, row in enumerate(behind) if look.echo_end.match(row.text)), -1)
-    return behind[closed + 1 :]
+    return behind[closed + 1 :], True
 
 
 def _echoes(rows: Sequence[Shown], look: Look) -> list[Echo]:
     """The prompts on the screen; rows in succession that are all marked are one."""
     echoes: list[Echo] = []
-    numbered = enumerate(look.echo.match(row.text) for row in rows)
-    for is_echo, group in groupby(numbered, lambda pair: pair[1] is not None):
+    plain = not look.echo_coloured
+    found = [look.echo.match(row.text) if plain or _is_coloured(row) else None for row in rows]
+    for is_echo, group in groupby(enumerate(found), lambda pair: pair[1] is not None):
         if is_echo:
             matches = [(i, match) for i, match in group if match]
             texts = (match[1] or "" for _, match in matches)
@@ -148,20 +141,22 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
     blocks: list[Block] = []
     current: Block | None = None  # None: the rows here are nobody's
     for row in rows:
-        if look.aside.match(row.text):
+        if row is GAP:
+            current = Block()
+            blocks.append(current)
+        elif look.aside.match(row.text):
             current = None
         elif look.bullet.match(row.text):
             current = Block([row], _is_tool(row, look))
             blocks.append(current)
         elif match := look.result.match(row.text):
             if blocks:
-                if current and _is_coloured(current.rows[0]):
-                    current.tool = True
+                blocks[-1].tool |= not look.fault.match(row.text)
                 current = None
             elif match.re.groups and match[1]:  # an error in the reply's place
                 current = Block([Shown(" " * match.start(1) + match[1])])
                 blocks.append(current)
-        elif _is_tool(row, look):
+        elif _is_tool(row, look) or (look.muted_tool.match(row.text) and _is_muted(row)):
             current = None
             blocks.append(Block([row], tool=True))
         elif not row.blank and row.indent < look.margin:
@@ -201,6 +196,12 @@ def _is_coloured(row: Shown) -> bool:
     if colour.startswith("x"):
         return not colour[1:3] == colour[3:5] == colour[5:7]
     return colour not in ("", "0", "7", "8", "15")
+
+
+def _is_muted(row: Shown) -> bool:
+    """Whether its text begins in grey."""
+    colour = row.style_at(row.indent).fg
+    return colour == "8" or (colour[1:3] == colour[3:5] == colour[5:7] != "ff" and len(colour) > 2)
 
 
 def _without_tail(rows: list[Shown], look: Look) -> list[Shown]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from adapters.looks import look_of
-from adapters.reading import read_reply
+from adapters.reading import Roll, read_reply
 from adapters.screen import Screen
 from contract import MootError
 
@@ -55,6 +55,7 @@ def replay(path: Path, agent: str) -> str:
     """
     recording, look = read_recording(path), look_of(agent)
     screen = Screen(recording.cols, recording.rows)
+    roll = Roll(look)
     prompt = prompt_of(recording.events)
     before_leaving = ""
     for kind, data in recording.events:
@@ -63,10 +64,12 @@ def replay(path: Path, agent: str) -> str:
         if LEAVE_ALTERNATE in data and screen.alternate:  # a full-screen program may be ending
             last, _, rest = data.partition(LEAVE_ALTERNATE)
             screen.feed(last)
-            before_leaving = read_reply(screen, look, prompt)
+            roll.see(screen)
+            before_leaving = read_reply(screen, look, prompt, roll)
             data = LEAVE_ALTERNATE + rest
         screen.feed(data)
-    return read_reply(screen, look, prompt) or before_leaving
+        roll.see(screen)
+    return read_reply(screen, look, prompt, roll) or before_leaving
 
 
 def read_recording(path: Path) -> Recording:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from adapters.shown import columns
+from adapters.wraps import indent, is_one_word
 
 _TOP = re.compile(r" *[┌╭┏╔][─━═]+(?:[┬┳╦][─━═]+)*[┐╮┓╗]$")
 _MIDDLE = re.compile(r" *[├┝┠┣╠╞][─━═┼╋╬╪┿]+[┤┥┨┫╣╡]$")
@@ -17,6 +18,8 @@ _BAR = re.compile(r"[│┃║]")
 # A heading's rule: Codex draws one piece for each column, rich one below all of them.
 _HEAD_RULE = re.compile(r" *━{2,}(?:  +━{2,})*$")
 _BODY_RULE = re.compile(r" *─{2,}(?:  +─{2,})*$")
+_PARTING = re.compile(r"─{10,}$")
+_KEY = re.compile(r"(\S[^:]{0,60}):(?: |$)")
 _RICH_RULE = re.compile(r" ─{3,} ?$")
 
 
@@ -34,7 +37,7 @@ def read_table(rows: Sequence[str], start: int) -> Table | None:
     """The table that begins at this row, if one does."""
     if _TOP.match(rows[start]):
         return _boxed(rows, start)
-    return _ruled(rows, start) or _rich(rows, start)
+    return _ruled(rows, start) or _rich(rows, start) or _upright(rows, start)
 
 
 def _boxed(rows: Sequence[str], start: int) -> Table | None:
@@ -103,6 +106,38 @@ def _rich(rows: Sequence[str], start: int) -> Table | None:
     return Table(_lines([_cut(row, spans) for row in body]), end)
 
 
+def _upright(rows: Sequence[str], start: int) -> Table | None:
+    """Claude Code on a narrow screen: `heading: cell` rows, a rule between the table's rows."""
+    if not _KEY.match(rows[start]):
+        return None
+    groups: list[list[str]] = [[]]
+    end = start
+    while end < len(rows) and (rows[end].strip() or indent("".join(rows[end + 1 : end + 2])) > 1):
+        if _PARTING.match(rows[end]):
+            groups.append([])
+        elif rows[end].strip():
+            groups[-1].append(rows[end])
+        end += 1
+    if len(groups) < 2 or not all(groups):
+        return None
+    found = [[match[1] for row in group if (match := _KEY.match(row))] for group in groups]
+    keys = [key for key in found[0] if all(key in others for others in found)]
+    if len(keys) < 2 or any(not group[0].startswith(f"{keys[0]}:") for group in groups):
+        return None
+    return Table(_lines([keys, *(_values(group, keys) for group in groups)]), end)
+
+
+def _values(group: Sequence[str], keys: Sequence[str]) -> Cells:
+    """The cells behind the keys, in the keys' order; further rows belong to the cell above."""
+    values: Cells = []
+    for row in group:
+        if len(values) < len(keys) and row.startswith(f"{keys[len(values)]}:"):
+            values.append(row[len(keys[len(values)]) + 1 :].strip())
+        else:
+            values[-1] += f" {row.strip()}"
+    return values
+
+
 def _cut(row: str, spans: Sequence[tuple[int, int]]) -> Cells:
     """The row's text at these columns; the last cell takes the rest."""
     cells = ["" for _ in spans]
@@ -117,10 +152,16 @@ def _cut(row: str, spans: Sequence[tuple[int, int]]) -> Cells:
 def _merged(group: Sequence[Cells]) -> Cells:
     """One row of cells out of the screen's rows that it was wrapped into."""
     count = max(len(cells) for cells in group)
-    return [
-        " ".join(piece for cells in group if (piece := "".join(cells[i : i + 1]).strip()))
-        for i in range(count)
-    ]
+    return [_joined([cells[i] for cells in group if i < len(cells)]) for i in range(count)]
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    width = max((columns(piece.strip()) for piece in pieces), default=0)
+    text = last = ""
+    for piece in filter(None, map(str.strip, pieces)):
+        glue = "" if not last or is_one_word(last, piece, width) else " "
+        text, last = text + glue + piece, piece
+    return text
 
 
 def _lines(body: Sequence[Cells]) -> list[str]:
