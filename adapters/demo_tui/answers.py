@@ -175,7 +175,7 @@ def _slow(_header: Header, _session: Session, _rest: str) -> Steps:
 
 
 def _long(_header: Header, _session: Session, _rest: str) -> Steps:
-    items = [f"{n}. Item {n}: the quick brown fox jumps over the lazy dog." for n in range(1, 141)]
+    items = [f"{n}. Item {n}: the quick brown fox jumps over the lazy dog." for n in range(1, 143)]
     code = [f"def step_{n}() -> int:\n    return {n}\n" for n in range(1, 16)]
     table = ["| n | square |", "|--:|-------:|", *(f"| {n} | {n * n} |" for n in range(1, 5))]
     fenced = ["```python", "\n".join(code).rstrip(), "```"]

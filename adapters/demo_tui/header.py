@@ -69,7 +69,11 @@ class Header:
         said = self.messages()
         theirs = [m for m in said if who == m.by or who.startswith((f"{m.by},", f"{m.by} and "))]
         you = self.field("You are").split(" ")[0]
-        named = [m for m in theirs if you and you.casefold() in m.text.casefold()]
+        named = [
+            m
+            for m in theirs
+            if (you and you.casefold() in m.text.casefold()) or m.text.startswith("<@")
+        ]
         chosen = (named or theirs or said)[-1:]
         return _without_address(chosen[0].text, you).strip() if chosen else ""
 

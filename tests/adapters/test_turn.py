@@ -1,0 +1,176 @@
+"""What the signs of a turn say together; the clock is an argument."""
+
+import re
+
+from adapters.profiles.profile import (
+    Began,
+    Ended,
+    Failed,
+    Footer,
+    Hooks,
+    Record,
+    Said,
+    Signs,
+    Streamed,
+    Title,
+    Used,
+)
+from adapters.turn import Turn
+
+NOTHING = re.compile("(?!)")
+TITLE = Title(busy=NOTHING, idle=NOTHING)
+RECORD = Record("*", lambda row: [], grace_s=1.0)
+HOOKS = Hooks(lambda row: [])
+BOTH = Signs(hooks=HOOKS, record=RECORD, title=TITLE, fallback_s=5.0)
+SCREEN = Signs(title=TITLE, footer=Footer(NOTHING, debounce_s=0.5))
+
+
+def test_a_turn_runs_until_a_sign_says_otherwise() -> None:
+    turn = Turn(BOTH)
+    turn.note(Began(), "hook", 0.0)
+    turn.note(Said("a"), "record", 1.0)
+    assert turn.over(1e6) is None
+    assert turn.due(1e6) is None
+
+
+def test_the_record_ends_it_with_all_that_was_said() -> None:
+    turn = Turn(BOTH)
+    turn.note(Said("a"), "record", 0.0)
+    turn.note(Said("b", sep=" "), "record", 0.0)
+    turn.note(Ended(), "record", 0.0)
+    assert (turn.over(0.0), turn.text()) == ("record", "a b")
+
+
+def test_a_hook_with_the_whole_text_ends_it_at_once() -> None:
+    turn = Turn(BOTH)
+    turn.note(Ended("all"), "hook", 0.0)
+    assert (turn.over(0.0), turn.text()) == ("hook", "all")
+
+
+def test_a_hook_with_the_last_block_waits_for_the_record() -> None:
+    turn = Turn(BOTH)
+    turn.note(Ended("b", whole=False), "hook", 0.0)
+    assert turn.over(0.0) is None
+    assert turn.ending()
+    turn.note(Said("a"), "record", 0.1)
+    assert turn.over(0.1) is None
+    turn.note(Said("b"), "record", 0.2)
+    assert (turn.over(0.2), turn.text()) == ("hook", "a\n\nb")
+
+
+def test_a_record_that_does_not_catch_up_costs_its_grace_and_no_text() -> None:
+    turn = Turn(BOTH)
+    turn.note(Said("a"), "record", 0.0)
+    turn.note(Ended("b", whole=False), "hook", 1.0)
+    assert turn.over(1.9) is None
+    assert turn.due(1.9) is not None
+    assert (turn.over(2.0), turn.text()) == ("hook", "a\n\nb")
+
+
+def test_a_hook_without_text_waits_for_the_record() -> None:
+    turn = Turn(BOTH)
+    turn.note(Ended(), "hook", 0.0)
+    assert turn.over(0.5) is None
+    turn.note(Said("a"), "record", 0.6)
+    turn.note(Ended(), "record", 0.6)
+    assert (turn.over(0.6), turn.text()) == ("hook", "a")
+
+
+def test_a_failure_ends_it() -> None:
+    turn = Turn(BOTH)
+    turn.note(Said("half"), "record", 0.0)
+    turn.note(Failed("limit", "429"), "hook", 1.0)
+    assert turn.over(1.0) == "hook"
+    assert turn.failed == Failed("limit", "429")
+    assert turn.draft() == "half"
+
+
+def test_a_title_that_was_busy_and_stays_idle_is_the_fall_back() -> None:
+    turn = Turn(BOTH)
+    turn.show("title", busy=False, now=0.0)
+    assert turn.over(100.0) is None
+    turn.show("title", busy=True, now=100.0)
+    turn.show("title", busy=False, now=101.0)
+    assert turn.over(105.9) is None
+    assert turn.over(106.0) == "title"
+
+
+def test_a_title_that_becomes_busy_again_starts_the_wait_anew() -> None:
+    turn = Turn(BOTH)
+    turn.show("title", busy=True, now=0.0)
+    turn.show("title", busy=False, now=1.0)
+    turn.show("title", busy=True, now=5.0)
+    turn.show("title", busy=False, now=5.5)
+    assert turn.over(10.0) is None
+    assert turn.over(10.5) == "title"
+
+
+def test_no_idle_sign_counts_while_a_dialog_waits() -> None:
+    turn = Turn(BOTH)
+    turn.show("title", busy=True, now=0.0)
+    turn.show("title", busy=False, now=1.0)
+    turn.blocked = True
+    assert turn.over(100.0) is None
+
+
+def test_the_state_done_waits_for_the_record_only_for_its_grace() -> None:
+    turn = Turn(BOTH)
+    turn.tell("working", 0.0)
+    turn.tell("done", 1.0)
+    assert turn.ending()
+    assert turn.over(1.9) is None
+    assert turn.over(2.0) == "state"
+    assert turn.text() is None
+
+
+def test_the_state_idle_alone_is_no_end_before_the_fall_back() -> None:
+    turn = Turn(BOTH)
+    turn.tell("working", 0.0)
+    turn.tell("idle", 1.0)
+    assert not turn.ending()
+    assert turn.over(5.9) is None
+    turn.tell("working", 5.95)
+    assert turn.over(50.0) is None
+
+
+def test_without_exact_signs_a_state_ends_it_at_once_and_a_footer_after_its_debounce() -> None:
+    turn = Turn(SCREEN)
+    turn.tell("working", 0.0)
+    turn.tell("done", 1.0)
+    assert turn.over(1.0) == "state"
+    turn = Turn(SCREEN)
+    turn.show("footer", busy=True, now=0.0)
+    turn.show("footer", busy=False, now=1.0)
+    assert turn.over(1.4) is None
+    turn.wake()
+    turn.show("footer", busy=False, now=1.4)
+    assert turn.over(1.8) is None
+    assert turn.over(1.9) == "footer"
+
+
+def test_events_of_other_turns_are_dropped() -> None:
+    turn = Turn(BOTH, past=["1"])
+    turn.note(Ended("late", turn="1"), "hook", 0.0)
+    assert turn.over(0.0) is None
+    turn.note(Began("2"), "hook", 0.1)
+    turn.note(Ended("other", turn="3"), "hook", 0.2)
+    assert turn.over(0.2) is None
+    turn.note(Ended("mine", turn="2"), "hook", 0.3)
+    assert turn.text() == "mine"
+
+
+def test_a_tool_told_by_two_signs_is_one_use() -> None:
+    turn = Turn(BOTH)
+    turn.note(Used("Bash", "ls"), "hook", 0.0)
+    turn.note(Used("Bash", "ls"), "record", 0.1)
+    turn.note(Used("Read"), "record", 0.2)
+    assert turn.tools == ["Bash: ls", "Read"]
+
+
+def test_a_draft_is_the_longer_of_what_was_said_and_streamed() -> None:
+    turn = Turn(BOTH)
+    turn.note(Streamed("Hel"), "hook", 0.0)
+    assert turn.draft() == "Hel"
+    turn.note(Streamed("lo"), "hook", 0.0)
+    turn.note(Said("Hello."), "record", 0.0)
+    assert turn.draft() == "Hello."
