@@ -15,13 +15,15 @@ from contract import AgentError, AgentFault, Answer
 class Ending:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
-    shown: the last draft that was read from the screen.
+    shown: the last draft that was read from the screen. before: what had been said when the
+    turn was broken off; None: it was not.
     """
 
     def __init__(
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
+        self.before: str | None = None
         self._profile = profile
         self._console = console
         self._turn = turn
@@ -30,8 +32,11 @@ class Ending:
 
     def partial(self) -> str:
         """What it has said so far."""
-        text = self._turn.draft()
-        text = text or reply_on(self._console.glance(), self._profile, self._prompt)
+        if text := self._turn.draft():
+            return readable(text)
+        if self.before is not None:
+            return self.before
+        text = reply_on(self._console.glance(), self._profile, self._prompt)
         return readable(text or self.shown)
 
     async def answer(self, sign: Sign) -> Answer:
