@@ -84,11 +84,11 @@ def _words(value: Any) -> Any:
 class AgentTable(_Table):
     """[agents.NAME]: a program that personas can name as their `agent`."""
 
-    profile: str = "terminal"
+    profile: str = "generic"
     command: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
     env: dict[str, str] = {}
     workspace: Path | None = None
-    settings: dict[str, Any] = {}  # knobs of the profile, see docs/agents.md
+    settings: dict[str, Any] = {}  # of the profile "generic", see docs/agents.md
 
 
 class AccessTable(_Table):

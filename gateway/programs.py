@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pydantic import ValidationError
+
 from adapters.agent import Agent, Launch
 from adapters.catalog import find_program, profiles
 from adapters.cli import CliAgent
 from adapters.hooks import HookListener
+from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
 from adapters.profiles.profile import Profile
 from contract import AgentError, ConfigError
 from gateway.config import AgentTable
@@ -67,15 +70,30 @@ class Programs:
 
 def make_profile(name: str, table: AgentTable) -> Profile:
     """The profile of [agents.`name`]. Raises ConfigError with the remedy."""
-    known = profiles()
-    profile = known.get(table.profile)
+    if table.profile == GENERIC.name:
+        return _described(name, table)
+    profile = profiles().get(table.profile)
     if profile is None:
         raise ConfigError(
-            f"agents.{name}: there is no profile {table.profile!r}; known: "
-            f'{", ".join(sorted(known))}. Any terminal program works with profile = "terminal" '
-            "and its `command`"
+            f"agents.{name}.profile: there is no {table.profile!r}; known: {', '.join(profiles())} "
+            f"({GENERIC.name}: any terminal program, by its `command`)"
         )
+    if table.settings:
+        raise ConfigError(f"agents.{name}.settings: only the profile {GENERIC.name!r} has settings")
     return profile
+
+
+def _described(name: str, table: AgentTable) -> Profile:
+    """A program that moot.toml describes."""
+    try:
+        settings = GenericSettings.model_validate({"command": table.command, **table.settings})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        inside = "command" if where == "command" else f"settings.{where}"
+        reason = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"agents.{name}.{inside}: {reason[0].lower()}{reason[1:]}") from None
+    return generic_profile(name, settings)
 
 
 def _unknown(name: str, reason: str) -> Program:
