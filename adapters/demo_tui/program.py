@@ -43,14 +43,14 @@ class Program:
         """The live region: the reply's last row, spinner and box, or a dialog."""
         columns = self.paint.columns
         turn = self.turn
-        if turn and turn.ask:
-            ask = turn.ask
-            return ["", *dialog(ask.title, ask.detail, ask.options, self.chosen, columns)]
         if not turn:
             return box(self.typed, columns, FOOTERS["idle"])
-        spin = SPINNER[int(now * 12) % len(SPINNER)]
         said = turn.visible(now)
         tail = reply(said, columns)[self.drawn :] if said else []
+        if ask := turn.ask:
+            shown = dialog(ask.title, ask.detail, ask.options, self.chosen, columns)
+            return [*tail, "", *shown]
+        spin = SPINNER[int(now * 12) % len(SPINNER)]
         return [*tail, "", f"{spin} Thinking…", *box(self.typed, columns, FOOTERS["working"])]
 
     def draw(self, now: float) -> None:
