@@ -14,7 +14,8 @@ from adapters.tape import Tape
 from adapters.terminal import Hangup, Terminal
 
 SLICE_S = 0.005  # of drawing, between two turns of the loop
-REST_S = 0.005  # after each slice while a flood is drawn: half of the time is others'
+REST_S = 0.025  # between slices when much waits: 0.3 MB/s and more
+FLOOD_REST_S = 0.005  # when reading waits for it: half of the time is others'
 
 
 class Console:
@@ -29,7 +30,7 @@ class Console:
         self._tape = Tape(cols, rows)
         self._on_signal = on_signal
         self._terminal: Terminal | None = None
-        self._flood: asyncio.TimerHandle | None = None
+        self._drawing: asyncio.TimerHandle | None = None
         self.changed = asyncio.Event()
         self.state: State | None = None  # what it told last; kept by whoever reads its signals
         self.output_bytes = 0
@@ -94,16 +95,18 @@ class Console:
             if signal.kind in ("title", "osc", "mode"):
                 self._on_signal(signal)
                 self.changed.set()
-        if self._tape.full and self._terminal and self._flood is None:
+        if self._tape.full and self._terminal:
             self._terminal.pause()
-            self._drain()
+        if self._tape.long and self._drawing is None:
+            self._drawing = self._loop.call_later(REST_S, self._catch_up)
 
-    def _drain(self) -> None:
-        """Draw a flood slice by slice, then read on."""
-        self._flood = None
+    def _catch_up(self) -> None:
+        """Draw slice by slice, faster when reading has to wait for it."""
+        self._drawing = None
+        rest_s = FLOOD_REST_S if self._tape.full else REST_S
         if not self._tape.draw(SLICE_S):
-            self._flood = self._loop.call_later(REST_S, self._drain)
-        elif self._terminal:
+            self._drawing = self._loop.call_later(rest_s, self._catch_up)
+        if not self._tape.full and self._terminal:
             self._terminal.resume()
 
     async def screen(self) -> Screen:
@@ -142,7 +145,7 @@ class Console:
 
     async def close(self) -> None:
         """End the program."""
-        if self._flood:
-            self._flood.cancel()
+        if self._drawing:
+            self._drawing.cancel()
         if self._terminal:
             await self._terminal.close()

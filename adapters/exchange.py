@@ -10,21 +10,20 @@ from typing import Any
 from adapters.agent import Reply
 from adapters.console import Console
 from adapters.dialogs import Dialogs
+from adapters.ending import Ending, readable
 from adapters.paste import END, keystrokes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
-from adapters.screen import Screen
-from adapters.sight import error_on, reply_on, text_on
-from adapters.startup import last_words
+from adapters.sight import reply_on, text_on
 from adapters.terminal import Hangup
 from adapters.turn import Sign, Source, Turn
-from contract import AgentError, Answer
+from contract import Answer
 
 log = logging.getLogger("moot.adapters.exchange")
 
 HURRY_S = 0.01  # between looks at a record that is about to have the end
-DRAFT_S = 0.1  # between drafts from the program's own signs
+DRAFT_S = 0.1  # between drafts
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
 SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste, and
@@ -65,9 +64,10 @@ class Exchange:
         self._dialogs = Dialogs(profile)
         self._asking = Asking(reply)
         self._screen_prompt = ScreenPrompt(profile, self._asking, console.changed.set)
+        self._ending = Ending(profile, console, self.turn, self._dialogs, prompt)
         self._drafted = ""
-        self._shown: str | None = None  # what the screen showed before an interrupt
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
+        self._drafted_at = 0.0
         self._tries = profile.typing.tries
         self._seen_bytes = 0
         self._answered = False
@@ -177,7 +177,7 @@ class Exchange:
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
             await self._confirm(now)
-        self._draft(self.turn.draft())
+        self._draft(self.turn.draft(), now)
 
     async def _see(self, now: float) -> None:
         """Look at the screen, when something was written to it since."""
@@ -195,7 +195,8 @@ class Exchange:
         self._see_footer(text, now)
         if not turn.draft() and not turn.blocked and now >= self._draft_due:
             self._draft_due = now + SCREEN_DRAFT_S
-            self._draft(reply_on(screen, self._profile, self._prompt))
+            self._ending.shown = reply_on(screen, self._profile, self._prompt)
+            self._draft(self._ending.shown, now)
 
     def _see_footer(self, text: str, now: float) -> None:
         footer, turn = self._profile.signs.footer, self.turn
@@ -222,85 +223,34 @@ class Exchange:
             return
         self._tries -= 1
         if self._tries <= 0:
-            name = self._profile.title
-            raise AgentError(
-                "timeout",
-                f"{self._profile.name}: Enter was not taken: {last_words(text)}",
-                say=f"{name} did not take the message. Ask again; if that fails too, say `!new`.",
-            )
+            raise self._ending.untaken(text)
         log.info("%s: pressing Enter again", self._profile.name)
         await self._console.write(typing.submit)
 
-    def _draft(self, text: str) -> None:
-        if text and text != self._drafted:
-            self._drafted = text
-            self._reply.draft(_readable(text))
+    def _draft(self, text: str, now: float) -> None:
+        if text and text != self._drafted and now >= self._drafted_at + DRAFT_S:
+            self._drafted, self._drafted_at = text, now
+            self._reply.draft(readable(text))
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
     def partial(self) -> str:
-        """What it had said so far."""
-        if text := self.turn.draft():
-            return _readable(text)
-        if self._shown is not None:
-            return self._shown
-        shown = reply_on(self._console.glance(), self._profile, self._prompt)
-        return _readable(shown if self.submitted else "") or self._drafted
+        """What it has said so far."""
+        return self._ending.partial() if self.submitted else ""
 
     async def _answer(self, sign: Sign) -> Answer:
-        turn, profile = self.turn, self._profile
         self._answered = True
-        if turn.failed:
-            failed = turn.failed
-            message = f"{profile.name}: {failed.message}"
-            raise AgentError(failed.kind, message, say=failed.say, partial=self.partial())
-        if turn.ended and turn.ended.interrupted:
-            say = f"{profile.title} was interrupted in its terminal."
-            raise AgentError(
-                "stopped", f"{profile.name}: interrupted", say=say, partial=self.partial()
-            )
-        tools = tuple(turn.tools)
-        text = turn.text()
-        if text is not None:
-            return Answer(_readable(text), "record", sign, tools)
-        screen = await self._console.screen()
-        if error := self._fault(screen):
-            raise error
-        text = reply_on(screen, profile, self._prompt)
-        return Answer(_readable(text), "screen", sign, tools)
-
-    def _fault(self, screen: Screen) -> AgentError | None:
-        """What the screen says went wrong in this turn."""
-        profile, text = self._profile, text_on(screen)
-        error = self._dialogs.fault(text, "turn")
-        shown = error_on(screen, profile, self._prompt)
-        if error is None and (shown or self.turn.state == "error"):
-            shown = shown or last_words(text)
-            say = f"{profile.title} reports an error: {shown}"
-            error = AgentError("api", f"{profile.name}: {shown}", say=say)
-        if error:
-            error.partial = self.partial()
-        return error
+        return await self._ending.answer(sign)
 
     async def _after_exit(self) -> Answer:
         """The program is gone; perhaps its record has the answer."""
-        console, profile = self._console, self._profile
-        await console.wait_exit(EXIT_S)
+        await self._console.wait_exit(EXIT_S)
         if self.follower:
             for event in await self.follower.read():
                 self.note(event, "record")
         if self.turn.failed or self.turn.ended:
             return await self._answer("record")
-        text = text_on(await console.screen())
-        again = (
-            "Ask again: its session goes on." if profile.resume else "Ask again: it starts anew."
-        )
-        raise self._dialogs.fault(text, "turn") or AgentError(
-            "crash",
-            f"{profile.name}: ended with code {console.exit_code}: {last_words(text)}",
-            say=f"{profile.title} ended unexpectedly (code {console.exit_code}). {again}",
-            partial=self.partial(),
-        )
+        raise await self._ending.crash()
 
     def unfinished(self) -> bool:
         """Whether the program may still work on it, or its box hold the text."""
@@ -309,11 +259,12 @@ class Exchange:
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
         interrupt, console = self._profile.interrupt, self._console
-        self._shown = self.partial()  # it may take the turn off the screen
+        self._ending.freeze()
         try:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not self.submitted:
-                    await console.write(END + interrupt.clear)
+                    ends = END if self._profile.typing.paste else b""
+                    await console.write(ends + interrupt.clear)
                     return bool(interrupt.clear)
                 for number, key in enumerate(interrupt.keys):
                     if number:
@@ -339,8 +290,3 @@ class Exchange:
         if signs.states is None and self._console.quiet_s() >= CALM_S:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))
         return False
-
-
-def _readable(text: str) -> str:
-    """Without U+2060, which keeps an `@` from being taken for a file."""
-    return text.replace("\u2060", "")

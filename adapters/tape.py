@@ -9,25 +9,31 @@ from adapters.screen import Screen
 from adapters.signals import Signal, Signals
 
 SLICE_BYTES = 8_192  # 1 to 4 ms of drawing
+LONG_BYTES = 64 * 1024
+FULL_BYTES = 512 * 1024
 
 
 class Tape:
     """Output that is not drawn yet, and the screen behind it. No byte is ever left out.
 
-    size_bytes: what waits. `full`: it is time to draw some, before more is read.
+    size_bytes: what waits. `long`: it is time to draw some. `full`: before more is read.
     """
 
-    def __init__(self, cols: int, rows: int, capacity_bytes: int = 256 * 1024) -> None:
+    def __init__(self, cols: int, rows: int) -> None:
         self.signals = Signals(cols, rows)
         self.size_bytes = 0
-        self._capacity = capacity_bytes
         self._waiting: deque[bytes] = deque()
         self._screen = Screen(cols, rows, answers=False)
 
     @property
+    def long(self) -> bool:
+        """Whether so much waits that somebody who looks would have to wait as well."""
+        return self.size_bytes > LONG_BYTES
+
+    @property
     def full(self) -> bool:
         """Whether more waits than it should keep."""
-        return self.size_bytes > self._capacity
+        return self.size_bytes > FULL_BYTES
 
     def feed(self, data: bytes) -> tuple[list[Signal], bytes]:
         """The signals in the data, and what must be sent back at once."""

@@ -1,6 +1,6 @@
 """What a turn costs the driver: the demo agent without pauses, one session and many.
 
-    python -m bench.turns [--sessions 50] [--turns 40] [--rate 2]
+    python -m bench.turns [--sessions 50] [--turns 40] [--rate 2] [--pace 0]
 
 Prints milliseconds of this process' CPU and of wall time for a turn, from the prompt to the
 answer over a warm terminal. With a rate, each session begins that many turns a second.
@@ -60,10 +60,10 @@ async def turns(agent: CliAgent, prompt: str, count: int, interval_s: float) -> 
     return times
 
 
-async def measure(sessions: int, count: int, rate: float, folder: Path) -> None:
+async def measure(sessions: int, count: int, rate: float, pace: str, folder: Path) -> None:
     """One row of the table."""
     prompt = HEADER.format(lines="\n".join(f"[14:00 | Budi] line {n}" for n in range(40)))
-    env = (("MOOT_DEMO_PACE", "0"),)
+    env = (("MOOT_DEMO_PACE", pace),)
     agents = [
         CliAgent(DEMO, Launch(folder / str(n), folder / str(n) / "work", env=env))
         for n in range(sessions)
@@ -98,11 +98,15 @@ async def main() -> None:
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--rate", type=float, default=2.0)
+    parser.add_argument("--pace", default="0", help="1: each answer streams for 0.2 s")
     given = parser.parse_args()
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
-    for sessions, count, rate in ((1, 200, 0.0), (given.sessions, given.turns, given.rate)):
+    for sessions, count, rate in (
+        (1, given.turns * 5, 0.0),
+        (given.sessions, given.turns, given.rate),
+    ):
         with tempfile.TemporaryDirectory() as folder:
-            await measure(sessions, count, rate, Path(folder))
+            await measure(sessions, count, rate, given.pace, Path(folder))
 
 
 if __name__ == "__main__":
