@@ -15,15 +15,13 @@ from contract import AgentError, AgentFault, Answer
 class Ending:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
-    shown: the last draft that was read from the screen. before: what had been said when the
-    turn was broken off; None: it was not.
+    shown: the last draft that was read from the screen.
     """
 
     def __init__(
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
-        self.before: str | None = None
         self._profile = profile
         self._console = console
         self._turn = turn
@@ -39,17 +37,10 @@ class Ending:
         """What it has said so far."""
         if text := self._turn.draft():
             return readable(text)
-<<<<<<< HEAD
-        if self.before is not None:
-            return self.before
-        text = reply_on(self._console.glance(), self._profile, self._prompt)
-        return readable(text or self.shown)
-=======
         if self._frozen is not None:
             return self._frozen
         shown = reply_on(self._console.glance(), self._profile, self._prompt)
         return readable(shown or self.shown)
->>>>>>> claude
 
     async def answer(self, sign: Sign) -> Answer:
         """The answer of a turn that `sign` ended. Raises AgentError."""
