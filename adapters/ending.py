@@ -27,12 +27,20 @@ class Ending:
         self._turn = turn
         self._dialogs = dialogs
         self._prompt = prompt
+        self._frozen: str | None = None
+
+    def freeze(self) -> None:
+        """Keep what it has said: an interrupt may take the whole turn off the screen."""
+        self._frozen = self.partial()
 
     def partial(self) -> str:
         """What it has said so far."""
-        text = self._turn.draft()
-        text = text or reply_on(self._console.glance(), self._profile, self._prompt)
-        return readable(text or self.shown)
+        if text := self._turn.draft():
+            return readable(text)
+        if self._frozen is not None:
+            return self._frozen
+        shown = reply_on(self._console.glance(), self._profile, self._prompt)
+        return readable(shown or self.shown)
 
     async def answer(self, sign: Sign) -> Answer:
         """The answer of a turn that `sign` ended. Raises AgentError."""

@@ -26,7 +26,8 @@ HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
-SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste
+SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste, and
+ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 EXIT_S = 2.0  # from the terminal's end to the program's
 CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
 BREAK_OFF_S = 3.0  # for an interrupt to work
@@ -94,9 +95,10 @@ class Exchange:
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
         self.typed = True
-        await console.write(keystrokes(self._prompt, typing))
+        keys = keystrokes(self._prompt, typing)
+        await console.write(keys)
         if typing.settle_s:
-            await self._settle(typing.settle_s, SETTLE_LIMIT_S)
+            await self._settle(typing.settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
@@ -257,6 +259,7 @@ class Exchange:
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
         interrupt, console = self._profile.interrupt, self._console
+        self._ending.freeze()
         try:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not self.submitted:

@@ -127,7 +127,7 @@ class Turn:
 
     def draft(self) -> str:
         """What it has said so far, "" when only the screen can tell."""
-        return max("\n\n".join(self._parts), self._streamed, key=len)
+        return max("\n\n".join(self._parts), self._streamed.strip("\n"), key=len)
 
     def text(self) -> str | None:
         """The exact reply as far as its own signs tell; None: only the screen can."""

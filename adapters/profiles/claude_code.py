@@ -35,7 +35,9 @@ from adapters.profiles.profile import (
 )
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
-HOOKED = ("UserPromptSubmit", "PermissionRequest", "Stop", "StopFailure")
+# Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
+# alone; about ten a second, no CPU to speak of.
+HOOKED = ("UserPromptSubmit", "MessageDisplay", "PermissionRequest", "Stop", "StopFailure")
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.profiles.claude_questions import asked
-from adapters.profiles.profile import Began, Ended, Failed, Said, TurnEvent, Used
+from adapters.profiles.profile import Began, Ended, Failed, Said, Streamed, TurnEvent, Used
 from contract import AgentFault
 
 Json = Mapping[str, Any]
@@ -30,12 +30,13 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
             return (failure(payload, turn),)
         case "PermissionRequest":
             return (asked(payload, turn),)
+        case "MessageDisplay" if not payload.get("agent_id"):
+            first = "\n\n" if payload.get("index") == 0 else ""
+            return (Streamed(f"{first}{_text(payload.get('delta'))}", turn),)
     return ()
 
 
-LIMITS = ("rate_limit", "billing_error")
 TOO_LONG = ("prompt is too long", "request too large")
-NEW = "Say `!new` to begin a new conversation"
 
 
 def failure(payload: Json, turn: str) -> Failed:
@@ -49,10 +50,10 @@ def failure(payload: Json, turn: str) -> Failed:
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
     if message.lower().startswith(TOO_LONG):
-        return "context", NEW
+        return "context", "Say `!new` to begin a new conversation"
     match error:
         case "authentication_failed" | "oauth_org_not_allowed":
-            return "login", "An administrator must check ANTHROPIC_API_KEY or log in again"
+            return "login", "An administrator must check ANTHROPIC_API_KEY, or log in again"
         case "rate_limit":
             return "limit", "Ask again in a few minutes"
         case "billing_error":
@@ -61,7 +62,7 @@ def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
             return "api", "An administrator must choose another model"
         case "server_error" | "overloaded":
             return "api", "Ask again in a moment"
-    return "api", f"Ask again; if it stays so: {NEW}"
+    return "api", "Ask again; if that fails too, say `!new`"
 
 
 # ── The transcript ──────────────────────────────────────────────────────────────────────
