@@ -72,8 +72,11 @@ async function older() {
     await opened.older();
   } catch (error) {
     say(error.message);
+    return;
   }
-  if (opened.roomId === state.roomId) timeline.refresh();
+  if (opened.roomId !== state.roomId) return;
+  timeline.draw();
+  timeline.lookUp();
 }
 
 function seen() {

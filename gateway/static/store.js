@@ -99,7 +99,7 @@ export function roomLabel(room) {
 /** Rooms of the page, and those of other platforms by platform. */
 export function roomLists() {
   const rooms = [...state.rooms.values()].filter((room) => room.kind !== "dm" && mine(room));
-  if (!rooms.some((room) => room.id.startsWith("web:"))) rooms.unshift(HOME);
+  if (!state.rooms.has(HOME.id)) rooms.push(HOME);
   const byName = (a, b) => a.name.localeCompare(b.name);
   const here = rooms.filter((room) => room.id.startsWith("web:")).sort(byName);
   const elsewhere = rooms.filter((room) => !room.id.startsWith("web:")).sort(byName);

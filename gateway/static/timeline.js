@@ -25,9 +25,16 @@ export class TimelineView {
     });
     resized.observe(this.box);
     resized.observe(this.log);
-    new IntersectionObserver((entries) => {
+    this.top = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) onOlder();
-    }, { root: this.box, rootMargin: "400px 0px 0px 0px" }).observe($("older"));
+    }, { root: this.box, rootMargin: "600px 0px 0px 0px" });
+    this.top.observe($("older"));
+  }
+
+  /** Look again whether the top is near: it may be still, after a short stretch came. */
+  lookUp() {
+    this.top.unobserve($("older"));
+    this.top.observe($("older"));
   }
 
   /** Show another conversation, from its end. */
