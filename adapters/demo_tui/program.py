@@ -169,6 +169,14 @@ class Program:
         self.paint.frame([*shown, *note, ""], self.live(0.0), after=state)
 
 
+def pace_of(text: str) -> float:
+    """How fast it answers: 1.0 as meant, 0.0 at once; what is no number counts as 1.0."""
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        return 1.0
+
+
 def main(arguments: list[str]) -> None:
     """Run until the terminal hangs up or Ctrl-D is pressed."""
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
@@ -176,7 +184,7 @@ def main(arguments: list[str]) -> None:
     opened = open_session(session_id, resume="--resume" in options)
     if opened is None:
         sys.exit(f"No conversation found with session ID: {session_id}")
-    pace = float(os.environ.get("MOOT_DEMO_PACE") or 1.0)
+    pace = pace_of(os.environ.get("MOOT_DEMO_PACE", ""))
     before = termios.tcgetattr(0)
     raw = termios.tcgetattr(0)
     raw[0] &= ~(termios.ICRNL | termios.IXON | termios.BRKINT | termios.ISTRIP)

@@ -202,6 +202,22 @@ hook(**{"is": "ended", "text": "from the record", "whole": False})
     assert agent.resumed
 
 
+@pytest.mark.parametrize("name", ["../../x", "*", "--yolo", "", "a b"])
+async def test_a_name_that_is_no_id_is_not_taken(
+    open_agent: OpenAgent, hooks: HookListener, name: str
+) -> None:
+    body = f"""
+ready()
+paste(); enter()
+hook(**{{"is": "named", "id": {name!r}}})
+hook(**{{"is": "ended", "text": "hello", "whole": True}})
+time.sleep(60)
+"""
+    agent = open_agent(hooked(body), hooks=hooks)
+    assert (await agent.ask("hello", Replies())).text == "hello"
+    assert agent.session_id is None
+
+
 async def test_a_closed_session_hears_no_hooks(open_agent: OpenAgent, hooks: HookListener) -> None:
     agent = open_agent(
         hooked("""
