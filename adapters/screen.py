@@ -317,12 +317,11 @@ def join_wrapped(lines: list[Line]) -> list[str]:
 
 
 def _erase_in_row(grid: Grid, csi: Csi) -> None:
-    x = min(grid.x, grid.cols - 1)
     match csi.numbers[0]:
-        case 0:
-            grid.erase_cells(x, grid.cols)
+        case 0:  # of a full row nothing is behind the cursor; xterm alone erases its last cell
+            grid.erase_cells(grid.x, grid.cols)
         case 1:
-            grid.erase_cells(0, x + 1)
+            grid.erase_cells(0, grid.x + 1)
         case 2:
             grid.erase_cells(0, grid.cols)
 
