@@ -129,7 +129,7 @@ class Ledger(Protocol):
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
         """All posts arrived: store the answer as a message, queue the turns it hands over to.
 
-        Returns the turn, the answer's seq (None when stored before), and the new turns.
+        Returns the turn, the answer's seq (None when there is none), and the new turns.
         """
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:

@@ -228,8 +228,6 @@ class SqlLedger:
                 text=turn.answer,
                 now=now,
             )
-            if seq is None:
-                return None, ()
             return seq, self._queue_all(connection, seq, turn.scope, turn.room, wanted, now)
 
         seq, made = await self._store.write(work)
