@@ -89,7 +89,8 @@ function drawHead() {
   const about = persona ? persona.agent : room.project ? `Project ${room.project}` : "";
   $("room-about").textContent = about;
   $("room-about").hidden = !about;
-  const fresh = [...state.rooms.values()].filter((other) => other.id !== state.roomId && store.mine(other) && other.kind !== "dm" && store.unread(other)).length;
+  const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
+  const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
   document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(room)} · Moot`;
 }
 

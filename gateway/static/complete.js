@@ -26,7 +26,7 @@ export class Completion {
     text.setAttribute("aria-controls", "complete");
     text.addEventListener("input", () => this.look());
     text.addEventListener("click", () => this.look());
-    text.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    text.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== text) this.close(); }, 150));
   }
 
   get open() {

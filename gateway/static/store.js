@@ -56,14 +56,16 @@ export function become(name, id = `web:${slug(name)}`) {
   tell("me");
 }
 
+const seenUntil = (roomId) => Date.parse(state.read[roomId] ?? "") || 0;
+
 export function markRead(roomId, at) {
-  if (!at || (state.read[roomId] ?? "") >= at) return;
+  if (!at || seenUntil(roomId) >= Date.parse(at)) return;
   state.read[roomId] = at;
   remember("moot.read", state.read);
   tell("rooms");
 }
 
-export const unread = (room) => Boolean(room.last_at) && room.last_at > (state.read[room.id] ?? "");
+export const unread = (room) => Boolean(room.last_at) && Date.parse(room.last_at) > seenUntil(room.id);
 
 // ── Rooms ─────────────────────────────────────────────────────────────────────────────────
 

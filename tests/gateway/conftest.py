@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -32,6 +33,18 @@ async def url(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
 async def client(url: str) -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession(url) as session:
         yield session
+
+
+async def post(client: aiohttp.ClientSession, path: str, body: object, status: int = 200) -> Any:
+    async with client.post(path, json=body) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
+
+
+async def get(client: aiohttp.ClientSession, path: str, status: int = 200) -> Any:
+    async with client.get(path) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
 
 
 CHROMIUM_ARGS = [

@@ -113,6 +113,13 @@ async def test_markdown_becomes_what_it_means(page: Page, house: FakeHouse) -> N
     assert addresses == ["https://example.org/a_b_c?d=(e)", "https://example.org/"]
 
 
+async def test_names_with_blanks_and_without_are_marked(page: Page, house: FakeHouse) -> None:
+    house.say(GENERAL, Speaker("web:ana_lima", "Ana Lima"), "hi")
+    house.say(GENERAL, DEMO, "@Ana Lima and @citra, not x@demo nor @nobody")
+    await expect(page.locator("article.bot .mention")).to_have_text(["@Ana Lima", "@citra"])
+    await expect(page.locator("article.bot .mention.me")).to_have_text("@citra")
+
+
 async def test_hostile_markdown_does_not_hang_the_page(page: Page, house: FakeHouse) -> None:
     for text in (
         "*" * 20_000, "`" * 1_000 + "a" + "``b" * 5_000, "[" * 20_000, "[a](" * 5_000,
@@ -153,6 +160,8 @@ async def test_a_phone_has_a_drawer_and_no_sideways_scroll(
     assert await page.locator("#room").evaluate("e => e.scrollWidth") <= 390
     size = await page.locator("#text").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
     assert size >= 16  # below it iOS zooms into the field
+    await page.locator("article .text p").first.tap()
+    await expect(page.locator("article .actions")).to_be_visible()
     await expect(page.get_by_role("navigation")).to_be_hidden()
     await page.get_by_role("button", name="Rooms", exact=True).click()
     await expect(page.get_by_role("link", name="general")).to_be_visible()
