@@ -22,7 +22,7 @@ async def test_a_newcomer_asks_sees_it_stream_and_asks_why(tmp_path: Path) -> No
         await text.fill("@demo slow what do you know about this room?")
         await text.press("Enter")
         draft = page.locator(".turn .text")
-        await expect(draft).to_contain_text("Andi")
+        await expect(draft).to_contain_text("line 2 of ten")
         half = await draft.inner_text()
         answer = page.locator("article.bot")
         await expect(answer).to_have_count(1, timeout=20_000)

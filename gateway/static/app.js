@@ -222,7 +222,6 @@ on("open", open);
 on("try", (text) => composer.put(text));
 on("reply", (message) => composer.reply(message));
 on("retry", (message) => deliver({ ...message, failed: null }));
-on("pin", (message) => send({ text: "!pin", replyTo: message }));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("why", showWhy);
 on("watch", showTerminal);

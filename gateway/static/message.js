@@ -95,6 +95,5 @@ function actions(message, readOnly) {
     return button;
   };
   return h("div", { class: "actions" },
-    action("reply", "Reply", () => tell("reply", message)),
-    action("pin", "Pin as a decision", () => tell("pin", message)));
+    action("reply", "Reply", () => tell("reply", message)));
 }
