@@ -1,0 +1,360 @@
+"""A Slack for tests: Web API, Socket Mode, HTTP events, and the faults of a bad day.
+
+It is itself checked by two published clients (tests/bots/test_slack_double.py). `slack_web` holds
+the methods of the Web API, `slack_delivery` how events reach an app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from aiohttp import web
+
+from tests.doubles.slack_delivery import Delivery
+from tests.doubles.slack_web import APP, BOT_ID, BOT_USER, METHODS, SCOPES, TEAM, Refusal
+
+__all__ = ["APP", "BOT_ID", "BOT_USER", "TEAM", "Call", "Fault", "SlackDouble"]
+
+Json = dict[str, Any]
+
+OLIVIA, ASH, CODEX = "U0OLIVIA1", "U0ASH0001", "U0CODEX01"
+GENERAL, PRIVATE, DM, GROUP_DM = "C0GENERAL", "G0PRIVATE", "D0OLIVIA1", "C0GROUPDM"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong with one call. "429" before anything; "500" and "cut" (the connection
+    drops) before or after the call was carried out; "hang": no answer until `release` is set;
+    "garbled": 200 and no JSON; "error": ok false with `code`.
+    """
+
+    kind: Literal["429", "500", "cut", "hang", "garbled", "error"]
+    when: Literal["before", "after"] = "before"
+    code: str = ""
+    retry_after_s: int = 1
+    release: asyncio.Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    args: Json
+    token: str
+
+
+@dataclass(slots=True)
+class StoredFile:
+    name: str
+    mime: str
+    data: bytes
+    shared: bool = False
+
+
+@dataclass
+class SlackDouble:
+    """One workspace with one app. The verbs below are what people there do."""
+
+    bot_token: str = "xoxb-test"
+    app_token: str = "xapp-test"
+    signing_secret: str = "it-is-us"
+    scopes: set[str] = field(default_factory=lambda: {s for s in SCOPES.values() if s})
+    calls: list[Call] = field(default_factory=list)
+    users: dict[str, Json] = field(default_factory=dict)
+    channels: dict[str, Json] = field(default_factory=dict)
+    members: dict[str, list[str]] = field(default_factory=dict)
+    messages: dict[str, dict[str, Json]] = field(default_factory=lambda: defaultdict(dict))
+    files: dict[str, StoredFile] = field(default_factory=dict)
+    statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    echo_own: bool = True
+    page_size: int = 1000
+    base: str = ""
+
+    def __post_init__(self) -> None:
+        self._faults: dict[str, list[Fault]] = defaultdict(list)
+        self._numbers = itertools.count(1)
+        self._last_micros = 0
+        self.delivery = Delivery(TEAM, APP, BOT_USER, self.signing_secret)
+        for user, name in ((OLIVIA, "Olivia"), (ASH, "Ash")):
+            self.users[user] = _user(user, name)
+        self.users[CODEX] = _user(CODEX, "codex", is_bot=True)
+        self.users[BOT_USER] = _user(BOT_USER, "claude", is_bot=True)
+        for channel, name, kind in (
+            (GENERAL, "general", "channel"),
+            (PRIVATE, "secret", "group"),
+            (DM, "", "im"),
+            (GROUP_DM, "mpdm-olivia--ash--claude-1", "mpim"),
+        ):
+            self.channels[channel] = _channel(channel, name, kind)
+            self.members[channel] = [OLIVIA, BOT_USER] if kind == "im" else list(self.users)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, **changes: Any) -> AsyncIterator[SlackDouble]:
+        """A double that listens on a free port of the loopback."""
+        double = cls(**changes)
+        app = web.Application(client_max_size=50_000_000)
+        app.router.add_route("*", "/api/{method}", double._api)
+        app.router.add_get("/link", double.delivery.link)
+        app.router.add_post("/upload/{file}", double._upload)
+        app.router.add_get("/files/{file}/{name}", double._download)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        assert site._server is not None
+        port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
+        double.base = f"http://127.0.0.1:{port}"
+        try:
+            yield double
+        finally:
+            await double.delivery.close()
+            await runner.cleanup()
+
+    @property
+    def api_url(self) -> str:
+        return f"{self.base}/api/"
+
+    # ── What people do ──────────────────────────────────────────────────────────────────
+
+    async def say(
+        self,
+        text: str,
+        user: str = OLIVIA,
+        channel: str = GENERAL,
+        *,
+        thread_ts: str | None = None,
+        files: tuple[str | Json, ...] = (),
+        subtype: str | None = None,
+        times: int = 1,
+        **more: Any,
+    ) -> str:
+        """Somebody writes; Slack delivers it `times` over. text: escaped as Slack escapes it.
+
+        files: ids, or what the event says of them.
+        """
+        message: Json = {"type": "message", "user": user, "text": text, "ts": self.new_ts()}
+        message |= {"team": TEAM, "client_msg_id": f"client-{next(self._numbers)}", **more}
+        if thread_ts:
+            parent = self.messages[channel].get(thread_ts, {})
+            message |= {"thread_ts": thread_ts, "parent_user_id": parent.get("user", "")}
+        if files:
+            message["files"] = [f if isinstance(f, dict) else self.file_info(f) for f in files]
+            message |= {"upload": True, "subtype": "file_share"}
+        if subtype:
+            message["subtype"] = subtype
+        self.messages[channel][message["ts"]] = message
+        for _ in range(times):
+            self.tell(channel, message)
+        return str(message["ts"])
+
+    def tell(self, channel: str, message: Json) -> None:
+        """Deliver a message as Slack does: a mention twice, under two event ids."""
+        event = {**message, "channel": channel, "event_ts": message["ts"]}
+        self.delivery.event({**event, "channel_type": self.channel_type(channel)})
+        mentioned = f"<@{BOT_USER}>" in message.get("text", "")
+        if mentioned and self.channel_type(channel) != "im" and not message.get("subtype"):
+            self.delivery.event({**event, "type": "app_mention"})
+
+    async def edit(self, channel: str, ts: str, text: str, **changes: Any) -> None:
+        """Somebody edits what they wrote."""
+        old = self.messages[channel][ts]
+        new = {**old, "text": text, "edited": {"user": old["user"], "ts": self.new_ts()}, **changes}
+        self.messages[channel][ts] = new
+        self.changed(channel, "message_changed", message=new, previous_message=old)
+
+    async def remove(self, channel: str, ts: str) -> None:
+        """Somebody deletes what they wrote."""
+        old = self.messages[channel].pop(ts)
+        self.changed(channel, "message_deleted", deleted_ts=ts, previous_message=old)
+
+    def changed(self, channel: str, subtype: str, **more: Any) -> None:
+        stamp = self.new_ts()
+        event = {"type": "message", "subtype": subtype, "hidden": True, "channel": channel}
+        kind = self.channel_type(channel)
+        self.delivery.event({**event, "ts": stamp, "event_ts": stamp, "channel_type": kind, **more})
+
+    async def press(self, channel: str, ts: str, label: str, user: str = OLIVIA) -> None:
+        """Somebody presses the button with this label."""
+        message = self.messages[channel][ts]
+        buttons = [e for b in message["blocks"] for e in b.get("elements", ())]
+        button = next(b for b in buttons if b["text"]["text"] == label)
+        self.delivery.interactive(
+            {
+                "type": "block_actions",
+                "api_app_id": APP,
+                "team": {"id": TEAM, "domain": "test"},
+                "user": {"id": user, "username": user.lower(), "team_id": TEAM},
+                "channel": {"id": channel, "name": self.channels[channel]["name"]},
+                "container": {"type": "message", "message_ts": ts, "channel_id": channel},
+                "message": message,
+                "trigger_id": "1.2.abc",
+                "response_url": f"{self.base}/respond",
+                "actions": [
+                    {
+                        "type": "button",
+                        "action_id": button["action_id"],
+                        "block_id": "b1",
+                        "text": button["text"],
+                        "value": button.get("value"),
+                        "action_ts": self.new_ts(),
+                    }
+                ],
+            }
+        )
+
+    def file(self, name: str, data: bytes, mime: str = "text/plain") -> str:
+        """A file that somebody uploaded; its id."""
+        file_id = f"F0FILE{next(self._numbers):04}"
+        self.files[file_id] = StoredFile(name, mime, data)
+        return file_id
+
+    # ── Faults ──────────────────────────────────────────────────────────────────────────
+
+    def fail(self, method: str, fault: Fault, times: int = 1) -> None:
+        """Let the next calls of a method go wrong."""
+        self._faults[method] += [fault] * times
+
+    def called(self, method: str) -> list[Json]:
+        """The arguments of every call of a method so far."""
+        return [call.args for call in self.calls if call.method == method]
+
+    # ── State ───────────────────────────────────────────────────────────────────────────
+
+    def new_ts(self) -> str:
+        self._last_micros = max(int(time.time() * 1_000_000), self._last_micros + 1)
+        return f"{self._last_micros // 1_000_000}.{self._last_micros % 1_000_000:06}"
+
+    def channel_type(self, channel: str) -> str:
+        found = self.channels[channel]
+        kinds = (("is_im", "im"), ("is_mpim", "mpim"), ("is_private", "group"))
+        return next((kind for flag, kind in kinds if found[flag]), "channel")
+
+    def file_info(self, file_id: str) -> Json:
+        file = self.files[file_id]
+        url = f"{self.base}/files/{file_id}/{file.name.replace('/', '%2F')}"
+        sizes = {"size": len(file.data), "mode": "hosted", "is_external": False}
+        named = {"id": file_id, "name": file.name, "title": file.name, "mimetype": file.mime}
+        return {**named, **sizes, "url_private": url, "url_private_download": url}
+
+    def texts(self, channel: str = GENERAL, user: str = BOT_USER) -> list[str]:
+        """What somebody's messages in a channel say."""
+        return [m["text"] for m in self.messages[channel].values() if m.get("user") == user]
+
+    # ── The wire ────────────────────────────────────────────────────────────────────────
+
+    async def _api(self, request: web.Request) -> web.StreamResponse:
+        method, args, token = request.match_info["method"], await _args(request), _token(request)
+        token = token or str(args.pop("token", ""))
+        self.calls.append(Call(method, args, token))
+        queue = self._faults.get(method)
+        fault = queue.pop(0) if queue else None
+        if fault and (early := await self._failed(request, fault, "before")) is not None:
+            return early
+        answer = self._answer(method, args, token)
+        if fault and (late := await self._failed(request, fault, "after")) is not None:
+            return late
+        return web.json_response(answer, headers={"X-OAuth-Scopes": ",".join(sorted(self.scopes))})
+
+    def _answer(self, method: str, args: Json, token: str) -> Json:
+        try:
+            wanted = self.app_token if method == "apps.connections.open" else self.bot_token
+            if not token:
+                raise Refusal("not_authed")
+            if token != wanted:
+                right = token in (self.app_token, self.bot_token)
+                raise Refusal("not_allowed_token_type" if right else "invalid_auth")
+            if method not in METHODS:
+                raise Refusal("unknown_method")
+            needed = SCOPES.get(method, "")
+            if needed and needed not in self.scopes:
+                provided = ",".join(sorted(self.scopes))
+                raise Refusal("missing_scope", needed=needed, provided=provided)
+            return {"ok": True, **METHODS[method](self, args)}
+        except Refusal as refusal:
+            return {"ok": False, "error": refusal.code, **refusal.more}
+
+    async def _failed(
+        self, request: web.Request, fault: Fault, when: str
+    ) -> web.StreamResponse | None:
+        if fault.when != when:
+            return None
+        match fault.kind:
+            case "429":
+                body = {"ok": False, "error": "ratelimited"}
+                headers = {"Retry-After": str(fault.retry_after_s)}
+                return web.json_response(body, status=429, headers=headers)
+            case "500":
+                return web.Response(text="<html>oops</html>", status=500, content_type="text/html")
+            case "cut":
+                assert request.transport is not None
+                request.transport.abort()
+                return web.Response()
+            case "hang":
+                assert fault.release is not None
+                await fault.release.wait()
+                return None
+            case "garbled":
+                return web.Response(text="{nonsense", content_type="application/json")
+            case "error":
+                return web.json_response({"ok": False, "error": fault.code})
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        file = self.files[request.match_info["file"]]
+        if request.content_type.startswith("multipart/"):
+            part = next(iter((await request.post()).values()))
+            file.data = part.file.read() if isinstance(part, web.FileField) else str(part).encode()
+        else:
+            file.data = await request.read()
+        return web.Response(text=f"OK - {len(file.data)}")
+
+    async def _download(self, request: web.Request) -> web.Response:
+        file = self.files[request.match_info["file"]]
+        if _token(request) != self.bot_token or "files:read" not in self.scopes:
+            return web.Response(text="<html>Sign in</html>", content_type="text/html")
+        return web.Response(body=file.data, content_type=file.mime)
+
+
+def _user(user_id: str, name: str, *, is_bot: bool = False) -> Json:
+    profile = {"display_name": name, "real_name": f"{name} Example"}
+    return {"id": user_id, "name": name.lower(), "is_bot": is_bot, "profile": profile}
+
+
+def _channel(channel: str, name: str, kind: str) -> Json:
+    private = kind in ("group", "mpim")
+    flags = {"is_im": kind == "im", "is_mpim": kind == "mpim", "is_private": private}
+    if kind == "im":
+        flags |= {"user": OLIVIA}  # type: ignore[dict-item]
+    return {"id": channel, "name": name, "is_channel": kind == "channel", **flags}
+
+
+def _token(request: web.Request) -> str:
+    return request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+
+
+async def _args(request: web.Request) -> Json:
+    """Arguments from wherever a client puts them: query, form, multipart or JSON."""
+    args: Json = dict(request.query)
+    if request.method == "POST":
+        if request.content_type == "application/json":
+            args |= await request.json() if request.can_read_body else {}
+        else:
+            args |= {name: str(value) for name, value in (await request.post()).items()}
+    return {name: _decoded(value) for name, value in args.items()}
+
+
+def _decoded(value: Any) -> Any:
+    """Nested arguments come as JSON strings in a form."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
