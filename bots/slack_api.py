@@ -134,8 +134,7 @@ class SlackApi:
 
     async def read(self, url: str, most_bytes: int, timeout_s: float) -> tuple[bytes, str]:
         """A private file's bytes and MIME type. The token travels to Slack's own hosts only."""
-        target = URL(url)
-        if not self._is_slack(target):
+        if (target := self._own_url(url)) is None:
             raise PlatformError("not a file of Slack's", outcome="refused")
         headers = {"Authorization": f"Bearer {self._token}"}
         try:
@@ -167,11 +166,17 @@ class SlackApi:
         except (aiohttp.ClientError, OSError) as error:
             raise PlatformError(f"an upload: {type(error).__name__}", outcome="retry") from error
 
-    def _is_slack(self, url: URL) -> bool:
-        host = url.host or ""
-        if url.origin() == URL(self._url).origin():
-            return True
-        return url.scheme == "https" and (host == "slack.com" or host.endswith(".slack.com"))
+    def _own_url(self, text: str) -> URL | None:
+        """The URL if it leads to Slack."""
+        try:
+            url = URL(text)
+            host = url.host or ""
+            if url.origin() == URL(self._url).origin():
+                return url
+        except ValueError:
+            return None
+        own = host == "slack.com" or host.endswith(".slack.com")
+        return url if own and url.scheme == "https" else None
 
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:

@@ -309,8 +309,8 @@ class SlackDouble:
     async def _upload(self, request: web.Request) -> web.Response:
         file = self.files[request.match_info["file"]]
         if request.content_type.startswith("multipart/"):
-            part = (await request.post()).get("file")
-            file.data = part.file.read() if isinstance(part, web.FileField) else b""
+            part = next(iter((await request.post()).values()))
+            file.data = part.file.read() if isinstance(part, web.FileField) else str(part).encode()
         else:
             file.data = await request.read()
         return web.Response(text=f"OK - {len(file.data)}")
