@@ -51,6 +51,7 @@ class Delivery:
         self.retry_delays_s: tuple[float, ...] = (0.0, 60.0, 300.0)  # HTTP
         self.events_url: str | None = None  # set: HTTP instead of sockets
         self.envelopes: list[Envelope] = []
+        self._by_id: dict[str, Envelope] = {}
         self.tickets: set[str] = set()
         self.sockets: list[web.WebSocketResponse] = []
         self.connections = 0  # made so far
@@ -91,6 +92,7 @@ class Delivery:
 
     def _deliver(self, envelope: Envelope) -> Envelope:
         self.envelopes.append(envelope)
+        self._by_id[envelope.id] = envelope
         self._spawn(self._push_http(envelope) if self.events_url else self._push_socket(envelope))
         return envelope
 
@@ -137,10 +139,9 @@ class Delivery:
         self._transports.pop(socket, None)
 
     def _acknowledge(self, ack: Json) -> None:
-        for envelope in self.envelopes:
-            if envelope.id == ack.get("envelope_id"):
-                envelope.answer = ack.get("payload")
-                envelope.acked.set()
+        if envelope := self._by_id.get(ack.get("envelope_id", "")):
+            envelope.answer = ack.get("payload")
+            envelope.acked.set()
 
     async def connected(self, count: int = 1) -> None:
         """Until so many sockets are open."""
