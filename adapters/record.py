@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,6 +17,7 @@ from adapters.profiles.profile import Record, TurnEvent
 log = logging.getLogger("moot.adapters.record")
 
 SQLITE_WAIT_S = 0.5
+_WILD = re.compile(r"[*?[]")
 
 
 class Follower(Protocol):
@@ -36,6 +38,8 @@ def follow(record: Record, home: Path, glob: str) -> Follower:
 
 
 def _newest(home: Path, glob: str) -> Path | None:
+    if not _WILD.search(glob):
+        return path if (path := home / glob).is_file() else None
     found = [path for path in home.glob(glob) if path.is_file()]
     return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
 

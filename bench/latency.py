@@ -27,6 +27,7 @@ from bench.rig import (
     TimedSlack,
     arguments,
     bare,
+    cpu_s,
     moot,
     run,
     share,
@@ -92,23 +93,30 @@ async def measure(given: argparse.Namespace, asked: Asked) -> None:
     ours: list[float] = []
     theirs: list[float] = []
     steps = Steps()
+    our_cpu_s = their_cpu_s = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        async with moot(Path(folder), asked) as (slack, running), bare() as bare_slack:
+        async with moot(Path(folder), asked) as (slack, running), bare() as (bare_slack, bot):
             await block(slack, asked.text, 0, WARM_UP)
             await block(bare_slack, ECHO, 0, WARM_UP)
             for number in range(given.blocks):
                 first = WARM_UP + number * given.size
+                our_cpu_s -= cpu_s(running.pid)
                 taken = await block(slack, asked.text, first, given.size)
+                our_cpu_s += cpu_s(running.pid)
                 ours += [seconds for seconds, _, _ in taken]
                 told = await records(running.url, [arrival.turn for _, _, arrival in taken])
                 for record, (_, wall, arrival) in zip(told, taken, strict=True):
                     steps.add(record, wall, arrival)
+                their_cpu_s -= cpu_s(bot.pid)
                 taken = await block(bare_slack, ECHO, first, given.size)
+                their_cpu_s += cpu_s(bot.pid)
                 theirs += [seconds for seconds, _, _ in taken]
     print(f"latency of {len(ours)} answers one after the other")
     print(f"  Moot      {spread_ms(ours)}")
     print(f"  bare bot  {spread_ms(theirs)}")
     print("  ratio     " + "  ".join(f"p{p} {ratio(ours, theirs, p):7.2f}" for p in (50, 90, 99)))
+    ours_ms, theirs_ms = (cpu * 1e3 / len(ours) for cpu in (our_cpu_s, their_cpu_s))
+    print(f"  CPU of the bot's process for an answer: {ours_ms:.2f} and {theirs_ms:.2f} ms")
     print("  where Moot's time goes:")
     steps.print()
     if asked == Asked():

@@ -73,7 +73,7 @@ async def measure(given: argparse.Namespace, asked: Asked) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with moot(Path(folder), asked) as (slack, _):
             await both("Moot", slack, given, asked.text)
-    async with bare() as slack:
+    async with bare() as (slack, _):
         await both("bare bot", slack, given, ECHO)
 
 

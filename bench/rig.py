@@ -124,6 +124,12 @@ class Bare:
             sys.executable, "-m", "bench.bare_bot", env=self.environment, cwd=HOUSE
         )
 
+    @property
+    def pid(self) -> int:
+        """Of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
     async def stop(self) -> None:
         """End it."""
         process, self._process = self._process, None
@@ -141,7 +147,7 @@ def bare_bot(slack: SlackDouble) -> Bare:
 
 
 @asynccontextmanager
-async def bare() -> AsyncIterator[TimedSlack]:
+async def bare() -> AsyncIterator[tuple[TimedSlack, Bare]]:
     """A Slack with the bare bot connected to it."""
     async with TimedSlack.open() as slack:
         assert isinstance(slack, TimedSlack)
@@ -149,7 +155,7 @@ async def bare() -> AsyncIterator[TimedSlack]:
         await bot.start()
         try:
             await connected(slack)
-            yield slack
+            yield slack, bot
         finally:
             await bot.stop()
 
@@ -176,6 +182,15 @@ async def warm(slack: TimedSlack, rooms: Sequence[str], text: str, first: int) -
     async with asyncio.TaskGroup() as group:
         for number, room in enumerate(rooms, first):
             group.create_task(slack.ask(room, text, number), name=f"warm {room}")
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time of a process so far, its children's left out; NaN without Linux's /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def share(values: Sequence[float], part: float) -> float:

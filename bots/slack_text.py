@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from bots.tree import Code, CodeBlock, Inline, Link, Span, Table
@@ -31,6 +32,7 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+@lru_cache(maxsize=64)  # a piece is written when it is split and again when it is posted
 def mrkdwn(text: str) -> str:
     """The Markdown text as Slack writes it."""
     return _SLACK.write(text)

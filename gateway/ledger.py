@@ -101,8 +101,8 @@ class Ledger(Protocol):
     ) -> Accepted:
         """Store a message and queue its turns, once, in one commit."""
 
-    async def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
-        """The agent is about to be asked."""
+    def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
+        """The agent is about to be asked: on disk soon, and before anything else of the turn."""
 
     async def answered(
         self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime

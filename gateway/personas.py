@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -84,11 +85,14 @@ def _first_line(error: Exception) -> str:
 
 
 def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    for path in sorted(folder.glob("*.md")):
-        with suppress(FileNotFoundError):  # an editor may be replacing it just now
-            status = path.stat()
-            if path.stem != "README":
-                yield path.stem, (status.st_mtime_ns, status.st_size)
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            stem, suffix = os.path.splitext(entry.name)
+            if suffix != ".md" or stem == "README":
+                continue
+            with suppress(FileNotFoundError):  # an editor may be replacing it just now
+                status = entry.stat()
+                yield stem, (status.st_mtime_ns, status.st_size)
 
 
 class Names(Sequence[str]):
@@ -131,7 +135,7 @@ class Personas:
 
     def refresh(self) -> bool:
         """Read what changed since the last call (a stat a file); True if anything did."""
-        now = dict(_stats(self._folder))
+        now = dict(sorted(_stats(self._folder)))
         if now == self._seen:
             return False
         for name in self._seen.keys() - now.keys():

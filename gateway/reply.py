@@ -52,6 +52,8 @@ class LiveReply:
         self._over = asyncio.Event()
         self._post: Post | None = None
         self.first_draft_at: float | None = None  # time.perf_counter()
+        self._show_task: asyncio.Task[None] | None = None
+        self._page: asyncio.Task[None] | None = None
 
     def draft(self, text: str) -> None:
         """What the agent has said so far."""
@@ -59,6 +61,9 @@ class LiveReply:
         if self._latest:
             self.first_draft_at = self.first_draft_at or time.perf_counter()
             self._changed.set()
+            if self._page is None and not self._over.is_set():
+                name = f"drafts {self._turn.id}"
+                self._page = asyncio.create_task(self._show_page(), name=name)
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
@@ -68,15 +73,20 @@ class LiveReply:
     async def showing(self) -> AsyncIterator[LiveReply]:
         """Show signs of work until left. A call that is under way is let finish: a draft whose
         outcome nobody knows would have to be looked for."""
-        show = asyncio.create_task(self._show(), name=f"show {self._turn.id}")
-        page = asyncio.create_task(self._show_page(), name=f"drafts {self._turn.id}")
+        loop = asyncio.get_running_loop()
+        begin = loop.call_later(TYPING_AFTER_S, self._begin)
         try:
             yield self
         finally:
+            begin.cancel()
             self._over.set()
-            self._changed.set()
-            page.cancel()
-            await asyncio.wait([show, page])
+            if self._page:
+                self._page.cancel()
+            if tasks := [task for task in (self._show_task, self._page) if task]:
+                await asyncio.wait(tasks)
+
+    def _begin(self) -> None:
+        self._show_task = asyncio.create_task(self._show(), name=f"show {self._turn.id}")
 
     async def _show_page(self) -> None:
         while True:
@@ -86,8 +96,6 @@ class LiveReply:
             await asyncio.sleep(PAGE_DRAFTS_S)
 
     async def _show(self) -> None:
-        if await self._ended_within(TYPING_AFTER_S):
-            return
         interval_s = self._bot.manners.draft_interval_s
         next_draft = time.monotonic() + FIRST_DRAFT_AFTER_S - TYPING_AFTER_S
         next_typing = 0.0

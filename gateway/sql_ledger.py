@@ -187,9 +187,9 @@ class SqlLedger:
             self._plan(connection, turn.id, [("text", want.answer)], now)
         return replace(turn, seq=seq)
 
-    async def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
+    def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
         changed = _entered(replace(turn, header=header, record=record), "running", now)
-        await self._store.write(lambda connection: _save(connection, changed))
+        self._store.write_later(lambda connection: _save(connection, changed))
         return changed
 
     async def answered(

@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 import secrets
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,7 +27,8 @@ log = logging.getLogger("moot.gateway")
 
 HEARTBEAT_S = 15.0  # proxies cut a silent stream after 30 to 60 s
 STALL_S = 30.0  # a client that takes no byte for so long is gone
-KEPT, KEPT_BYTES = 1_000, 8 << 20  # events for a client that comes back
+KEPT, KEPT_BYTES = 1_000, 8 << 20  # events for a client that comes back,
+KEPT_S = 60.0  # and for so long after the last one left
 WAITING, WAITING_BYTES = 256, 4 << 20  # frames in one client's outbox
 RETRY_S = 1.0
 
@@ -107,7 +109,14 @@ class Hub:
     view: an event as JSON. Run `run` as a task; `close` ends every client's stream.
     """
 
-    def __init__(self, house: House, view: Callable[[Happening], Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        house: House,
+        view: Callable[[Happening], Mapping[str, Any]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._house = house
         self._view = view
         self._epoch = secrets.token_hex(4)  # ids of an earlier process mean nothing here
@@ -115,6 +124,7 @@ class Hub:
         self._kept: deque[_Kept] = deque()
         self._kept_bytes = 0
         self._clients: set[_Client] = set()
+        self._left_at = float("-inf")
         self._closed = False
 
     @property
@@ -139,7 +149,12 @@ class Hub:
             await asyncio.sleep(RETRY_S)
 
     def publish(self, happening: Happening) -> None:
-        """Hand one event to the clients that want it."""
+        """Hand one event to the clients that want it; nothing is kept while there are none."""
+        if not self._clients and self._clock() > self._left_at + KEPT_S:
+            self._number += not isinstance(happening, EPHEMERAL)
+            self._kept.clear()
+            self._kept_bytes = 0
+            return
         data = self._view(happening)
         room_id = happening.room_id
         if isinstance(happening, EPHEMERAL):
@@ -170,6 +185,7 @@ class Hub:
             yield client.outbox
         finally:
             self._clients.discard(client)
+            self._left_at = self._clock()
 
     def close(self) -> None:
         """End every stream, now and later."""

@@ -129,9 +129,8 @@ class Middle:
         prompt = typable(header.text, [*names, *_names(briefing)], _mentions(briefing))
         clockwork.step("compose")
         record = _record(header, briefing)
-        turn = replace(turn, header=header.text, record=record)
-        saving = asyncio.ensure_future(self.ledger.running(turn, header.text, record, self.clock()))
-        self._tell(replace(turn, state="running"), asked)
+        turn = self.ledger.running(turn, header.text, record, self.clock())
+        self._tell(turn, asked)
         live.state = "working"
         reply = self._reply(turn)
         try:
@@ -140,11 +139,10 @@ class Middle:
         finally:
             live.state = "idle"
             live.given = max(live.given, lines[-1].seq)
-            running = await saving
         await self.sessions.keep(live)
         clockwork.step("agent")
         return replace(
-            running,
+            turn,
             answer=answer.text,
             answer_source=answer.source,
             ended_by=answer.ended_by,

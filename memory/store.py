@@ -32,6 +32,7 @@ Work = Callable[[Connection], T]
 
 HEAD = "0001"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
+LATER_S = 0.05
 
 
 class Runner(Protocol):
@@ -56,6 +57,7 @@ class ThreadRunner:
         self.dialect = engine.dialect.name
         self._engine = engine
         self._writer = ThreadPoolExecutor(1, "store-write")
+        self._written: Connection | None = None  # the writer thread's, taken from the pool once
         self._readers = ThreadPoolExecutor(READERS, "store-read")
 
     async def read(self, work: Work[T]) -> T:
@@ -67,12 +69,15 @@ class ThreadRunner:
 
     async def write(self, work: Work[T]) -> T:
         def run() -> T:
-            with self._engine.begin() as connection:
+            connection = self._written = self._written or self._engine.connect()
+            with connection.begin():
                 return work(connection)
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, run)
 
     async def close(self) -> None:
+        if self._written is not None:
+            self._writer.submit(self._written.close)
         self._writer.shutdown()
         self._readers.shutdown()
         self._engine.dispose()
@@ -109,6 +114,8 @@ class Store:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._later: list[_Job] = []
+        self._hurrying: asyncio.TimerHandle | None = None
 
     @property
     def dialect(self) -> str:
@@ -133,6 +140,7 @@ class Store:
         try:
             yield store
         finally:
+            store._hurry()
             await store._jobs.join()
             writer.cancel()
             await asyncio.wait([writer])
@@ -148,9 +156,29 @@ class Store:
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed.
         """
+        self._hurry()
         job = _Job(work, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return await job.done  # type: ignore[no-any-return]
+
+    def write_later(self, work: Work[None]) -> None:
+        """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
+
+        For what nobody waits for. A failure is logged.
+        """
+        loop = asyncio.get_running_loop()
+        job = _Job(work, loop.create_future())
+        job.done.add_done_callback(_log_failure)
+        self._later.append(job)
+        self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
+
+    def _hurry(self) -> None:
+        if self._hurrying is not None:
+            self._hurrying.cancel()
+            self._hurrying = None
+        for job in self._later:
+            self._jobs.put_nowait(job)
+        self._later.clear()
 
     async def _write_for_all(self) -> None:
         while True:
@@ -176,6 +204,11 @@ class Store:
         for job, result in zip(jobs, results, strict=True):
             if not job.done.done():
                 job.done.set_result(result)
+
+
+def _log_failure(done: asyncio.Future[None]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        log.error("store.late_write_failed reason=%r", str(error))
 
 
 def _runner(url: str) -> Runner:
