@@ -72,7 +72,7 @@ CLAUDE_CODE = Look(
     muted_tool=re.compile(r"  [A-Z]\w+ .*\d"),
     result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
     aside=re.compile(
-        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:)"
+        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:|(?:Read|Referenced|Listed) )"
         r"|  Thought for \d+|[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
     ),
     fault=re.compile(
