@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from adapters.guess import guess_reply, is_muted
 from adapters.looks import Look
 from adapters.prose import markdown
 from adapters.question import Dialog, find_dialog
@@ -50,6 +51,8 @@ def read_reply(
     """
     every = roll.rows if roll and screen.alternate else rows_above_input(screen, look)
     rows, found = _turn(every, look, prompt)
+    if look.unknown:
+        return markdown(*guess_reply(rows, screen.cols)) if found else ""
     blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
     if not blocks and not found and screen.alternate:
         blocks = _unmarked(rows, look)  # its mark has left the screen
@@ -156,7 +159,9 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
             elif match.re.groups and match[1]:  # an error in the reply's place
                 current = Block([Shown(" " * match.start(1) + match[1])])
                 blocks.append(current)
-        elif _is_tool(row, look) or (look.muted_tool.match(row.text) and _is_muted(row)):
+        elif _is_tool(row, look) or (
+            look.muted_tool.match(row.text) and is_muted(row.style_at(row.indent))
+        ):
             current = None
             blocks.append(Block([row], tool=True))
         elif not row.blank and row.indent < look.margin:
@@ -196,12 +201,6 @@ def _is_coloured(row: Shown) -> bool:
     if colour.startswith("x"):
         return not colour[1:3] == colour[3:5] == colour[5:7]
     return colour not in ("", "0", "7", "8", "15")
-
-
-def _is_muted(row: Shown) -> bool:
-    """Whether its text begins in grey."""
-    colour = row.style_at(row.indent).fg
-    return colour == "8" or (colour[1:3] == colour[3:5] == colour[5:7] != "ff" and len(colour) > 2)
 
 
 def _without_tail(rows: list[Shown], look: Look) -> list[Shown]:

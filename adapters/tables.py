@@ -47,8 +47,9 @@ def _boxed(rows: Sequence[str], start: int) -> Table | None:
         row = rows[end]
         if _BOTTOM.match(row):
             body = [_merged(group) for group in _split_groups(groups) if group]
-            one_column = all(len(cells) == 1 for cells in body)
-            return Table(_lines(body), end + 1) if body and not one_column else None
+            if len(groups) == 1 and all(len(cells) == 1 for cells in groups[0]):
+                return Table([cells[0].strip() for cells in groups[0]], end + 1)  # a mere box
+            return Table(_lines(body), end + 1) if body else None
         if _MIDDLE.match(row):
             groups.append([])
         elif match := _ROW.match(row):
