@@ -34,10 +34,11 @@ class Echo:
 
 @dataclass(slots=True)
 class Block:
-    """One marked message with its rows, as long as nothing shows that it is no message."""
+    """Rows that belong together. error: they stand in the reply's place, further indented."""
 
     rows: list[Shown] = field(default_factory=list)
     tool: bool = False
+    error: bool = False
 
 
 def read_reply(
@@ -60,7 +61,9 @@ def read_reply(
         blocks = blocks[-1:]
     text: list[str] = []
     for block in blocks:
-        text += ["", *_dedented(_without_tail(block.rows, look), look)]
+        kept = _without_tail(block.rows, look)
+        texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
+        text += ["", *texts]
     return markdown(text, screen.cols - look.margin - look.spare, look.numbered)
 
 
@@ -157,7 +160,7 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
                 blocks[-1].tool |= not look.fault.match(row.text)
                 current = None
             elif match.re.groups and match[1]:  # an error in the reply's place
-                current = Block([Shown(" " * match.start(1) + match[1])])
+                current = Block([Shown(" " * match.start(1) + match[1])], error=True)
                 blocks.append(current)
         elif _is_tool(row, look) or (
             look.muted_tool.match(row.text) and is_muted(row.style_at(row.indent))
