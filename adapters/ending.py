@@ -57,8 +57,8 @@ class Ending:
         if text is not None:
             return Answer(readable(text), "record", sign, tools)
         screen = await self._console.screen()
-        if error := self._fault(screen):
-            raise error
+        if fault := self._fault(screen):
+            raise fault
         return Answer(readable(reply_on(screen, profile, self._prompt)), "screen", sign, tools)
 
     def _fault(self, screen: Screen) -> AgentError | None:
