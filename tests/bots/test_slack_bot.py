@@ -338,7 +338,7 @@ async def test_stopping_lets_an_event_be_acknowledged_that_is_being_stored(
         await slack.say("just in time")
         await inbox.knocked(1)
         task.cancel()
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.1)
         inbox.gate.set()
         await asyncio.wait({task})
     await asyncio.wait_for(slack.delivery.envelopes[0].acked.wait(), PATIENCE_S)
@@ -399,7 +399,7 @@ async def test_a_shared_file_is_on_disk_when_the_message_comes(
     assert inbox.messages[0] == inbox.messages[1]
 
 
-@pytest.mark.parametrize("trouble", ["too large", "no scope", "not slack's", "broken"])
+@pytest.mark.parametrize("trouble", ["too large", "no scope", "broken"])
 async def test_a_file_that_cannot_be_had_is_told_without_a_path(
     slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot, tmp_path: Path, trouble: str
 ) -> None:
@@ -407,8 +407,6 @@ async def test_a_file_that_cannot_be_had_is_told_without_a_path(
     info = slack.file_info(file)
     if trouble == "no scope":
         slack.scopes.discard("files:read")
-    if trouble == "not slack's":
-        info["url_private_download"] = "http://localhost:1/steal"
     if trouble == "broken":
         info["url_private_download"] = f"{slack.base}/no/such/file"
     bot = slack_bot(most_file_bytes=1_000 if trouble == "too large" else 10_000)
@@ -419,6 +417,21 @@ async def test_a_file_that_cannot_be_had_is_told_without_a_path(
     (attachment,) = inbox.messages[0].attachments
     assert (attachment.name, attachment.path) == ("data.bin", None)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("url", ["{thief}/files/{file}/x", "//x", "https://slack.com.evil/x", ""])
+async def test_the_token_does_not_travel_to_other_hosts(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot, url: str
+) -> None:
+    async with SlackDouble.open() as thief:
+        file = thief.file("x", b"x")
+        target = url.format(thief=thief.base, file=file)
+        info = {"id": file, "name": "x", "size": 1, "url_private": target}
+        async with running(slack_bot(), inbox):
+            await slack.say("see", files=(info,))
+            await inbox.kept(1)
+        assert thief.downloads == []
+    assert inbox.messages[0].attachments[0].path is None
 
 
 async def test_a_file_from_a_shared_channel_is_looked_up(

@@ -73,6 +73,7 @@ class SlackDouble:
     messages: dict[str, dict[str, Json]] = field(default_factory=lambda: defaultdict(dict))
     files: dict[str, StoredFile] = field(default_factory=dict)
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    downloads: list[str] = field(default_factory=list)  # the tokens they came with
     echo_own: bool = True
     page_size: int = 1000
     base: str = ""
@@ -317,6 +318,7 @@ class SlackDouble:
 
     async def _download(self, request: web.Request) -> web.Response:
         file = self.files[request.match_info["file"]]
+        self.downloads.append(_token(request))
         if _token(request) != self.bot_token or "files:read" not in self.scopes:
             return web.Response(text="<html>Sign in</html>", content_type="text/html")
         return web.Response(body=file.data, content_type=file.mime)
