@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 # Seconds since 1970, a point, microseconds; unique in its channel.
-Ts = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,12}(\.[0-9]{1,6})?$")]
+Ts = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,11}(\.[0-9]{1,6})?$")]
 
 
 class _Wire(BaseModel):

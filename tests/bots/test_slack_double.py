@@ -34,42 +34,44 @@ async def until(condition: Callable[[], bool]) -> None:
 # ── slack-bolt for Python ───────────────────────────────────────────────────────────────────
 
 
+async def mentioned(event: dict[str, Any], client: AsyncWebClient) -> None:
+    who = await client.users_info(user=event["user"])
+    name = who["user"]["profile"]["display_name"]
+    place = {"channel": event["channel"], "timestamp": event["ts"]}
+    posted = await client.chat_postMessage(
+        channel=event["channel"],
+        thread_ts=event["ts"],
+        text=f"{name}: {event['text']}",
+        blocks=[
+            {"type": "section", "text": {"type": "mrkdwn", "text": f"{name}: {event['text']}"}},
+            {"type": "actions", "elements": [button()]},
+        ],
+        metadata={"event_type": "echo", "event_payload": {"of": event["ts"]}},
+    )
+    await client.reactions_add(name="eyes", **place)
+    await client.reactions_remove(name="eyes", **place)
+    thread = await client.conversations_replies(channel=event["channel"], ts=event["ts"])
+    await client.chat_update(
+        channel=event["channel"],
+        ts=posted["ts"],
+        text=f"{posted['message']['text']} ({len(thread['messages'])})",
+        blocks=posted["message"]["blocks"],
+    )
+    await client.files_upload_v2(
+        channel=event["channel"],
+        thread_ts=event["ts"],
+        filename="echo.txt",
+        content=event["text"],
+        initial_comment="as a file",
+    )
+
+
 def echo_app(slack: SlackDouble) -> AsyncApp:
     client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url)
     client.retry_handlers.append(AsyncRateLimitErrorRetryHandler(max_retry_count=2))
     app = AsyncApp(client=client, signing_secret=slack.signing_secret)
 
-    @app.event("app_mention")
-    async def mentioned(event: dict[str, Any], client: AsyncWebClient) -> None:
-        who = await client.users_info(user=event["user"])
-        name = who["user"]["profile"]["display_name"]
-        place = {"channel": event["channel"], "timestamp": event["ts"]}
-        posted = await client.chat_postMessage(
-            channel=event["channel"],
-            thread_ts=event["ts"],
-            text=f"{name}: {event['text']}",
-            blocks=[
-                {"type": "section", "text": {"type": "mrkdwn", "text": f"{name}: {event['text']}"}},
-                {"type": "actions", "elements": [button()]},
-            ],
-            metadata={"event_type": "echo", "event_payload": {"of": event["ts"]}},
-        )
-        await client.reactions_add(name="eyes", **place)
-        await client.reactions_remove(name="eyes", **place)
-        thread = await client.conversations_replies(channel=event["channel"], ts=event["ts"])
-        await client.chat_update(
-            channel=event["channel"],
-            ts=posted["ts"],
-            text=f"{posted['message']['text']} ({len(thread['messages'])})",
-            blocks=posted["message"]["blocks"],
-        )
-        await client.files_upload_v2(
-            channel=event["channel"],
-            thread_ts=event["ts"],
-            filename="echo.txt",
-            content=event["text"],
-            initial_comment="as a file",
-        )
+    app.event("app_mention")(mentioned)
 
     @app.event("message")
     async def said() -> None:
