@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from contract import AgentError, Answer
 log = logging.getLogger("moot.adapters.cli")
 
 PARTIAL_S = 0.7  # `interrupt` has a second
+SESSION_ID = re.compile(r"\w[\w.:-]{0,127}", re.ASCII)
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
 
@@ -207,6 +209,9 @@ class CliAgent:
     def _named(self, session_id: str) -> None:
         """The program told the id of its session."""
         if session_id == self.session_id:
+            return
+        if not SESSION_ID.fullmatch(session_id):  # it becomes part of a glob and of an argv
+            log.warning("%s: not a session's id: %r", self._profile.name, session_id[:80])
             return
         self.session_id = session_id
         record = self._profile.signs.record

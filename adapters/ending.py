@@ -15,35 +15,40 @@ from contract import AgentError, AgentFault, Answer
 class Ending:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
-    shown: the last draft that was read from the screen. before: what had been said when the
-    turn was broken off; None: it was not.
+    shown: the last draft that was read from the screen.
     """
 
     def __init__(
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
-        self.before: str | None = None
         self._profile = profile
         self._console = console
         self._turn = turn
         self._dialogs = dialogs
         self._prompt = prompt
+        self._frozen: str | None = None
+
+    def freeze(self) -> None:
+        """Keep what it has said: an interrupt may take the whole turn off the screen."""
+        self._frozen = self.partial()
 
     def partial(self) -> str:
         """What it has said so far."""
         if text := self._turn.draft():
             return readable(text)
-        if self.before is not None:
-            return self.before
-        text = reply_on(self._console.glance(), self._profile, self._prompt)
-        return readable(text or self.shown)
+        if self._frozen is not None:
+            return self._frozen
+        shown = reply_on(self._console.glance(), self._profile, self._prompt)
+        return readable(shown or self.shown)
 
     async def answer(self, sign: Sign) -> Answer:
         """The answer of a turn that `sign` ended. Raises AgentError."""
         turn, profile = self._turn, self._profile
         if turn.failed:
-            raise self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
+            error = self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
+            error.partial = readable(turn.draft())  # the screen shows the error, not a reply
+            raise error
         if turn.ended and turn.ended.interrupted:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)
@@ -52,8 +57,8 @@ class Ending:
         if text is not None:
             return Answer(readable(text), "record", sign, tools)
         screen = await self._console.screen()
-        if error := self._fault(screen):
-            raise error
+        if fault := self._fault(screen):
+            raise fault
         return Answer(readable(reply_on(screen, profile, self._prompt)), "screen", sign, tools)
 
     def _fault(self, screen: Screen) -> AgentError | None:

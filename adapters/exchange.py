@@ -259,7 +259,7 @@ class Exchange:
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
         interrupt, console = self._profile.interrupt, self._console
-        self._ending.before = self.partial()  # it may take the turn off the screen
+        self._ending.freeze()
         try:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not self.submitted:

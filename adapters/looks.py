@@ -21,7 +21,8 @@ class Look:
     echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
     echo_coloured: only rows whose mark is coloured are echoes.
     echo_end: the row that ends the echo, where the prompt's further rows look like a reply's.
-    input: the row of the input box. above: rows that may stand between a reply and its box.
+    input: the row of the input box; input_muted: only when what it holds is blank or grey.
+    above: rows that may stand between a reply and its box.
     bullet: how the first row of a message begins; None when messages have no mark, and every
     row indented by `margin` belongs to one.
     margin: columns before the reply's text. spare: columns left empty at the right margin.
@@ -36,6 +37,7 @@ class Look:
     last_block: only the last message is the reply.
     scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
     choices: labels of a question whose choices stand in one row.
+    unknown: nothing is known of how a reply looks.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Look:
     scrollbar: str = ""
     numbered: bool = False
     choices: re.Pattern[str] = NEVER
+    input_muted: bool = False
+    unknown: bool = False
 
 
 CLAUDE_CODE = Look(
@@ -72,7 +76,7 @@ CLAUDE_CODE = Look(
     muted_tool=re.compile(r"  [A-Z]\w+ .*\d"),
     result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
     aside=re.compile(
-        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:)"
+        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:|(?:Read|Referenced|Listed) )"
         r"|  Thought for \d+|[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
     ),
     fault=re.compile(
@@ -199,16 +203,15 @@ LLM = Look(
     fault=re.compile(r"Error: (.+)"),
 )
 
-# A program that nobody looked at: what stands behind the prompt, without boxes and status rows.
+# A program that nobody looked at: what stands behind the prompt is guessed.
 GENERIC = Look(
     name="generic",
+    unknown=True,
     echo=NEVER,
-    input=re.compile(r"\s?[│┃]?\s?[❯›>$](?:\s*$|\s{2,}\S|\xa0)"),
-    above=re.compile(rf"\s*{RULE}|\s*[╭┌╰└]{RULE}"),
-    tool=NEVER,
-    aside=re.compile(
-        rf"\s*[╭┌╰└│┃]?{RULE}|\s*[⠀-⣿◐◓◑◒]+ |.*\b(?:esc|ctrl\+c) (?:to )?(?:interrupt|cancel)\b"
-    ),
+    input=re.compile(r"\s{0,3}[│┃]?\s?\w{0,12}[❯›>»](?:\s|\xa0|$)"),
+    input_muted=True,
+    above=re.compile(rf"\s*{RULE}|\s*[╭┌╰└]{RULE}|\s{{30}}"),
+    scrollbar="┃│█▌▐▁▂▃▄▅▆▇▔▀║",
 )
 
 LOOKS = {

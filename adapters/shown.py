@@ -10,6 +10,8 @@ from wcwidth import wcswidth
 from adapters.rows import Line
 from adapters.style import PLAIN, Style
 
+_FRAMES = "│┃║╭╰┌└├─━═╮╯┐┘┤"
+
 
 class Shown(NamedTuple):
     """One row. runs: its text piece by piece with its styles; nothing of it is lost."""
@@ -42,11 +44,17 @@ def shown(lines: Iterable[Line], cols: int, scrollbar: str = "") -> list[Shown]:
     goes_on = False
     for line in lines:
         row = Shown(line.text, line.runs)
-        if scrollbar and row.text[-1:] in scrollbar and columns(row.text) == cols:
+        if row.text[-1:] in (*scrollbar,) and _is_scrollbar(row.text, cols):
             row = Shown(row.text[:-1].rstrip(" "), row.runs)
         rows.append(Shown(rows[-1].text + row.text, rows.pop().runs + row.runs) if goes_on else row)
         goes_on = line.wrapped
     return [Shown(row.text.rstrip(" "), row.runs) for row in rows]
+
+
+def _is_scrollbar(text: str, cols: int) -> bool:
+    """Whether its last character stands in the last column and is no border of a box."""
+    boxed = text[-1] in _FRAMES and text[:2].strip()[:1] in (*_FRAMES,)
+    return not boxed and columns(text) == cols
 
 
 def columns(text: str) -> int:

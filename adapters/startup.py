@@ -71,9 +71,9 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
 def write_home_file(setting: Setting, file: HomeFile) -> None:
     """Write one file below HOME, all of it or nothing."""
     path = setting.home / setting.fill(file.path)
-    present = path.read_text(encoding="utf-8") if path.exists() else ""
+    present = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     text = file.text(setting, present)
-    if text == present:
+    if text == present and path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)  # mode 0600

@@ -23,6 +23,9 @@ _KEY = re.compile(r"(\S[^:]{0,60}):(?: |$)")
 _RICH_RULE = re.compile(r" ─{3,} ?$")
 
 
+PADDING = 2  # blanks around a cell
+
+
 class Table(NamedTuple):
     """A table's Markdown, and the row behind it."""
 
@@ -46,9 +49,11 @@ def _boxed(rows: Sequence[str], start: int) -> Table | None:
     for end in range(start + 1, len(rows)):
         row = rows[end]
         if _BOTTOM.match(row):
-            body = [_merged(group) for group in _split_groups(groups) if group]
-            one_column = all(len(cells) == 1 for cells in body)
-            return Table(_lines(body), end + 1) if body and not one_column else None
+            widths = [columns(cell) - PADDING for cell in groups[0][0]]
+            body = [_merged(group, widths) for group in _split_groups(groups) if group]
+            if len(groups) == 1 and all(len(cells) == 1 for cells in groups[0]):
+                return Table([cells[0].strip() for cells in groups[0]], end + 1)  # a mere box
+            return Table(_lines(body), end + 1) if body else None
         if _MIDDLE.match(row):
             groups.append([])
         elif match := _ROW.match(row):
@@ -84,7 +89,8 @@ def _ruled(rows: Sequence[str], start: int) -> Table | None:
         else:
             groups[-1].append(_cut(rows[end], spans))
         end += 1
-    return Table(_lines([_merged(group) for group in groups if group]), end)
+    widths = [stop - begin - PADDING for begin, stop in spans]
+    return Table(_lines([_merged(group, widths) for group in groups if group]), end)
 
 
 def _rich(rows: Sequence[str], start: int) -> Table | None:
@@ -149,16 +155,16 @@ def _cut(row: str, spans: Sequence[tuple[int, int]]) -> Cells:
     return cells
 
 
-def _merged(group: Sequence[Cells]) -> Cells:
+def _merged(group: Sequence[Cells], widths: Sequence[int]) -> Cells:
     """One row of cells out of the screen's rows that it was wrapped into."""
     count = max(len(cells) for cells in group)
-    return [_joined([cells[i] for cells in group if i < len(cells)]) for i in range(count)]
+    pieces = [[cells[i].strip() for cells in group if i < len(cells)] for i in range(count)]
+    return [_joined(*pair) for pair in zip(pieces, [*widths, *[0] * count], strict=False)]
 
 
-def _joined(pieces: Sequence[str]) -> str:
-    width = max((columns(piece.strip()) for piece in pieces), default=0)
+def _joined(pieces: Sequence[str], width: int) -> str:
     text = last = ""
-    for piece in filter(None, map(str.strip, pieces)):
+    for piece in filter(None, pieces):
         glue = "" if not last or is_one_word(last, piece, width) else " "
         text, last = text + glue + piece, piece
     return text

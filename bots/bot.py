@@ -85,6 +85,7 @@ class Bot(Protocol):
     ) -> str | None:
         """The id of the own message that `key` may have made, or None when there is none.
 
+        since: when the question was sent, by the platform's clock; the answer is not older.
         known: ids of own messages that belong to other keys.
         """
 

@@ -22,7 +22,8 @@ _REST_S = 30.0
 class Lookup(Generic[K, V]):
     """A cache over `fetch`.
 
-    patience_s: how long `get` waits; an answer that comes later is kept for the next one.
+    patience_s: how long a question is waited for, by all who ask it together; an answer that
+    comes later is kept for the next one.
     keep_s: how long an answer is fresh; a stale one is still better than none.
     """
 
@@ -40,7 +41,7 @@ class Lookup(Generic[K, V]):
         self._patience_s, self._keep_s, self._entries = patience_s, keep_s, entries
         self._answers: OrderedDict[K, tuple[V, float]] = OrderedDict()
         self._rests: dict[K, float] = {}
-        self._asking: dict[K, asyncio.Task[None]] = {}
+        self._asking: dict[K, tuple[asyncio.Task[None], float]] = {}  # and until when to wait
 
     def known(self, key: K) -> V | None:
         """The fresh answer, without asking."""
@@ -61,11 +62,12 @@ class Lookup(Generic[K, V]):
         if (answer := self.known(key)) is not None:
             return answer
         if self._now() >= self._rests.get(key, 0.0):
-            task = self._asking.get(key)
-            if task is None:
+            clock = asyncio.get_running_loop().time
+            if key not in self._asking:
                 task = asyncio.create_task(self._ask(key), name=f"look up {self._name} {key}")
-                self._asking[key] = task
-            await asyncio.wait({task}, timeout=self._patience_s)
+                self._asking[key] = (task, clock() + self._patience_s)
+            task, until = self._asking[key]
+            await asyncio.wait({task}, timeout=max(until - clock(), 0.0))
         stale = self._answers.get(key)
         return stale[0] if stale else None
 
@@ -81,7 +83,7 @@ class Lookup(Generic[K, V]):
 
     async def close(self) -> None:
         """End the questions under way."""
-        tasks = list(self._asking.values())
+        tasks = [task for task, _ in self._asking.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

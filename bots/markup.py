@@ -38,6 +38,11 @@ from bots.tree import (
 # A piece of a longer text may begin inside a nested list: its indent is no code block.
 _CONTINUES = re.compile(r" {4,}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|>|`{3}|~{3})")
 _PIPE_ROW = re.compile(r" {0,3}\|[ \t].*[ \t]\|[ \t]*")
+# What is an address between angle brackets; `Vec<std::string>` or Slack's `<!subteam^S1|@x>` isn't.
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*://|(?:mailto|tel|sms|xmpp|urn):|[\w.+-]+@[\w-]+(?:\.[\w-]+)+$",
+    re.IGNORECASE,
+)
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 
@@ -201,6 +206,8 @@ def _inline(node: SyntaxTreeNode) -> Inline:
             return Span(kinds[node.type], _inlines(node))  # type: ignore[arg-type]
         case "link":
             form = {"autolink": "angle", "bare": "bare"}.get(node.markup, "text")
+            if form == "angle" and not _ADDRESS.match(node.children[0].content):
+                return Text(f"<{node.children[0].content}>")
             url, title = str(node.attrs["href"]), str(node.attrs.get("title", ""))
             return Link(url, _inlines(node), form, title)  # type: ignore[arg-type]
         case "image":

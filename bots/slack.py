@@ -89,7 +89,8 @@ class SlackBot:
         for key, value in (("token", token), missing[mode]):
             if not value.strip():
                 raise ConfigError(f"Slack bot {name!r}: {key} is missing (mode {mode!r} needs it)")
-        self.name, self.personas, self._mode = name, tuple(personas), mode
+        self.name, self._mode = name, mode
+        self.personas: Sequence[str] = tuple(personas)
         self._path, self._app_token, self._api_url = path, app_token, api_url
         self._require_mention = require_mention
         self._api = SlackApi(token, api_url, now=now)
@@ -118,9 +119,13 @@ class SlackBot:
             else:
                 await asyncio.Event().wait()
         finally:
-            await self._settle()
-            await self._directory.close()
-            await self._api.close()
+            await self.close()
+
+    async def close(self) -> None:
+        """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
+        await self._settle()
+        await self._directory.close()
+        await self._api.close()
 
     async def _run_socket(self) -> None:
         api = SlackApi(self._app_token, self._api_url, now=self._now)
@@ -152,16 +157,22 @@ class SlackBot:
         receive, task = self._receive, asyncio.current_task()
         if receive is None or task is None:
             raise PlatformError("the bot isn't running", outcome="retry")
+        try:
+            found = heard(payload, self._directory.own)
+        except ValueError as error:
+            log.warning("Slack bot %s: %s", self.name, error)
+            return
         self._taking.add(task)
         try:
-            if found := heard(payload, self._directory.own):
-                await self._hand_on(found, receive)
-        except (Rejected, ValueError) as error:
+            await self._hand_on(found, receive)
+        except Rejected as error:
             log.warning("Slack bot %s: an event is left out: %s", self.name, error)
         finally:
             self._taking.discard(task)
 
-    async def _hand_on(self, found: Heard, receive: Receive) -> None:
+    async def _hand_on(self, found: Heard | None, receive: Receive) -> None:
+        if found is None:
+            return
         if isinstance(found, Renamed):
             self._directory.forget_room(found.channel)
         elif isinstance(found, Pressed):

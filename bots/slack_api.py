@@ -16,9 +16,10 @@ from yarl import URL
 
 from contract import PlatformError
 
-# The SDK logs arguments, and with them message texts, at DEBUG: it is heard from ERROR on only.
+# The SDK's log holds message texts (DEBUG), forged bodies (INFO) and tickets (ERROR). What matters
+# of it we say ourselves.
 SDK_LOG = logging.getLogger("moot.bots.slack_sdk")
-SDK_LOG.setLevel(logging.ERROR)
+SDK_LOG.setLevel(logging.CRITICAL)
 
 # A connection that isn't there after this time was never made: nothing was sent.
 _CONNECT_S = 5.0
@@ -134,8 +135,7 @@ class SlackApi:
 
     async def read(self, url: str, most_bytes: int, timeout_s: float) -> tuple[bytes, str]:
         """A private file's bytes and MIME type. The token travels to Slack's own hosts only."""
-        target = URL(url)
-        if not self._is_slack(target):
+        if (target := self._own_url(url)) is None:
             raise PlatformError("not a file of Slack's", outcome="refused")
         headers = {"Authorization": f"Bearer {self._token}"}
         try:
@@ -167,11 +167,17 @@ class SlackApi:
         except (aiohttp.ClientError, OSError) as error:
             raise PlatformError(f"an upload: {type(error).__name__}", outcome="retry") from error
 
-    def _is_slack(self, url: URL) -> bool:
-        host = url.host or ""
-        if url.origin() == URL(self._url).origin():
-            return True
-        return url.scheme == "https" and (host == "slack.com" or host.endswith(".slack.com"))
+    def _own_url(self, text: str) -> URL | None:
+        """The URL if it leads to Slack."""
+        try:
+            url = URL(text)
+            host = url.host or ""
+            if url.origin() == URL(self._url).origin():
+                return url
+        except ValueError:
+            return None
+        own = host == "slack.com" or host.endswith(".slack.com")
+        return url if own and url.scheme == "https" else None
 
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:

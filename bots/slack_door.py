@@ -33,9 +33,9 @@ log = logging.getLogger("moot.bots")
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Takes one payload; when it returns, the payload may be acknowledged."""
 
-_PING_S = 5.0
+_PING_S = 8.0
 _LOOK_S = 0.5  # how often the connection is looked at
-_CONNECT_S = 15.0
+_CONNECT_S = 7.0  # less than the ping interval, after which the SDK tries a used-up URL again
 _LONGEST_REST_S = 30.0
 _MOST_FAILURES = 6  # in a row; then the bot's supervisor has it
 _CLOSE_S = 3.0
@@ -52,7 +52,11 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
     ) -> BoltResponse:
         if body.get("type") == "url_verification":
             return await next()
-        await take(body)
+        try:
+            await take(body)
+        except Exception:
+            log.exception("an event of Slack's could not be taken; it will come again")
+            raise
         return BoltResponse(status=200, body="")
 
     return AsyncApp(
@@ -120,7 +124,7 @@ async def open_socket(
         ping_interval=_PING_S,
     )
     client = handler.client
-    # The SDK's own way back takes as long as its ping interval and tries a used-up URL for ever.
+    # The SDK's own way back waits for its ping interval and knows no end.
     client.auto_reconnect_enabled = client.default_auto_reconnect_enabled = False
     try:
         yield client
@@ -155,7 +159,8 @@ async def _connected(client: SocketModeClient, api: SlackApi, failures: int) -> 
     except SlackRefused:
         raise
     except (PlatformError, TimeoutError) as error:
-        log.warning("Slack's socket is not open (try %d): %s", failures + 1, error)
+        why = str(error) or "no connection in time"
+        log.warning("Slack's socket is not open (try %d): %s", failures + 1, why)
         return False
     log.info("connected to Slack")
     return True

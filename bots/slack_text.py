@@ -19,7 +19,7 @@ from bots.writer import ZERO_WIDTH, Bit, Row, Writer, quiet, spelled_out
 LIMIT_BYTES = 3_900
 
 # What the agent may copy from the header: a person or a channel, with or without its name.
-_TOKEN = re.compile(r"<(?:@[UW]|#[CG])[A-Z0-9]{2,32}(?:\|[^<>|&\s*_~`]{0,80})?>")
+_TOKEN = re.compile(r"<(?:@[UW]|#[CG])[A-Z0-9]{1,32}(?:\|[^<>|&\s*_~`]{0,80})?>")
 _ANY_TOKEN = re.compile(r"<([^<>]*)>")
 _SCHEMES = ("", "http://", "https://", "mailto:", "tel:")
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel|slack):", re.IGNORECASE)

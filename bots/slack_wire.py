@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+# Seconds since 1970, a point, microseconds; unique in its channel.
+Ts = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,11}(\.[0-9]{1,6})?$")]
 
 
 class _Wire(BaseModel):
@@ -31,7 +36,7 @@ class WireAttached(_Wire):
 
 
 class WireEdit(_Wire):
-    ts: str
+    ts: Ts
 
 
 class WireEvent(_Wire):
@@ -44,11 +49,11 @@ class WireEvent(_Wire):
     username: str | None = None
     bot_profile: WireNamed | None = None
     text: str | None = None
-    ts: str | None = None
-    event_ts: str | None = None
-    thread_ts: str | None = None
+    ts: Ts | None = None
+    event_ts: Ts | None = None
+    thread_ts: Ts | None = None
     parent_user_id: str | None = None
-    deleted_ts: str | None = None
+    deleted_ts: Ts | None = None
     edited: WireEdit | None = None
     files: list[WireFile] | None = None
     attachments: list[WireAttached] | None = None

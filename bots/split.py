@@ -49,8 +49,9 @@ def split(text: str, limit: int, size: Callable[[str], int] = len) -> list[str]:
     """The text in pieces of at most `limit`, as `size` measures a piece of Markdown.
 
     limit: some hundreds at least. A piece exceeds it only where one grapheme and its fence do.
+    A stretch of blanks alone is no piece: it can't be posted.
     """
-    return [piece.text for piece in pieces(text, limit, size)]
+    return [piece.text for piece in pieces(text, limit, size) if piece.text.strip()]
 
 
 def pieces(text: str, limit: int, size: Callable[[str], int] = len) -> list[Piece]:

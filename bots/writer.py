@@ -191,8 +191,6 @@ class Writer:
 
 def spelled_out(link: Link, label: str) -> str:
     """A link for readers who see no links: `label (url)`."""
-    if link.form == "angle" and "//" not in link.url and not link.url.startswith("mailto:"):
-        return f"<{link.url}>"  # no address but, say, `Vec<std::string>`
     title = f" ({link.title})" if link.title else ""
     if not label or label == link.url or link.form != "text":
         return (label or link.url) + title

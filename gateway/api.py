@@ -69,9 +69,9 @@ class Api:
             web.get("/api/personas", self.personas),
             web.get("/api/people", self.people),
             web.get("/api/sessions", self.sessions),
-            web.get("/api/sessions/{session_id}/terminal", self.terminal),
+            web.get("/api/sessions/{session_id}/terminal", self.terminal, allow_head=False),
             web.post("/api/questions/{question_id}", self.choose),
-            web.get("/api/events", self.events),
+            web.get("/api/events", self.events, allow_head=False),
             web.post("/api/files", self.upload),
             web.get("/api/files/{file_id}", self.download),
         ]

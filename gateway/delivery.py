@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
 
 from bots.bot import Bot
 from contract import Place, PlatformError
@@ -14,7 +13,6 @@ from memory.transcript import moment
 
 log = logging.getLogger("moot.delivery")
 
-CLOCK_SKEW = timedelta(seconds=60)  # how far the platform's clock may be behind ours
 LONGEST_WAIT_S = 30.0
 
 
@@ -84,9 +82,9 @@ async def _put(post: Post, bot: Bot, place: Place) -> str:
 
 
 async def _look(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) -> str | None:
-    """The platform's id of a post that may have arrived."""
-    since = moment(post.created_at) - CLOCK_SKEW
-    known = await ledger.known_posts(turn.room.id, post.created_at)
+    """The platform's id of a post that may have arrived: it is not older than its question."""
+    since = moment(turn.asked_at)
+    known = await ledger.known_posts(turn.room.id)
     try:
         return await bot.find(place, post.key, since, known)
     except PlatformError as error:

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from bots.bot import Bot
-from contract import Chosen, Deleted, Edited, Event, Inbound, MootError, likely_typos
+from contract import Chosen, Deleted, Edited, Event, Inbound, MootError, Rejected, likely_typos
 from gateway import show
 from gateway.access import Access
 from gateway.cards import RoomCard
@@ -77,8 +77,12 @@ class Door:
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 
-    async def message(self, inbound: Inbound, bot: Bot) -> Accepted:
-        """Store a message and queue the turns that it asks for; a second delivery does nothing."""
+    async def message(self, inbound: Inbound, bot: Bot, *, trusted: bool = False) -> Accepted:
+        """Store a message and queue the turns that it asks for; a second delivery does nothing.
+
+        trusted: it came by the API, whose callers are on this machine or hold the token.
+        """
+        _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
         self._personas.refresh()
@@ -87,7 +91,9 @@ class Door:
         first = (addressed or here)[0].name if here else NOBODY
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
-        wanted = [] if hop > self._max_hops else self._wanted(inbound, bot, addressed, hop)
+        wanted: list[Wanted] = []
+        if hop <= self._max_hops:
+            wanted = self._wanted(inbound, bot, addressed, hop, trusted=trusted)
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock())
         if accepted.new:
             if inbound.room.id not in self._seen_rooms:
@@ -119,7 +125,13 @@ class Door:
         return before[-1].hop + 1 if before else 1
 
     def _wanted(
-        self, inbound: Inbound, bot: Bot, addressed: Sequence[Persona], hop: int
+        self,
+        inbound: Inbound,
+        bot: Bot,
+        addressed: Sequence[Persona],
+        hop: int,
+        *,
+        trusted: bool,
     ) -> list[Wanted]:
         if not addressed:
             return []
@@ -127,7 +139,7 @@ class Door:
         if thread_id is None and bot.manners.thread_replies and inbound.room.kind == "room":
             thread_id = inbound.message_id
         refusal = self._access.refusal(inbound.room, inbound.meta.sender_id)
-        if refusal is None:
+        if trusted or refusal is None:
             return [Wanted(uuid4().hex, p.name, bot.name, thread_id, hop) for p in addressed]
         sender = (inbound.room.id, inbound.meta.sender_id)
         if sender in self._refused or inbound.meta.sender_type == "bot":
@@ -135,3 +147,21 @@ class Door:
         self._refused.add(sender)
         log.info("access.refused room=%s sender=%s", *sender)
         return [Wanted(uuid4().hex, addressed[0].name, bot.name, thread_id, hop, refusal)]
+
+
+def _check_unicode(inbound: Inbound) -> None:
+    """Raise Rejected for half a surrogate pair, which JSON can say and no database can store."""
+    texts = {
+        "content": inbound.content,
+        "sender_display_name": inbound.meta.sender_display_name,
+        "sender_id": inbound.meta.sender_id,
+        "room": f"{inbound.room.id}{inbound.room.name}{inbound.room.kind}{inbound.room.project}",
+        "message_id": inbound.message_id,
+        "thread_id": f"{inbound.thread_id}{inbound.reply_to}",
+        "mention_token": inbound.meta.mention_token or "",
+    }
+    for name, text in texts.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise Rejected(name, "holds half a surrogate pair, which is no character") from None

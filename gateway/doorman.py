@@ -109,12 +109,12 @@ def admit(request: web.Request, access: Access) -> None:
         raise Refused(421, "this host name is not mine: add it to the page's hosts")
     if not access.token and not is_loopback(request.remote or ""):
         raise Refused(403, "only this machine may come in: set a token for the page")
-    _refuse_other_sites(request)
+    _refuse_other_sites(request, access)
     if access.token and request.path not in OPEN_PATHS and not _has_token(request, access):
         raise Refused(401, "a token is needed: send it as Authorization: Bearer, or open /?token=")
 
 
-def _refuse_other_sites(request: web.Request) -> None:
+def _refuse_other_sites(request: web.Request, access: Access) -> None:
     """Browsers say who started a request; programs say nothing and pass."""
     reads = request.method in ("GET", "HEAD")
     site = request.headers.get("Sec-Fetch-Site", "none")
@@ -122,13 +122,15 @@ def _refuse_other_sites(request: web.Request) -> None:
     if site not in ("same-origin", "none") and not visit:
         raise Refused(403, "another web site started this request")
     origin = request.headers.get("Origin")
-    if origin is not None and not _same_origin(origin, request.headers.get("Host", "")):
+    if origin is not None and not _is_ours(origin, request.headers.get("Host", ""), access):
         raise Refused(403, "another web site started this request")
 
 
-def _same_origin(origin: str, host: str) -> bool:
-    scheme, _, rest = origin.partition("://")
-    return scheme in ("http", "https") and rest.lower() == host.lower()
+def _is_ours(origin: str, host: str, access: Access) -> bool:
+    """The page's own origin, also when a proxy before it changed the Host header."""
+    scheme, _, rest = origin.lower().partition("://")
+    named = rest.partition(":")[0] in {name.lower() for name in access.hosts}
+    return scheme in ("http", "https") and (named or rest == host.lower())
 
 
 def _has_token(request: web.Request, access: Access) -> bool:

@@ -39,10 +39,13 @@ class Bus:
         """Nobody waits for the turn's end any more."""
         self._ends.pop(turn_id, None)
 
-    async def subscribe(self) -> AsyncIterator[Happening]:
-        """Everything from the first step of this iterator on, until it or the bus is closed."""
+    def subscribe(self) -> AsyncIterator[Happening]:
+        """Everything from this call on, until the iterator or the bus is closed."""
         queue: asyncio.Queue[Happening | None] = asyncio.Queue()
         self._listeners.add(queue)
+        return self._listen(queue)
+
+    async def _listen(self, queue: asyncio.Queue[Happening | None]) -> AsyncIterator[Happening]:
         try:
             while (happening := await queue.get()) is not None:
                 yield happening

@@ -21,13 +21,15 @@ State = Literal["queued", "running", "answered", "posted", "dropped"]
 class Turn:
     """One question to one persona and what became of it.
 
-    seq: order of all turns. states: each state with the time it began. record: sections,
+    seq: order of all turns. asked_at: when the question was sent, by the platform's clock, in
+    microseconds. states: each state with the time it began. record: sections,
     scores, trims and timings, as JSON values. fault: an AgentFault, when there is no answer.
     """
 
     id: str
     seq: int
     message_seq: int
+    asked_at: int
     persona: str
     scope: str
     room: Room
@@ -116,8 +118,8 @@ class Ledger(Protocol):
     async def note_question(self, turn: Turn, question_id: str, platform_id: str) -> None:
         """A permission question was posted: an own message that carries no answer."""
 
-    async def known_posts(self, room_id: str, since: int) -> frozenset[str]:
-        """The platform's ids of all posts of a room made since (microseconds)."""
+    async def known_posts(self, room_id: str) -> frozenset[str]:
+        """The platform's ids of all own posts of a room."""
 
     async def posted(
         self,
@@ -129,7 +131,7 @@ class Ledger(Protocol):
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
         """All posts arrived: store the answer as a message, queue the turns it hands over to.
 
-        Returns the turn, the answer's seq (None when stored before), and the new turns.
+        Returns the turn, the answer's seq (None when there is none), and the new turns.
         """
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:

@@ -211,3 +211,4 @@ def _http_error(fault: web.HTTPException) -> web.Response:
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
     for name, value in doorman.HEADERS.items():
         response.headers.setdefault(name, value)
+    response.headers["Server"] = "moot"  # the library would tell its version

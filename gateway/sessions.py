@@ -119,13 +119,12 @@ class LocalSessions:
         program = self._programs(persona.front.agent)
         folder = self._data_dir / "scopes" / _folder(scope) / persona.name
         home = folder / "home"
-        workspace = persona.front.workspace or program.workspace or folder / "work"
-        for path in (home, workspace):
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
         launch = Launch(
             home=home,
-            workspace=Path(workspace),
+            workspace=workspace,
             persona=persona.body,
             model=persona.front.model,
             session_id=session_id,
@@ -172,6 +171,18 @@ class LocalSessions:
         """End every program."""
         lives = [self._live.pop(key) for key in list(self._live)]
         await asyncio.gather(*(live.agent.close() for live in lives))
+
+
+def _workspace(configured: Path | None, own: Path) -> Path:
+    """The configured working directory, which must be there, or the scope's own."""
+    if configured is None:
+        own.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return own
+    workspace = configured.expanduser().absolute()
+    if not workspace.is_dir():
+        say = f"My working directory {workspace} is not there; `workspace` names it."
+        raise AgentError("startup", f"no workspace {workspace}", say=say)
+    return workspace
 
 
 def _folder(scope: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,16 +11,22 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 
 from contract import Inbound, Room, Speaker
 from gateway.ledger import Accepted, Post, State, Turn, Wanted
-from memory.schema import decisions, posts, rooms, sessions, turns
+from memory.schema import decisions, messages, posts, rooms, sessions, turns
 from memory.store import Store
 from memory.transcript import Transcript, insert_of, micros, moment
 
-_HOUR = 3_600_000_000  # microseconds; a turn's questions are older than its posts
-
 # Statements are built once: building costs more than running them.
-_TURNS = select(
-    turns, rooms.c.name.label("room_name"), rooms.c.kind.label("room_kind"), rooms.c.project
-).join(rooms, rooms.c.id == turns.c.room_id)
+_TURNS = (
+    select(
+        turns,
+        rooms.c.name.label("room_name"),
+        rooms.c.kind.label("room_kind"),
+        rooms.c.project,
+        messages.c.sent_at.label("asked_at"),
+    )
+    .join(rooms, rooms.c.id == turns.c.room_id)
+    .join(messages, messages.c.seq == turns.c.message_seq)
+)
 _TURN = _TURNS.where(turns.c.id == bindparam("of"))
 _OPEN_TURNS = _TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(
     turns.c.seq
@@ -65,7 +71,6 @@ _KNOWN_POSTS = (
     select(posts.c.platform_id)
     .join(turns, turns.c.id == posts.c.turn_id)
     .where(turns.c.room_id == bindparam("room"), posts.c.platform_id.is_not(None))
-    .where(posts.c.created_at >= bindparam("since"))
 )
 _SESSION = select(sessions.c.agent_session_id).where(
     sessions.c.persona == bindparam("persona"),
@@ -79,6 +84,16 @@ _DECIDE = insert(decisions)
 _DECISIONS = (
     select(decisions).where(decisions.c.turn_id == bindparam("turn")).order_by(decisions.c.seq)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The message that turns are queued for. at: microseconds, by the platform's clock."""
+
+    seq: int
+    at: int
+    scope: str
+    room: Room
 
 
 class SqlLedger:
@@ -114,7 +129,8 @@ class SqlLedger:
     ) -> Accepted:
         def work(connection: Connection) -> Accepted:
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
-            made = self._queue_all(connection, seq, scope, inbound.room, wanted, now)
+            asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
+            made = self._queue_all(connection, asked, wanted, now)
             return Accepted(seq, new, made)
 
         accepted = await self._store.write(work)
@@ -122,35 +138,24 @@ class SqlLedger:
         return accepted
 
     def _queue_all(
-        self,
-        connection: Connection,
-        message_seq: int,
-        scope: str,
-        room: Room,
-        wanted: Sequence[Wanted],
-        now: datetime,
+        self, connection: Connection, asked: _Asked, wanted: Sequence[Wanted], now: datetime
     ) -> tuple[Turn, ...]:
-        made = (self._queue(connection, message_seq, scope, room, want, now) for want in wanted)
+        made = (self._queue(connection, asked, want, now) for want in wanted)
         return tuple(turn for turn in made if turn is not None)
 
     def _queue(
-        self,
-        connection: Connection,
-        message_seq: int,
-        scope: str,
-        room: Room,
-        want: Wanted,
-        now: datetime,
+        self, connection: Connection, asked: _Asked, want: Wanted, now: datetime
     ) -> Turn | None:
         """The new turn; None when this message asked this persona before."""
         turn = _entered(
             Turn(
                 id=want.id,
                 seq=0,
-                message_seq=message_seq,
+                message_seq=asked.seq,
+                asked_at=asked.at,
                 persona=want.persona,
-                scope=scope,
-                room=room,
+                scope=asked.scope,
+                room=asked.room,
                 thread_id=want.thread_id,
                 bot=want.bot,
                 hop=want.hop,
@@ -164,10 +169,10 @@ class SqlLedger:
             turn = _entered(turn, "answered", now)
         values = {
             "id": turn.id,
-            "message_seq": message_seq,
+            "message_seq": asked.seq,
             "persona": turn.persona,
-            "scope": scope,
-            "room_id": room.id,
+            "scope": turn.scope,
+            "room_id": turn.room.id,
             "thread_id": turn.thread_id,
             "bot": turn.bot,
             "hop": turn.hop,
@@ -228,9 +233,8 @@ class SqlLedger:
                 text=turn.answer,
                 now=now,
             )
-            if seq is None:
-                return None, ()
-            return seq, self._queue_all(connection, seq, turn.scope, turn.room, wanted, now)
+            asked = _Asked(seq, micros(now), turn.scope, turn.room)
+            return seq, self._queue_all(connection, asked, wanted, now)
 
         seq, made = await self._store.write(work)
         return changed, seq, made
@@ -325,8 +329,8 @@ class SqlLedger:
     async def posts(self, turn_id: str) -> list[Post]:
         return await self._store.read(lambda connection: _posts(connection, turn_id))
 
-    async def known_posts(self, room_id: str, since: int) -> frozenset[str]:
-        where = {"room": room_id, "since": since - _HOUR}
+    async def known_posts(self, room_id: str) -> frozenset[str]:
+        where = {"room": room_id}
         return await self._store.read(
             lambda connection: frozenset(connection.execute(_KNOWN_POSTS, where).scalars())
         )
@@ -402,6 +406,7 @@ def _turn(row: Row[Any]) -> Turn:
         id=row.id,
         seq=row.seq,
         message_seq=row.message_seq,
+        asked_at=row.asked_at,
         persona=row.persona,
         scope=row.scope,
         room=Room(row.room_id, row.room_name, row.room_kind, row.project),

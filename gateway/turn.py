@@ -31,7 +31,7 @@ from gateway.delivery import deliver, plan
 from gateway.events import Publish
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
-from gateway.personas import Personas
+from gateway.personas import Persona, Personas
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.roster import Rosters
@@ -110,16 +110,19 @@ class Middle:
             live = await self.sessions.live(persona, turn.scope, turn.room)
             clockwork.step("agent ready")
             async with live.asking:
-                return await self._ask_live(turn, live, clockwork)
+                return await self._ask_live(turn, persona, live, clockwork)
         except AgentError as error:
             return replace(turn, answer=_failure(error), fault=_logged(error).kind)
 
-    async def _ask_live(self, turn: Turn, live: Live, clockwork: _Clockwork) -> Turn | None:
+    async def _ask_live(
+        self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
+    ) -> Turn | None:
         lines = await self._window(turn, live)
         asked = next((line for line in lines if line.seq == turn.message_seq), None)
         if asked is None:
             return None
-        briefing = await self._brief(turn, asked, lines, live)
+        room = replace(turn.room, project=turn.room.project or persona.front.project)
+        briefing = await self._brief(replace(turn, room=room), asked, lines, live)
         clockwork.step("brief")
         header = compose(briefing)
         names = [name for p in self.personas.all().values() for name in p.names]

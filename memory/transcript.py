@@ -134,6 +134,7 @@ _PEOPLE = (
     .order_by(_C.seq.desc())
     .limit(1000)
 )
+_OWN = ("persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
 _END = 2**62  # after every message
 
 
@@ -148,6 +149,11 @@ class Transcript:
             .on_conflict_do_nothing(index_elements=["room_id", "message_id"])
             .returning(_C.seq)
         )
+        answer = insert(messages)
+        self._add_answer = answer.on_conflict_do_update(
+            index_elements=["room_id", "message_id"],
+            set_={name: answer.excluded[name] for name in _OWN},
+        ).returning(_C.seq)
         new = insert(rooms)
         self._keep_room = new.on_conflict_do_update(
             index_elements=["id"],
@@ -209,8 +215,11 @@ class Transcript:
         hop: int,
         text: str,
         now: datetime,
-    ) -> int | None:
-        """Store what one of our own personas said; None when it is stored already."""
+    ) -> int:
+        """Store what one of our own personas said; return its seq.
+
+        Another of our bots in the room may have heard it before we knew that it was posted.
+        """
         values = {
             **_EMPTY,
             "room_id": room_id,
@@ -227,7 +236,7 @@ class Transcript:
             "sent_at": micros(now),
             "received_at": micros(now),
         }
-        seq: int | None = connection.execute(self._add, values).scalar()
+        seq: int = connection.execute(self._add_answer, values).scalar_one()
         return seq
 
     async def edit(self, edited: Edited) -> Stored | None:

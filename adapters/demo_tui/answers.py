@@ -79,14 +79,20 @@ def answer(header: Header, session: Session) -> Steps:
 
 
 class Session:
-    """What the program remembers: the questions before this one, and what was allowed for good."""
+    """What the program remembers: the questions before this one, and what was allowed for good.
 
-    __slots__ = ("allowed", "id", "questions", "resumed")
+    persona: characters of the persona that it was given.
+    """
 
-    def __init__(self, session_id: str, questions: list[str], resumed: bool) -> None:
+    __slots__ = ("allowed", "id", "persona", "questions", "resumed")
+
+    def __init__(
+        self, session_id: str, questions: list[str], resumed: bool, persona: int = 0
+    ) -> None:
         self.id = session_id
         self.questions = questions
         self.resumed = resumed
+        self.persona = persona
         self.allowed = False
 
 
@@ -121,13 +127,13 @@ def _default(header: Header, session: Session, question: str) -> Steps:
     asked = f"You asked:\n\n{quoted}" if question else "You only mentioned me."
     yield Say(
         f"{hello}I'm the demo agent: a real terminal program, without a model. {asked}\n\n"
-        f"{_told(header)}\n\n{_memory(session)} Say `help` for what I can do, "
+        f"{_told(header, session)}\n\n{_memory(session)} Say `help` for what I can do, "
         "or `header` for every word of it.",
         BRISK_S,
     )
 
 
-def _told(header: Header) -> str:
+def _told(header: Header, session: Session) -> str:
     if not header.known:
         return f"I was given {len(header.prompt):,} characters without a header."
     rows = [(name, header.field(name)) for name in ("Room", "Participants", "You are", "Time")]
@@ -146,13 +152,15 @@ def _told(header: Header) -> str:
         if section in header.sections
     ]
     rows.append(("Transcript", _count(len(header.messages()), "message")))
+    if session.persona:
+        rows.append(("Persona", _count(session.persona, "character")))
     cells = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows if value]
     size = f"{len(header.prompt):,} characters"
     return "\n".join([f"With it I was told ({size}):", "", "| What | |", "|---|---|", *cells])
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _memory(session: Session) -> str:

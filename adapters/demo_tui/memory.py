@@ -8,6 +8,7 @@ import os
 from adapters.demo_tui.answers import Session
 
 FOLDER = ".moot-demo"
+PERSONA = "persona.md"
 
 
 class Record:
@@ -23,6 +24,14 @@ class Record:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, f"{session_id}.jsonl")
         self.exists = os.path.exists(self.path)
+
+    def persona(self) -> int:
+        """Characters of the persona that lies beside the records."""
+        try:
+            with open(os.path.join(os.path.dirname(self.path), PERSONA), encoding="utf-8") as file:
+                return len(file.read())
+        except FileNotFoundError:
+            return 0
 
     def rows(self) -> list[dict[str, object]]:
         """Everything written so far."""
@@ -42,10 +51,11 @@ class Record:
 def open_session(session_id: str, resume: bool) -> tuple[Session, Record] | None:
     """The session and its record, or None when there is none to resume."""
     record = Record(session_id)
+    persona = record.persona()
     if not resume:
         record.write({"type": "session", "id": session_id})
-        return Session(session_id, [], resumed=False), record
+        return Session(session_id, [], resumed=False, persona=persona), record
     if not record.exists:
         return None
     questions = [str(row["question"]) for row in record.rows() if row["type"] == "prompt"]
-    return Session(session_id, questions, resumed=True), record
+    return Session(session_id, questions, resumed=True, persona=persona), record

@@ -43,14 +43,14 @@ class Program:
         """The live region: the reply's last row, spinner and box, or a dialog."""
         columns = self.paint.columns
         turn = self.turn
-        if turn and turn.ask:
-            ask = turn.ask
-            return ["", *dialog(ask.title, ask.detail, ask.options, self.chosen, columns)]
         if not turn:
             return box(self.typed, columns, FOOTERS["idle"])
-        spin = SPINNER[int(now * 12) % len(SPINNER)]
         said = turn.visible(now)
         tail = reply(said, columns)[self.drawn :] if said else []
+        if ask := turn.ask:
+            shown = dialog(ask.title, ask.detail, ask.options, self.chosen, columns)
+            return [*tail, "", *shown]
+        spin = SPINNER[int(now * 12) % len(SPINNER)]
         return [*tail, "", f"{spin} Thinking…", *box(self.typed, columns, FOOTERS["working"])]
 
     def draw(self, now: float) -> None:
@@ -169,6 +169,14 @@ class Program:
         self.paint.frame([*shown, *note, ""], self.live(0.0), after=state)
 
 
+def pace_of(text: str) -> float:
+    """How fast it answers: 1.0 as meant, 0.0 at once; what is no number counts as 1.0."""
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        return 1.0
+
+
 def main(arguments: list[str]) -> None:
     """Run until the terminal hangs up or Ctrl-D is pressed."""
     options = dict(zip(arguments[::2], arguments[1::2], strict=False))
@@ -176,7 +184,7 @@ def main(arguments: list[str]) -> None:
     opened = open_session(session_id, resume="--resume" in options)
     if opened is None:
         sys.exit(f"No conversation found with session ID: {session_id}")
-    pace = float(os.environ.get("MOOT_DEMO_PACE") or 1.0)
+    pace = pace_of(os.environ.get("MOOT_DEMO_PACE", ""))
     before = termios.tcgetattr(0)
     raw = termios.tcgetattr(0)
     raw[0] &= ~(termios.ICRNL | termios.IXON | termios.BRKINT | termios.ISTRIP)

@@ -121,12 +121,14 @@ PASSES = (
 
 # A paste of more than 3 lines or 800 UTF-16 units is wrapped in tags by 2.1.330.
 PASTE_BREAKS, PASTE_CHARS = 2, 400
+COMMANDS = "!/#&?"
 
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FILE = re.compile(r'(?<!\S)@(?!\u2060)(?="?[^\s"]*[/\\~]|"|\.\.)')
 _LAST_MENTION = re.compile(r"(?<!\S)@\S*\Z")
 _BREAK = re.compile("[\n\u2028\u2029]")
-_LINE = re.compile("[^\n\u2028\u2029]*[\n\u2028\u2029]|[^\n\u2028\u2029]+")
+_LINE = re.compile("[\n\u2028\u2029]?[^\n\u2028\u2029]+|[\n\u2028\u2029]")
+_GRAPHEME = regex.compile(r"\X")
 _IMAGE = re.compile(r"\.(?=png|jpe?g|gif|webp)", re.IGNORECASE)
 
 
@@ -142,14 +144,16 @@ def harmless(text: str) -> str:
     if _LAST_MENTION.search(text):
         text += " "
     first = next((c for c in text if not c.isspace() and unicodedata.category(c) != "Cf"), "")
-    return f"> {text}" if first and first in "!/#&?" else text
+    return f"> {text}" if first and first in COMMANDS else text
 
 
 def pieces(text: str) -> Sequence[str]:
-    """The prompt as pastes that arrive as they are, and none of which names an image.
+    """The prompt as pastes that arrive as they are, and none of which is taken for more.
 
     A pasted line that is the path of an image is taken for a file dropped on the terminal: it is
-    read and sent, from anywhere on the disk. So a paste ends before each such suffix.
+    read and sent, from anywhere on the disk. So a paste ends before each such suffix. And a paste
+    that begins with `!` runs a command, even one in the middle (2.1.197): so a paste begins with
+    a line's end or a blank where it can, and never with a character that means something.
     """
     found = [""]
     for line in _LINE.findall(text):
@@ -167,14 +171,35 @@ def pieces(text: str) -> Sequence[str]:
 
 
 def _short(line: str) -> Iterator[str]:
-    """Parts of at most `PASTE_CHARS`, cut behind a blank, else between graphemes."""
-    while len(line) > PASTE_CHARS:
-        ends = (match.end() for match in regex.finditer(r"\X", line[: PASTE_CHARS + 1]))
-        cut = line.rfind(" ", 0, PASTE_CHARS) + 1
-        cut = cut or max((end for end in ends if end <= PASTE_CHARS), default=PASTE_CHARS)
-        yield line[:cut]
-        line = line[cut:]
-    yield line
+    """Parts of about `PASTE_CHARS`."""
+    start = 0
+    while len(line) - start > PASTE_CHARS:
+        cut = _cut(line, start)
+        yield line[start:cut]
+        start = cut
+    if start < len(line):
+        yield line[start:]
+
+
+def _cut(line: str, start: int) -> int:
+    """Where the part from `start` ends: before a blank, else where a grapheme ends."""
+    blank = line.rfind(" ", start + 1, start + PASTE_CHARS + 1)
+    if blank > 0:
+        return blank
+    cut = 0
+    for match in _GRAPHEME.finditer(line, start):
+        if cut and match.end() - start > PASTE_CHARS:
+            break
+        if _may_begin(line, match.end()):
+            cut = match.end()
+    return cut
+
+
+def _may_begin(line: str, at: int) -> bool:
+    """Whether a paste may begin there."""
+    if at == len(line):
+        return True
+    return line[at] not in f"{COMMANDS}@" and unicodedata.category(line[at]) != "Cf"
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────

@@ -72,8 +72,11 @@ async function older() {
     await opened.older();
   } catch (error) {
     say(error.message);
+    return;
   }
-  if (opened.roomId === state.roomId) timeline.refresh();
+  if (opened.roomId !== state.roomId) return;
+  timeline.draw();
+  timeline.lookUp();
 }
 
 function seen() {
@@ -86,7 +89,8 @@ function drawHead() {
   const about = persona ? persona.agent : room.project ? `Project ${room.project}` : "";
   $("room-about").textContent = about;
   $("room-about").hidden = !about;
-  const fresh = [...state.rooms.values()].filter((other) => other.id !== state.roomId && store.mine(other) && other.kind !== "dm" && store.unread(other)).length;
+  const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
+  const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
   document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(room)} · Moot`;
 }
 
@@ -218,7 +222,6 @@ on("open", open);
 on("try", (text) => composer.put(text));
 on("reply", (message) => composer.reply(message));
 on("retry", (message) => deliver({ ...message, failed: null }));
-on("pin", (message) => send({ text: "!pin", replyTo: message }));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("why", showWhy);
 on("watch", showTerminal);

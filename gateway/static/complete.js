@@ -5,14 +5,10 @@ import { $, h } from "./dom.js";
 import { knownHere, state } from "./store.js";
 
 const COMMANDS = [
-  ["stop", "Stop the running turn"],
-  ["new", "End this session and begin a new one"],
-  ["pin", "Pin a decision, or the message you reply to"],
-  ["decision", "Pin a decision"],
-  ["spec", "Pin a specification"],
-  ["action", "Pin an action"],
-  ["unpin", "Remove a pin by its id"],
-  ["share", "Let rooms know a fact about you"],
+  ["stop", "Interrupt what the agent is doing"],
+  ["new", "Let its next turn begin a new session"],
+  ["why", "What the last answer was made from"],
+  ["help", "What you can say"],
 ];
 const MOST = 8;
 
@@ -26,7 +22,7 @@ export class Completion {
     text.setAttribute("aria-controls", "complete");
     text.addEventListener("input", () => this.look());
     text.addEventListener("click", () => this.look());
-    text.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    text.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== text) this.close(); }, 150));
   }
 
   get open() {

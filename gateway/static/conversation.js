@@ -10,6 +10,8 @@ export class Conversation {
     this.roomId = roomId;
     this.loaded = false;
     this.more = false;
+    this.loading = Promise.resolve();
+    this.meanwhile = null; // events that came during a load
     this.fetching = null; // the promise of an older stretch under way
     this.messages = new Map(); // id -> message
     this.turns = new Map(); // id -> turn that is open, or ended without an answer
@@ -17,21 +19,43 @@ export class Conversation {
     this.gone = new Set(); // ids of deleted messages: a late stretch must not bring them back
     this.first = 0; // sequence of the oldest message: earlier ones count down
     this.last = 0;
+    this.versions = 0;
   }
 
   get path() {
     return `/api/rooms/${encodeURIComponent(this.roomId)}/messages`;
   }
 
-  /** Fetch the newest stretch; again after a gap in the events. A new room has none. */
-  async load() {
-    let stretch;
+  /** Fetch the newest stretch; again after a gap in the events. One load at a time. */
+  load() {
+    const load = this.loading.then(() => this.fetchNewest());
+    this.loading = load.catch(() => {});
+    return load;
+  }
+
+  /** What happens while the stretch is under way may be newer than it: it is applied again. */
+  async fetchNewest() {
+    this.meanwhile = [];
     try {
-      stretch = await api.get(`${this.path}?limit=${STRETCH}`);
+      this.install(await this.newestStretch());
+    } finally {
+      const events = this.meanwhile;
+      this.meanwhile = null;
+      for (const [type, data] of events) this.apply(type, data);
+    }
+  }
+
+  /** A room in which nobody has spoken yet is not there. */
+  async newestStretch() {
+    try {
+      return await api.get(`${this.path}?limit=${STRETCH}`);
     } catch (error) {
       if (error.status !== 404) throw error;
-      stretch = { messages: [], more: false, turns: [], questions: [] };
+      return { messages: [], more: false, turns: [], questions: [] };
     }
+  }
+
+  install(stretch) {
     const overlaps = stretch.messages.some((message) => this.messages.has(message.id));
     if (this.loaded && !overlaps) this.forget();
     if (!this.loaded || !overlaps) this.more = stretch.more;
@@ -54,8 +78,8 @@ export class Conversation {
     const there = new Set(stretch.map((message) => message.id));
     const [from, to] = [Date.parse(stretch[0].at), Date.parse(stretch.at(-1).at)];
     for (const [id, message] of this.messages) {
-      const at = Date.parse(message.at);
-      if (!message.sending && !there.has(id) && from <= at && at <= to) this.messages.delete(id);
+      const inside = from <= message.time && message.time <= to;
+      if (!message.sending && !there.has(id) && inside) this.messages.delete(id);
     }
   }
 
@@ -77,11 +101,20 @@ export class Conversation {
   keep(message, sequence = this.last += 1) {
     if (this.gone.has(message.id)) return;
     const known = this.messages.get(message.id);
-    this.messages.set(message.id, { ...message, sequence: known?.sequence ?? sequence });
+    const plain = JSON.stringify(message);
+    if (known?.plain === plain) return; // the same again: what is drawn stays
+    this.put({ ...message, plain, time: Date.parse(message.at), sequence: known?.sequence ?? sequence });
+  }
+
+  /** `version` is new whenever something of a message changed. */
+  put(message) {
+    this.versions += 1;
+    this.messages.set(message.id, { ...message, version: this.versions });
   }
 
   /** Take one event of this room. */
   apply(type, data) {
+    this.meanwhile?.push([type, data]);
     switch (type) {
       case "message": case "edited": this.keep(data.message); this.settle(data.message); break;
       case "deleted": this.gone.add(data.message_id); this.messages.delete(data.message_id); break;
@@ -121,7 +154,7 @@ export class Conversation {
 
   draft(turnId, text) {
     const message = this.answerOf(turnId);
-    if (message?.draft) this.messages.set(message.id, { ...message, text });
+    if (message?.draft) this.put({ ...message, text, plain: null });
     const turn = this.turns.get(turnId);
     if (turn) this.turns.set(turnId, { ...turn, draft: text });
   }
@@ -145,10 +178,7 @@ export class Conversation {
 
   /** Messages, oldest first. */
   sorted() {
-    return [...this.messages.values()].sort((a, b) => {
-      const apart = Date.parse(a.at) - Date.parse(b.at);
-      return apart || a.sequence - b.sequence;
-    });
+    return [...this.messages.values()].sort((a, b) => a.time - b.time || a.sequence - b.sequence);
   }
 
   /** Turns to show below the messages: open ones, and those that ended without a word. */

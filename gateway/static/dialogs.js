@@ -10,7 +10,12 @@ import { slug } from "./words.js";
 function modal(label, content, { closable = true, classes = "" } = {}) {
   const dialog = h("dialog", { class: `dialog ${classes}`, "aria-label": label }, content);
   dialog.addEventListener("cancel", (event) => { if (!closable) event.preventDefault(); });
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    const focused = document.activeElement;
+    focused?.blur(); // Chromium gives the focus back without the caret: keys would go nowhere
+    focused?.focus();
+  });
   dialog.addEventListener("mousedown", (event) => { if (closable && event.target === dialog) dialog.close(); });
   document.body.append(dialog);
   dialog.showModal();

@@ -191,11 +191,23 @@ class Inline {
   }
 
   mention(flush) {
-    const text = this.found(MENTION);
+    const short = this.found(MENTION);
+    const text = short && (this.longName() ?? short);
     const kind = text && this.mentions.get(text.slice(1).toLowerCase());
     if (!kind) return undefined;
     this.at += text.length;
     return this.push(flush, h("span", { class: `mention ${kind}` }, text));
+  }
+
+  /** A mention of a name with blanks, as the map of names knows it. */
+  longName() {
+    for (const name of this.mentions.keys()) {
+      if (!name.includes(" ")) continue;
+      const text = this.text.slice(this.at, this.at + name.length + 1);
+      const ends = !WORD.test(this.text[this.at + name.length + 1] ?? " ");
+      if (ends && text.slice(1).toLowerCase() === name) return text;
+    }
+    return null;
   }
 
   /** A bare address without the punctuation that ends its sentence. */

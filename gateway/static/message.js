@@ -11,28 +11,22 @@ const GROUP_MS = 5 * 60_000;
 /** Whether a message continues the one before it: same author, soon after, no reply. */
 export function continues(message, before) {
   return Boolean(before) && before.by.id === message.by.id && before.by.name === message.by.name && !message.reply_to
-    && before.turn_id === message.turn_id && Date.parse(message.at) - Date.parse(before.at) < GROUP_MS;
+    && before.turn_id === message.turn_id && message.time - before.time < GROUP_MS;
 }
 
-/** What of a message is visible: when this string changes the message is drawn again. */
-export function signature(message, compact, quoted) {
-  return JSON.stringify([
-    message.text, message.edited_at, message.draft, message.sending, message.failed, message.at, message.by.name,
-    message.attachments, message.turn_id, compact, quoted && [quoted.by.name, quoted.text.slice(0, 200)],
-  ]);
-}
+/** When this string changes the message is drawn again. */
+export const signature = (message, compact, quoted) => `${message.version} ${compact} ${quoted?.version}`;
 
 /** The element. `compact`: without the author. `quoted`: the message it answers, if known. */
 export function messageElement(message, { compact, quoted, readOnly }) {
   const bot = message.by.kind === "bot";
-  const mine = message.by.id === state.me?.id;
   const classes = ["message", bot && "bot", compact && "compact", message.sending && "sending", message.failed && "failed"];
   return h("article", { class: classes.filter(Boolean).join(" "), "data-id": message.id, "aria-label": `${message.by.name}, ${clock(message.at)}` },
     compact ? h("span", { class: "gutter", "aria-hidden": "true" }, clock(message.at)) : avatar(message.by),
     h("div", { class: "message-body" },
       compact ? null : head(message, bot),
       quote(message, quoted),
-      body(message, mine),
+      body(message),
       files(message.attachments),
       message.failed ? failure(message) : null,
       bot && message.turn_id && !message.draft ? answerFoot(message) : null),
@@ -101,6 +95,5 @@ function actions(message, readOnly) {
     return button;
   };
   return h("div", { class: "actions" },
-    action("reply", "Reply", () => tell("reply", message)),
-    action("pin", "Pin as a decision", () => tell("pin", message)));
+    action("reply", "Reply", () => tell("reply", message)));
 }

@@ -56,14 +56,16 @@ export function become(name, id = `web:${slug(name)}`) {
   tell("me");
 }
 
+const seenUntil = (roomId) => Date.parse(state.read[roomId] ?? "") || 0;
+
 export function markRead(roomId, at) {
-  if (!at || (state.read[roomId] ?? "") >= at) return;
+  if (!at || seenUntil(roomId) >= Date.parse(at)) return;
   state.read[roomId] = at;
   remember("moot.read", state.read);
   tell("rooms");
 }
 
-export const unread = (room) => Boolean(room.last_at) && room.last_at > (state.read[room.id] ?? "");
+export const unread = (room) => Boolean(room.last_at) && Date.parse(room.last_at) > seenUntil(room.id);
 
 // ── Rooms ─────────────────────────────────────────────────────────────────────────────────
 
@@ -99,7 +101,7 @@ export function roomLabel(room) {
 /** Rooms of the page, and those of other platforms by platform. */
 export function roomLists() {
   const rooms = [...state.rooms.values()].filter((room) => room.kind !== "dm" && mine(room));
-  if (!rooms.some((room) => room.id.startsWith("web:"))) rooms.unshift(HOME);
+  if (!state.rooms.has(HOME.id)) rooms.push(HOME);
   const byName = (a, b) => a.name.localeCompare(b.name);
   const here = rooms.filter((room) => room.id.startsWith("web:")).sort(byName);
   const elsewhere = rooms.filter((room) => !room.id.startsWith("web:")).sort(byName);

@@ -25,9 +25,25 @@ export class TimelineView {
     });
     resized.observe(this.box);
     resized.observe(this.log);
-    new IntersectionObserver((entries) => {
+    this.log.addEventListener("click", (event) => this.tapped(event));
+    this.top = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) onOlder();
-    }, { root: this.box, rootMargin: "400px 0px 0px 0px" }).observe($("older"));
+    }, { root: this.box, rootMargin: "600px 0px 0px 0px" });
+    this.top.observe($("older"));
+  }
+
+  /** Where nothing hovers, a tap on a message shows what can be done with it. */
+  tapped(event) {
+    if (event.target.closest("a, button, pre")) return;
+    const message = event.target.closest(".message");
+    for (const other of this.log.querySelectorAll(".tapped")) if (other !== message) other.classList.remove("tapped");
+    message?.classList.toggle("tapped");
+  }
+
+  /** Look again whether the top is near: it may be still, after a short stretch came. */
+  lookUp() {
+    this.top.unobserve($("older"));
+    this.top.observe($("older"));
   }
 
   /** Show another conversation, from its end. */

@@ -12,7 +12,6 @@ from adapters.paste import BEGIN, END, keystrokes
 from adapters.profiles.claude_code import (
     CLAUDE_CODE,
     PASTE_BREAKS,
-    PASTE_CHARS,
     harmless,
     pieces,
     settings_file,
@@ -156,14 +155,24 @@ def test_a_grapheme_is_not_torn() -> None:
     assert {piece.replace(family, "") for piece in pieces(family * 300)} == {""}
 
 
-@given(st.text(st.sampled_from("ab \n\t.png👩\u200d👧\u2028é"), max_size=3000))
+@given(st.text(st.sampled_from("ab \n\t.png👩\u200d👧\u2028é!/"), max_size=3000))
 def test_pieces_are_the_text_and_small_enough_to_arrive_as_they_are(text: str) -> None:
     found = pieces(text)
     assert "".join(found) == text
     for piece in found:
         assert sum(piece.count(end) for end in "\n\u2028\u2029") <= PASTE_BREAKS
-        assert len(piece) <= PASTE_CHARS
         assert len(piece.encode("utf-16-le")) // 2 <= 800
+
+
+@given(st.text(st.sampled_from("a !/#@\n\u2060.gif"), max_size=2000))
+def test_no_paste_but_the_first_begins_with_a_command(text: str) -> None:
+    for piece in pieces(text)[1:]:
+        assert piece[0] not in "!/#@\u2060"
+
+
+def test_a_text_without_a_place_to_cut_stays_whole() -> None:
+    text = "x" + "!" * 2000
+    assert list(pieces(text)) == [text]
 
 
 @given(st.text(max_size=500))

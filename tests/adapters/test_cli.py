@@ -270,7 +270,8 @@ async def test_close_ends_the_program_and_may_be_repeated(
 async def test_the_persona_and_the_files_lie_in_its_home_alone(
     open_agent: OpenAgent, launch: Launch, tmp_path: Path
 ) -> None:
-    await open_agent(DEMO, persona="You are terse.").start()
+    answer = await open_agent(DEMO, persona="You are terse.").ask(ask("hello?"), Replies())
+    assert "| Persona | 14 characters |" in answer.text
     persona = launch.home / ".moot-demo" / "persona.md"
     assert persona.read_text() == "You are terse."
     assert persona.stat().st_mode & 0o777 == 0o600

@@ -14,6 +14,8 @@ from adapters.demo_tui.turn import Turn
 from adapters.demo_tui.wrap import decorate, rows, width
 from adapters.profiles.demo import DEMO, PROGRAM, read_row, read_state
 from adapters.profiles.profile import Ended, Failed
+from adapters.screen import Screen
+from adapters.terminal import Terminal
 
 HEADER = """\
 [SESSION CONTEXT]
@@ -235,6 +237,35 @@ async def test_it_runs_on_the_standard_library_alone(tmp_path: Path) -> None:
     )
     out, _ = await process.communicate()
     assert out.decode().strip() == "['__main__', 'adapters']"
+
+
+async def test_it_draws_anew_when_its_window_changes(tmp_path: Path) -> None:
+    screen = Screen(100, 30)
+    drawn = asyncio.Event()
+
+    def take(data: bytes) -> None:
+        screen.feed(data)
+        drawn.set()
+
+    async def until_rule(columns: int) -> None:
+        async with asyncio.timeout(20):
+            while "─" * columns not in screen.display():
+                drawn.clear()
+                await drawn.wait()
+
+    async with Terminal.open(
+        [sys.executable, "-I", "-S", str(PROGRAM)],
+        env={"HOME": str(tmp_path), "PATH": os.defpath, "LANG": "C.UTF-8"},
+        cwd=tmp_path,
+        cols=100,
+        rows=30,
+        on_output=take,
+    ) as terminal:
+        await until_rule(100)
+        screen.resize(60, 20)
+        terminal.resize(60, 20)
+        await until_rule(60)
+        assert "❯" in screen.display()
 
 
 def test_it_has_two_signs_of_the_end() -> None:

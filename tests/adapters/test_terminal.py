@@ -239,6 +239,20 @@ async def test_a_program_that_floods_is_read_no_further_than_wanted(run: Run) ->
         await output.until(b"y" * (held + 1))
 
 
+async def test_the_exit_is_noticed_where_there_are_no_pidfds(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "pidfd_open", raising=False)  # as on macOS
+    async with run("import os\nos.read(0, 1)\nraise SystemExit(5)") as (terminal, _):
+        await terminal.write(b"x")
+        async with asyncio.timeout(20):
+            assert await terminal.wait() == 5
+    async with run("import time\nprint('up', flush=True)\ntime.sleep(60)") as (terminal, output):
+        await output.until(b"up")
+        await terminal.close()
+        assert terminal.exit_code == -signal.SIGHUP
+
+
 GATEWAY = """
 import asyncio, sys
 from pathlib import Path

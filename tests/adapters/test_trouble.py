@@ -163,7 +163,7 @@ time.sleep(60)
 async def test_a_program_that_reads_slowly_gets_everything(open_agent: OpenAgent) -> None:
     agent = open_agent(
         program("""
-ready()
+ready(": ")
 got = b""
 while not got.endswith(b"\\x1b[201~\\r"):
     got += os.read(0, 512)

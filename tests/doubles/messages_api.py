@@ -127,6 +127,12 @@ class MessagesAPI:
         """Answer prompts that contain `words`; the script added last goes first."""
         self._scripts.insert(0, (words, [step(sketch) for sketch in sketches]))
 
+    def forget(self) -> None:
+        """Forget queue and scripts, and let what holds go on."""
+        self._queue.clear()
+        self._scripts.clear()
+        self.release.set()
+
     def hold(self) -> None:
         """Let the next stream that is to hold do so."""
         self.holding.clear()

@@ -6,20 +6,19 @@ the methods of the Web API, `slack_delivery` how events reach an app.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import json
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from aiohttp import web
 
 from tests.doubles.slack_delivery import Delivery
 from tests.doubles.slack_web import APP, BOT_ID, BOT_USER, METHODS, SCOPES, TEAM, Refusal
+from tests.doubles.slack_wire import Fault, args_of, failed, token_of
 
 __all__ = ["APP", "BOT_ID", "BOT_USER", "TEAM", "Call", "Fault", "SlackDouble"]
 
@@ -27,20 +26,6 @@ Json = dict[str, Any]
 
 OLIVIA, ASH, CODEX = "U0OLIVIA1", "U0ASH0001", "U0CODEX01"
 GENERAL, PRIVATE, DM, GROUP_DM = "C0GENERAL", "G0PRIVATE", "D0OLIVIA1", "C0GROUPDM"
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What goes wrong with one call. "429" before anything; "500" and "cut" (the connection
-    drops) before or after the call was carried out; "hang": no answer until `release` is set;
-    "garbled": 200 and no JSON; "error": ok false with `code`.
-    """
-
-    kind: Literal["429", "500", "cut", "hang", "garbled", "error"]
-    when: Literal["before", "after"] = "before"
-    code: str = ""
-    retry_after_s: int = 1
-    release: asyncio.Event | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +58,7 @@ class SlackDouble:
     messages: dict[str, dict[str, Json]] = field(default_factory=lambda: defaultdict(dict))
     files: dict[str, StoredFile] = field(default_factory=dict)
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    downloads: list[str] = field(default_factory=list)  # the tokens they came with
     echo_own: bool = True
     page_size: int = 1000
     base: str = ""
@@ -251,15 +237,19 @@ class SlackDouble:
     # ── The wire ────────────────────────────────────────────────────────────────────────
 
     async def _api(self, request: web.Request) -> web.StreamResponse:
-        method, args, token = request.match_info["method"], await _args(request), _token(request)
+        method, args, token = (
+            request.match_info["method"],
+            await args_of(request),
+            token_of(request),
+        )
         token = token or str(args.pop("token", ""))
         self.calls.append(Call(method, args, token))
         queue = self._faults.get(method)
         fault = queue.pop(0) if queue else None
-        if fault and (early := await self._failed(request, fault, "before")) is not None:
+        if fault and (early := await failed(request, fault, "before")) is not None:
             return early
         answer = self._answer(method, args, token)
-        if fault and (late := await self._failed(request, fault, "after")) is not None:
+        if fault and (late := await failed(request, fault, "after")) is not None:
             return late
         return web.json_response(answer, headers={"X-OAuth-Scopes": ",".join(sorted(self.scopes))})
 
@@ -281,43 +271,19 @@ class SlackDouble:
         except Refusal as refusal:
             return {"ok": False, "error": refusal.code, **refusal.more}
 
-    async def _failed(
-        self, request: web.Request, fault: Fault, when: str
-    ) -> web.StreamResponse | None:
-        if fault.when != when:
-            return None
-        match fault.kind:
-            case "429":
-                body = {"ok": False, "error": "ratelimited"}
-                headers = {"Retry-After": str(fault.retry_after_s)}
-                return web.json_response(body, status=429, headers=headers)
-            case "500":
-                return web.Response(text="<html>oops</html>", status=500, content_type="text/html")
-            case "cut":
-                assert request.transport is not None
-                request.transport.abort()
-                return web.Response()
-            case "hang":
-                assert fault.release is not None
-                await fault.release.wait()
-                return None
-            case "garbled":
-                return web.Response(text="{nonsense", content_type="application/json")
-            case "error":
-                return web.json_response({"ok": False, "error": fault.code})
-
     async def _upload(self, request: web.Request) -> web.Response:
         file = self.files[request.match_info["file"]]
         if request.content_type.startswith("multipart/"):
-            part = (await request.post()).get("file")
-            file.data = part.file.read() if isinstance(part, web.FileField) else b""
+            part = next(iter((await request.post()).values()))
+            file.data = part.file.read() if isinstance(part, web.FileField) else str(part).encode()
         else:
             file.data = await request.read()
         return web.Response(text=f"OK - {len(file.data)}")
 
     async def _download(self, request: web.Request) -> web.Response:
         file = self.files[request.match_info["file"]]
-        if _token(request) != self.bot_token or "files:read" not in self.scopes:
+        self.downloads.append(token_of(request))
+        if token_of(request) != self.bot_token or "files:read" not in self.scopes:
             return web.Response(text="<html>Sign in</html>", content_type="text/html")
         return web.Response(body=file.data, content_type=file.mime)
 
@@ -333,28 +299,3 @@ def _channel(channel: str, name: str, kind: str) -> Json:
     if kind == "im":
         flags |= {"user": OLIVIA}  # type: ignore[dict-item]
     return {"id": channel, "name": name, "is_channel": kind == "channel", **flags}
-
-
-def _token(request: web.Request) -> str:
-    return request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
-
-
-async def _args(request: web.Request) -> Json:
-    """Arguments from wherever a client puts them: query, form, multipart or JSON."""
-    args: Json = dict(request.query)
-    if request.method == "POST":
-        if request.content_type == "application/json":
-            args |= await request.json() if request.can_read_body else {}
-        else:
-            args |= {name: str(value) for name, value in (await request.post()).items()}
-    return {name: _decoded(value) for name, value in args.items()}
-
-
-def _decoded(value: Any) -> Any:
-    """Nested arguments come as JSON strings in a form."""
-    if isinstance(value, str) and value[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value

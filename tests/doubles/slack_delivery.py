@@ -28,12 +28,15 @@ RETRIES = 3
 
 @dataclass(slots=True)
 class Envelope:
-    """One delivery. sent: how often so far. answer: what the app sent back with its ack."""
+    """One delivery. sent: how often so far, and at last when, by perf_counter. answer: what the
+    app sent back with its ack.
+    """
 
     kind: str
     payload: Json
     id: str = field(default_factory=lambda: str(uuid4()))
     sent: int = 0
+    sent_at: float = 0.0
     statuses: list[int] = field(default_factory=list)
     answer: Json | None = None
     acked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -179,6 +182,7 @@ class Delivery:
                     "retry_reason": "timeout" if attempt else "",
                 }
                 envelope.sent += 1
+                envelope.sent_at = time.perf_counter()
                 try:
                     await socket.send_json(frame)
                 except ConnectionError:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
 from gateway.page import PageSettings, open_page
 from tests.doubles.house import FakeHouse
@@ -28,3 +33,76 @@ async def url(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
 async def client(url: str) -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession(url) as session:
         yield session
+
+
+async def post(client: aiohttp.ClientSession, path: str, body: object, status: int = 200) -> Any:
+    async with client.post(path, json=body) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
+
+
+async def get(client: aiohttp.ClientSession, path: str, status: int = 200) -> Any:
+    async with client.get(path) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
+
+
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+
+
+def chromium() -> str:
+    """The browser on the PATH. Without one the test is skipped, in CI it fails."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        message = f"none of {', '.join(names)} is on the PATH"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+    return str(found)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all tests; each has a context of its own."""
+    path = chromium()
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        yield launched
+        await launched.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def address(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
+    """As `url`, on the loop that the browser's tests share."""
+    async with open_page(house, PageSettings(tmp_path / "files")) as served:
+        yield served
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
+    """The page in a wide window, as Citra, in #general. A script's error fails the test."""
+    context = await browser.new_context(viewport=WIDE, reduced_motion="reduce")
+    opened = await context.new_page()
+    faults: list[str] = []
+    opened.on("pageerror", lambda fault: faults.append(str(fault)))
+    await enter(opened, address)
+    yield opened
+    await context.close()
+    assert faults == []
+
+
+async def enter(page: Page, url: str, name: str = "Citra") -> None:
+    """Open the page and say who sits there."""
+    page.set_default_timeout(10_000)
+    await page.goto(url)
+    await page.get_by_label("Your name").fill(name)
+    await page.keyboard.press("Enter")
+    await page.get_by_role("dialog").wait_for(state="detached")

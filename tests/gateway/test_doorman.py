@@ -106,6 +106,9 @@ async def test_with_a_token_nothing_is_told_without_it(house: FakeHouse, tmp_pat
         right = {"Authorization": f"Bearer {TOKEN}", "Host": "moot.example"}
         async with client.get("/api/rooms", headers=right) as response:
             assert response.status == 200
+        proxied = {**right, "Host": "127.0.0.1", "Origin": "https://moot.example"}
+        async with client.post("/api/rooms", json=ROOM, headers=proxied) as response:
+            assert response.status == 201
         async with client.get("/api/rooms", headers={**right, "Host": "evil.example"}) as response:
             assert response.status == 421
         async with client.get("/api/rooms", params={"token": TOKEN}) as response:

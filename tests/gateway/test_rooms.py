@@ -1,14 +1,25 @@
 """Turns: each message answered once, in order, whatever fails in between."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapters.agent import Reply
 from bots.bot import Manners
-from contract import AgentError, Deleted, Edited, Option, PlatformError, Question, Room
+from contract import (
+    AgentError,
+    Deleted,
+    Edited,
+    Option,
+    PlatformError,
+    Question,
+    Rejected,
+    Room,
+)
 from gateway.config import AccessTable, TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
@@ -375,3 +386,66 @@ async def test_a_stranger_is_refused_in_one_line_once(tmp_path: Path) -> None:
         assert len(moot.texts()) == 2
         assert all("`fake:ash`" in text for text in moot.texts())
         assert moot.programs.prompts == []
+
+
+async def test_the_api_is_trusted_where_a_stranger_is_not(tmp_path: Path) -> None:
+    body = {
+        "content": "hello",
+        "metadata": {
+            "source": "fake",
+            "sender_id": "fake:ash",
+            "sender_display_name": "Ash",
+            "sender_type": "human",
+        },
+        "room": {"id": "fake:d1", "name": "Ash", "kind": "dm"},
+    }
+    async with gateway(tmp_path) as moot:
+        receipt = await moot.house.desk.submit(body, wait_s=10)
+        assert receipt.replies is not None
+        assert receipt.replies[0].text == "Respond to Ash in this direct message."
+        again = await moot.house.desk.submit({**body, "message_id": receipt.message_id}, wait_s=10)
+        assert (again.duplicate, again.turn_ids) == (True, ())
+        assert again.replies is not None
+        assert again.replies[0].text == receipt.replies[0].text
+
+
+@pytest.mark.parametrize("field", ["content", "message_id", "thread_id"])
+async def test_half_a_character_is_rejected_and_nothing_is_stored(
+    tmp_path: Path, field: str
+) -> None:
+    broken: dict[str, Any] = {field: "half \ud83d"}
+    async with gateway(tmp_path) as moot:
+        with pytest.raises(Rejected) as caught:
+            await moot.hear(replace(said("@demo hi"), **broken))
+        assert caught.value.field == field
+        assert await moot.house.transcript.page(ROOM.id, None, 9) == []
+
+
+async def test_a_personas_project_is_told_where_the_room_has_none(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        file = tmp_path / "personas" / "demo.md"
+        file.write_text("---\nagent: scripted\nproject: saga-ai\n---\nYou are demo, bound.\n")
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        assert "Room: #general (project: saga-ai)\n" in moot.programs.prompts[0]
+
+
+async def test_a_workspace_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        file = tmp_path / "personas" / "demo.md"
+        file.write_text("---\nagent: scripted\nworkspace: /nowhere/at/all\n---\nYou are demo.\n")
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        assert moot.texts() == [
+            "⚠️ My working directory /nowhere/at/all is not there; `workspace` names it."
+        ]
+
+
+async def test_an_answer_that_our_other_bot_heard_first_is_still_our_own(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        echo = said("Respond to Ash", message_id="p1", by="ownbot", kind="bot")
+        await moot.hear(echo)
+        await moot.hear(said("@demo hello"))
+        await moot.settle()
+        [own] = [m for m in await moot.house.transcript.page(ROOM.id, None, 9) if m.persona]
+        assert (own.message_id, own.by.id) == ("p1", "bot:demo")

@@ -1,0 +1,61 @@
+// A bot over @slack/bolt that answers mentions in their thread and confirms pressed buttons.
+// It is written against Slack's documentation alone: where it fails, the double is wrong.
+// Environment: SLACK_API_URL, MODE (socket|http), PORT, and the three secrets.
+import bolt from "@slack/bolt";
+
+const { SLACK_API_URL, MODE, PORT, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET } = process.env;
+const app = new bolt.App({
+  token: BOT_TOKEN,
+  clientOptions: { slackApiUrl: SLACK_API_URL, retryConfig: { retries: 2, minTimeout: 10 } },
+  logLevel: "error",
+  ...(MODE === "socket"
+    ? { socketMode: true, appToken: APP_TOKEN }
+    : { signingSecret: SIGNING_SECRET }),
+});
+
+app.event("app_mention", async ({ event, client, say }) => {
+  const who = await client.users.info({ user: event.user });
+  const name = who.user.profile.display_name;
+  const posted = await say({
+    text: `${name}: ${event.text}`,
+    thread_ts: event.ts,
+    metadata: { event_type: "echo", event_payload: { of: event.ts } },
+    blocks: [
+      { type: "section", text: { type: "mrkdwn", text: `${name}: ${event.text}` } },
+      {
+        type: "actions",
+        elements: [
+          { type: "button", action_id: "go", value: "v", text: { type: "plain_text", text: "Go" } },
+        ],
+      },
+    ],
+  });
+  const place = { channel: event.channel, timestamp: event.ts };
+  await client.reactions.add({ ...place, name: "eyes" });
+  await client.reactions.remove({ ...place, name: "eyes" });
+  const thread = await client.conversations.replies({ channel: event.channel, ts: event.ts });
+  await client.chat.update({
+    channel: event.channel,
+    ts: posted.ts,
+    text: `${posted.message.text} (${thread.messages.length})`,
+    blocks: posted.message.blocks,
+  });
+  await client.files.uploadV2({
+    channel_id: event.channel,
+    thread_ts: event.ts,
+    filename: "echo.txt",
+    content: event.text,
+    initial_comment: "as a file",
+  });
+});
+
+app.event("message", async () => {});
+
+app.action("go", async ({ ack, body, client }) => {
+  await ack();
+  const { channel, message } = body;
+  await client.chat.update({ channel: channel.id, ts: message.ts, text: "gone", blocks: [] });
+});
+
+await app.start(MODE === "socket" ? undefined : Number(PORT));
+console.log("ready");

@@ -1,0 +1,109 @@
+"""The whole way: a Slack, `moot run`, the real Claude Code, and a double of its model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.service import HOUSE, service
+from tests.doubles.slack import BOT_USER, SlackDouble
+
+CLAUDE = HOUSE / "tests" / "agents" / "node_modules" / ".bin" / "claude"
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+[[bots]]
+platform = "slack"
+personas = ["claude"]
+api_url = "{slack}"
+[agents.claude-code]
+profile = "claude-code"
+command = "{claude}"
+env = {{ ANTHROPIC_BASE_URL = "{api}", CLAUDE_CODE_MAX_RETRIES = "2" }}
+"""
+LONG = "\n".join(
+    [
+        "# The expiry",
+        "",
+        "It is **15 minutes** because `auth/jwt.ts` says so: 漢字かな 한국어 👩‍👩‍👧‍👦 🇩🇪 é.",
+        "",
+        "| who | wants |",
+        "|---|---:|",
+        *(f"| person {n} | {n} min |" for n in range(40)),
+        "",
+        "```ts",
+        *(f"export const ttl{n} = {n} * 60; // {'wide ' * (n % 30)}&<>" for n in range(150)),
+        "```",
+        "",
+        "It ends like a prompt: >",
+    ]
+)
+
+
+def installed() -> None:
+    if not CLAUDE.exists():
+        message = "Claude Code is not installed in tests/agents: make test does it where npm is"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
+
+
+async def posts(slack: SlackDouble, count: int) -> list[str]:
+    """What the bot posted, once there is an answer of at least `count` posts and no more come."""
+    async with asyncio.timeout(90):
+        before = -1
+        while len(slack.texts()) < count or before != len(slack.texts()):
+            before = len(slack.texts())
+            await asyncio.sleep(1)
+    return slack.texts()
+
+
+async def last_turn(url: str) -> dict[str, object]:
+    async with aiohttp.ClientSession(url) as client:
+        async with client.get("/api/rooms/slack:C0GENERAL/messages") as response:
+            messages = (await response.json())["messages"]
+        turn_id = [m["turn_id"] for m in messages if m["turn_id"]][-1]
+        async with client.get(f"/api/turns/{turn_id}") as response:
+            record: dict[str, object] = await response.json()
+            return record
+
+
+async def test_a_mention_in_slack_gets_the_models_words_and_a_restart_keeps_the_session(
+    tmp_path: Path,
+) -> None:
+    installed()
+    async with SlackDouble.open() as slack, MessagesAPI.open() as api:
+        api.when("expiry", LONG)
+        api.when("again", "As I said.")
+        config = CONFIG.format(slack=slack.api_url, claude=CLAUDE, api=api.url)
+        async with service(
+            tmp_path,
+            config,
+            SLACK_BOT_TOKEN=slack.bot_token,
+            SLACK_APP_TOKEN=slack.app_token,
+            ANTHROPIC_API_KEY="sk-ant-test-00000000000000000000000000000000",
+        ) as moot:
+            await slack.delivery.connected()
+            await slack.say(f"<@{BOT_USER}> why is the token expiry only 15 minutes?")
+            said = await posts(slack, 3)
+            turn = await last_turn(moot.url)
+            assert turn["answer"]["text"] == LONG  # type: ignore[index]
+            assert turn["header"].strip() in api.prompt.replace("\u2060", "")  # type: ignore[attr-defined]
+            whole = "\n".join(said)
+            assert [n for n in range(150) if f"export const ttl{n} = " not in whole] == []
+            assert [n for n in range(40) if not re.search(rf"person {n}\b", whole)] == []
+            assert whole.count("```") % 2 == 0
+            assert all(text.count("```") % 2 == 0 for text in said)
+
+            await moot.kill()
+            await moot.start()
+            await slack.delivery.connected()
+            await slack.say(f"<@{BOT_USER}> say it again")
+            assert (await posts(slack, len(said) + 1))[len(said) :] == ["As I said."]
+            assert "It ends like a prompt" in str(api.turns[-1].body["messages"])
+            assert "ANTHROPIC" not in moot.log()
+            assert "sk-ant-test" not in moot.log()
