@@ -1,12 +1,14 @@
 """How much later an answer comes with Moot than with a bare bot: `python -m bench.latency`.
 
-One question after the other, in blocks that alternate between the two, each asked as soon as the
-one before is answered. A time is from the event sent to chat.postMessage received.
+One question after the other, in blocks that alternate between the two: each asked as soon as the
+one before is answered, then again with a rest between them. A time is from the event sent to
+chat.postMessage received.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import statistics
 import tempfile
@@ -24,6 +26,7 @@ from bench.rig import (
     ECHO,
     Arrival,
     Asked,
+    Bare,
     TimedSlack,
     arguments,
     bare,
@@ -33,6 +36,7 @@ from bench.rig import (
     share,
     spread_ms,
 )
+from tests.doubles.service import Service
 
 WARM_UP = 10
 STEPS = ("agent ready", "brief", "compose", "agent", "record", "post")
@@ -67,7 +71,7 @@ class Steps:
 
 
 async def block(
-    slack: TimedSlack, text: str, first: int, size: int
+    slack: TimedSlack, text: str, first: int, size: int, rest_s: float
 ) -> list[tuple[float, float, Arrival]]:
     """Seconds, time.time() at the event, and arrival of each."""
     results = []
@@ -75,6 +79,7 @@ async def block(
         wall, begin = time.time(), time.perf_counter()
         arrival = await slack.ask("C0GENERAL", text, number)
         results.append((arrival.at - begin, wall, arrival))
+        await asyncio.sleep(rest_s)
     return results
 
 
@@ -89,38 +94,48 @@ async def records(url: str, turns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 async def measure(given: argparse.Namespace, asked: Asked) -> None:
-    """Blocks of both, then the ratio."""
-    ours: list[float] = []
-    theirs: list[float] = []
-    steps = Steps()
-    our_cpu_s = their_cpu_s = 0.0
+    """Blocks of both without a rest, then with one."""
     with tempfile.TemporaryDirectory() as folder:
-        async with moot(Path(folder), asked) as (slack, running), bare() as (bare_slack, bot):
-            await block(slack, asked.text, 0, WARM_UP)
-            await block(bare_slack, ECHO, 0, WARM_UP)
-            for number in range(given.blocks):
-                first = WARM_UP + number * given.size
-                our_cpu_s -= cpu_s(running.pid)
-                taken = await block(slack, asked.text, first, given.size)
-                our_cpu_s += cpu_s(running.pid)
-                ours += [seconds for seconds, _, _ in taken]
-                told = await records(running.url, [arrival.turn for _, _, arrival in taken])
-                for record, (_, wall, arrival) in zip(told, taken, strict=True):
-                    steps.add(record, wall, arrival)
-                their_cpu_s -= cpu_s(bot.pid)
-                taken = await block(bare_slack, ECHO, first, given.size)
-                their_cpu_s += cpu_s(bot.pid)
-                theirs += [seconds for seconds, _, _ in taken]
-    print(f"latency of {len(ours)} answers one after the other")
-    print(f"  Moot      {spread_ms(ours)}")
-    print(f"  bare bot  {spread_ms(theirs)}")
-    print("  ratio     " + "  ".join(f"p{p} {ratio(ours, theirs, p):7.2f}" for p in (50, 90, 99)))
-    ours_ms, theirs_ms = (cpu * 1e3 / len(ours) for cpu in (our_cpu_s, their_cpu_s))
-    print(f"  CPU of the bot's process for an answer: {ours_ms:.2f} and {theirs_ms:.2f} ms")
-    print("  where Moot's time goes:")
+        async with moot(Path(folder), asked) as ours, bare() as theirs:
+            await block(ours[0], asked.text, 0, WARM_UP, 0)
+            await block(theirs[0], ECHO, 0, WARM_UP, 0)
+            for first, rest_s in ((WARM_UP, 0.0), (1_000_000, given.rest)):
+                await compare(ours, theirs, given, asked, first, rest_s)
+
+
+async def compare(
+    ours: tuple[TimedSlack, Service],
+    theirs: tuple[TimedSlack, Bare],
+    given: argparse.Namespace,
+    asked: Asked,
+    first: int,
+    rest_s: float,
+) -> None:
+    """Alternating blocks, and their ratio."""
+    (slack, running), (bare_slack, bot) = ours, theirs
+    mine: list[float] = []
+    other: list[float] = []
+    my_cpu_s = other_cpu_s = 0.0
+    steps = Steps()
+    for number in range(first, first + given.blocks * given.size, given.size):
+        my_cpu_s -= cpu_s(running.pid)
+        taken = await block(slack, asked.text, number, given.size, rest_s)
+        my_cpu_s += cpu_s(running.pid)
+        mine += [seconds for seconds, _, _ in taken]
+        told = await records(running.url, [arrival.turn for _, _, arrival in taken])
+        for record, (_, wall, arrival) in zip(told, taken, strict=True):
+            steps.add(record, wall, arrival)
+        other_cpu_s -= cpu_s(bot.pid)
+        taken = await block(bare_slack, ECHO, number, given.size, rest_s)
+        other_cpu_s += cpu_s(bot.pid)
+        other += [seconds for seconds, _, _ in taken]
+    print(f"latency of {len(mine)} answers one after the other, {rest_s * 1e3:g} ms apart")
+    print(f"  Moot      {spread_ms(mine)}   CPU {my_cpu_s * 1e3 / len(mine):5.2f} ms an answer")
+    print(f"  bare bot  {spread_ms(other)}   CPU {other_cpu_s * 1e3 / len(mine):5.2f} ms an answer")
+    print("  ratio     " + "  ".join(f"p{p} {ratio(mine, other, p):7.2f}" for p in (50, 90, 99)))
     steps.print()
     if asked == Asked():
-        agent = await alone(steps.header, len(ours))
+        agent = await alone(steps.header, len(mine))
         print(f"    the demo agent alone, same prompt p50 {statistics.median(agent) * 1e3:6.2f} ms")
 
 
@@ -131,6 +146,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float], percent: int) -> float
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blocks", type=int, default=8)
     parser.add_argument("--size", type=int, default=50, help="answers in a block")
+    parser.add_argument("--rest", type=float, default=0.02, help="seconds, the second time")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Runner(Protocol):
 
     dialect: str
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, small: bool) -> T:
         """Run work that changes nothing."""
 
     async def write(self, work: Work[T]) -> T:
@@ -60,11 +60,13 @@ class ThreadRunner:
         self._written: Connection | None = None  # the writer thread's, taken from the pool once
         self._readers = ThreadPoolExecutor(READERS, "store-read")
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, small: bool) -> T:
         def run() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
 
+        if small:
+            return run()
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
     async def write(self, work: Work[T]) -> T:
@@ -90,7 +92,7 @@ class AsyncRunner:
         self.dialect = engine.dialect.name
         self._engine = engine
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, small: bool) -> T:
         async with self._engine.connect() as connection:
             return await connection.run_sync(work)
 
@@ -146,9 +148,12 @@ class Store:
             await asyncio.wait([writer])
             await runner.close()
 
-    async def read(self, work: Work[T]) -> T:
-        """Run `work`, which only reads."""
-        return await self._runner.read(work)
+    async def read(self, work: Work[T], *, small: bool = False) -> T:
+        """Run `work`, which only reads.
+
+        small: some dozen recent rows by an index; to change threads would take SQLite longer.
+        """
+        return await self._runner.read(work, small=small)
 
     async def write(self, work: Work[T]) -> T:
         """Run `work` in a transaction; return its result once it is on disk.
@@ -251,7 +256,7 @@ def _set_pragmas(connection: Any, _record: object) -> None:
 
 
 async def _migrate(runner: Runner) -> None:
-    found = await runner.read(_version)
+    found = await runner.read(_version, small=False)
     if found == HEAD:
         return
     from memory.migrations import upgrade

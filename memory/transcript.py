@@ -283,14 +283,16 @@ class Transcript:
             "trigger": trigger,
         }
         return await self._store.read(
-            lambda connection: [_stored(row) for row in connection.execute(_WINDOW, where)]
+            lambda connection: [_stored(row) for row in connection.execute(_WINDOW, where)],
+            small=True,
         )
 
     async def thread(self, room_id: str, scope: str, thread_id: str, before: int) -> list[Stored]:
         """The newest 15 earlier messages of a thread within the scope, its root included."""
         where = {"room": room_id, "scope": scope, "thread": thread_id, "before": before}
         return await self._store.read(
-            lambda connection: [_stored(row) for row in connection.execute(_THREAD, where)][::-1]
+            lambda connection: [_stored(row) for row in connection.execute(_THREAD, where)][::-1],
+            small=True,
         )
 
     async def get(self, seq: int) -> Stored | None:
