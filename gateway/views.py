@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from composer.attribution import strip_baked_prefix
 from contract import Attachment
 from gateway.cards import Message, OpenQuestion, RoomCard, Timeline, TurnRecord
 from gateway.files import SAFE_IMAGES
@@ -20,7 +21,6 @@ from gateway.happenings import (
     Said,
     TurnChanged,
 )
-from gateway.legacy import strip_baked
 
 FileId = Callable[[Attachment], str | None]
 
@@ -240,7 +240,7 @@ def message_view(message: Message, file_id: FileId) -> MessageView:
         id=message.id,
         room_id=message.room_id,
         by=SpeakerView.model_validate(message.by),
-        text=strip_baked(message.text) if message.legacy else message.text,
+        text=strip_baked_prefix(message.text) if message.legacy else message.text,
         at=message.at,
         edited_at=message.edited_at,
         thread_id=message.thread_id,

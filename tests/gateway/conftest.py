@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
 from gateway.page import PageSettings, open_page
+from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
 from tests.doubles.house import FakeHouse
 
 
@@ -47,26 +46,7 @@ async def get(client: aiohttp.ClientSession, path: str, status: int = 200) -> An
         return await response.json()
 
 
-CHROMIUM_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WIDE: ViewportSize = {"width": 1280, "height": 800}
-
-
-def chromium() -> str:
-    """The browser on the PATH. Without one the test is skipped, in CI it fails."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        message = f"none of {', '.join(names)} is on the PATH"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
-    return str(found)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -97,12 +77,3 @@ async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
     yield opened
     await context.close()
     assert faults == []
-
-
-async def enter(page: Page, url: str, name: str = "Citra") -> None:
-    """Open the page and say who sits there."""
-    page.set_default_timeout(10_000)
-    await page.goto(url)
-    await page.get_by_label("Your name").fill(name)
-    await page.keyboard.press("Enter")
-    await page.get_by_role("dialog").wait_for(state="detached")

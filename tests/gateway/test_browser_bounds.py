@@ -9,8 +9,9 @@ from playwright.async_api import Browser, Page, expect
 
 from contract import Attachment, Room, Speaker
 from gateway.page import PageSettings, open_page
+from tests.doubles.browser import enter
 from tests.doubles.house import FakeHouse
-from tests.gateway.conftest import WIDE, enter
+from tests.gateway.conftest import WIDE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 GENERAL = Room("web:general", "general")

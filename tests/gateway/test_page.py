@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from composer.attribution import strip_baked_prefix
 from contract import MootError, Room, Speaker
-from gateway.legacy import strip_baked
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import get, post
 
@@ -251,10 +251,10 @@ async def test_a_fault_in_the_house_is_told_without_a_traceback(
 
 
 def test_a_prefix_of_old_rows_is_stripped_for_display_only() -> None:
-    assert strip_baked("[Slack channel:C1 user:Olivia (<@U1>)] hello") == "hello"
-    assert strip_baked("[Discord channel:9 user:Olivia] [x]: y") == "[x]: y"
-    assert strip_baked("[Olivia]: hello") == "hello"
-    assert strip_baked("hello [Olivia]: x") == "hello [Olivia]: x"
+    assert strip_baked_prefix("[Slack channel:C1 user:Olivia (<@U1>)] hello") == "hello"
+    assert strip_baked_prefix("[Discord channel:9 user:Olivia] [x]: y") == "[x]: y"
+    assert strip_baked_prefix("[Olivia]: hello") == "hello"
+    assert strip_baked_prefix("hello [Olivia]: x") == "hello [Olivia]: x"
 
 
 async def test_only_old_rows_lose_their_prefix(client: Client, house: FakeHouse) -> None:
