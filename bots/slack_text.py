@@ -25,6 +25,7 @@ _SCHEMES = ("", "http://", "https://", "mailto:", "tel:")
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel|slack):", re.IGNORECASE)
 _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
+_CLOSING = {m: re.compile(rf"[^\s{m}]{re.escape(m)}(?![\w{m}])") for m in "*_~`"}
 _QUOTE_SIGN = re.compile(r"^[ \t]*(?=&gt;)", re.MULTILINE)
 
 
@@ -187,25 +188,22 @@ def _is_sign(char: str) -> bool:
 def _defused(text: str, literal: list[bool]) -> str:
     """The text with a zero-width space where the author's own characters would format it."""
     spots = [m.end() for m in _QUOTE_SIGN.finditer(text) if literal[m.end()]]
-    for sign in _FORMATTING.finditer(text):
-        at = sign.start()
-        if literal[at] and _would_open(text, at) and _would_close_after(text, at):
-            spots.append(at + 1)
+    start = 0
+    for line in text.split("\n"):
+        for mark in filter(line.__contains__, _CLOSING):
+            ends = [m.end() for m in _CLOSING[mark].finditer(line)]
+            openers = range(start, start + ends[-1] - 2 if ends else start)
+            spots += [i + 1 for i in openers if text[i] == mark and literal[i] and _opens(text, i)]
+        start += len(line) + 1
     for spot in sorted(spots, reverse=True):
         text = text[:spot] + ZERO_WIDTH + text[spot:]
     return text
 
 
-def _would_open(text: str, at: int) -> bool:
+def _opens(text: str, at: int) -> bool:
     before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     free = not before or before.isspace() or (_is_sign(before) and before != text[at])
     return free and bool(after.strip()) and after != text[at]
-
-
-def _would_close_after(text: str, start: int) -> bool:
-    line = text[start + 1 :].partition("\n")[0]
-    mark = re.escape(text[start])
-    return bool(re.search(rf"[^\s{mark}]{mark}(?![\w{mark}])", line))
 
 
 _SLACK = _SlackWriter()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import regex
@@ -101,7 +101,7 @@ class _Cutter:
             return len(self.text)
         starts = self.seams.starts
         first = bisect_right(starts, at)
-        last = self._last_fitting(at, first)
+        last = first + self._furthest(at, starts[first:])
         while last >= first:
             cut = max(range(first, last + 1), key=lambda line: self._worth(at, line, last))
             if self.seams.costs[cut] >= FORBIDDEN:
@@ -113,22 +113,21 @@ class _Cutter:
             last = cut - 1
         return self._cut_in_line(at, self.seams.next_allowed(first))
 
-    def _last_fitting(self, at: int, first: int) -> int:
-        """A line before which a cut leaves a piece that fits, and is nearly full unless the next
-        line would be too much; first - 1 if none does.
+    def _furthest(self, at: int, offsets: Sequence[int]) -> int:
+        """The place of an offset up to which the piece fits, and is nearly full unless the next
+        one would be too much; -1 if it fits up to none of them.
         """
-        low, high, tries = first - 1, len(self.seams.starts) - 1, 0
+        low, high, tries = -1, len(offsets) - 1, 0
         reach = at + self.limit
         while low < high:
-            near = bisect_right(self.seams.starts, reach) - 1
+            near = bisect_right(offsets, reach) - 1
             middle = near if tries < _GUESSES else (low + high + 1) // 2
             middle = min(max(middle, low + 1), high)
-            offset = self.seams.offset(middle)
-            measured = self._measure(at, offset)
+            measured = self._measure(at, offsets[middle])
             if _FULL * self.limit <= measured <= self.limit:
                 return middle
             low, high = (middle, high) if measured <= self.limit else (low, middle - 1)
-            reach = at + (offset - at) * self.limit // max(measured, 1)
+            reach = at + (offsets[middle] - at) * self.limit // max(measured, 1)
             tries += 1
         return low
 
@@ -156,17 +155,11 @@ class _Cutter:
         line = self.text[at : min(end, at + 4 * self.limit)]
         ends = [grapheme.end() for grapheme in regex.finditer(r"\X", line)]
         ends = [end for end in ends if not self.seams.in_closing_fence(at + end)]
-        low, high = 0, len(ends) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._measure(at, at + ends[middle]) <= self.limit:
-                low = middle
-            else:
-                high = middle - 1
-        if self.seams.fence_at(at + ends[low]):
-            return at + ends[low]
-        soft = _softened(line, ends[: low + 1])
-        return at + (soft if self._measure(at, at + soft) <= self.limit else ends[low])
+        most = max(self._furthest(at, [at + end for end in ends]), 0)
+        if self.seams.fence_at(at + ends[most]):
+            return at + ends[most]
+        soft = _softened(line, ends[: most + 1])
+        return at + (soft if self._measure(at, at + soft) <= self.limit else ends[most])
 
 
 def _softened(line: str, ends: list[int]) -> int:

@@ -214,7 +214,8 @@ def aligned(rows: list[list[str]], aligns: Sequence[Align], *, headed: bool) -> 
 
 
 def _width(text: str) -> int:
-    return max(wcswidth(text), 0) if text.isprintable() else len(text)
+    width = wcswidth(text)  # -1 with a control character in it
+    return width if width >= 0 else len(text)
 
 
 def _padded(text: str, width: int, side: str) -> str:
