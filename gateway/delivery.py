@@ -14,13 +14,21 @@ from memory.transcript import moment
 log = logging.getLogger("moot.delivery")
 
 LONGEST_WAIT_S = 30.0
+QUICK_CHARS = 1_500  # splitting takes about 10 ms for a thousand characters of dense Markdown
 
 
-def plan(answer: str, bot: Bot) -> list[tuple[str, str]]:
+async def pieces(text: str, bot: Bot) -> list[str]:
+    """A text as pieces that each fit one post; a long one is split off the loop."""
+    if len(text) <= QUICK_CHARS:
+        return bot.split(text)
+    return await asyncio.to_thread(bot.split, text)
+
+
+async def plan(answer: str, bot: Bot) -> list[tuple[str, str]]:
     """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file."""
-    pieces = bot.split(answer)
-    if len(pieces) <= bot.manners.max_posts or not bot.manners.files:
-        return [("text", piece) for piece in pieces]
+    split = await pieces(answer, bot)
+    if len(split) <= bot.manners.max_posts or not bot.manners.files:
+        return [("text", piece) for piece in split]
     return [("text", _summary(answer)), ("file", answer)]
 
 
@@ -64,8 +72,11 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) 
                 await bot.edit(place, message_id, post.text)
             return post.as_sent(message_id)
         except PlatformError as error:
-            if error.outcome == "refused":
+            if error.outcome == "refused" and message_id is None:
                 raise
+            if error.outcome == "refused":  # its draft is gone or can't be edited: say it anew
+                message_id = None
+                continue
             if error.outcome == "unknown" and message_id is None:
                 uncertain = True
             delay_s = error.retry_after_s if error.outcome == "retry" else wait_s

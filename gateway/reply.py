@@ -11,6 +11,7 @@ from datetime import datetime
 
 from bots.bot import Bot
 from contract import Place, PlatformError, Question
+from gateway.delivery import pieces
 from gateway.events import Publish
 from gateway.happenings import Drafted
 from gateway.ledger import Ledger, Post, Turn
@@ -51,6 +52,7 @@ class LiveReply:
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
         self._post: Post | None = None
+        self._drafted = ""
         self.first_draft_at: float | None = None  # time.perf_counter()
         self._show_task: asyncio.Task[None] | None = None
         self._page: asyncio.Task[None] | None = None
@@ -122,15 +124,16 @@ class LiveReply:
 
     async def _show_draft(self, text: str) -> None:
         """Post the draft, or edit it. Its failure costs nothing but the sight of it."""
-        pieces = self._bot.split(text)
-        if not pieces:
+        first = next(iter(await pieces(text, self._bot)), "")
+        if first in ("", self._drafted):
             return
+        self._drafted = first
         try:
             if self._post is None:
-                self._post = await self._ledger.draft(self._turn, pieces[0], self._clock())
-                message_id = await self._bot.post(self._place, pieces[0], self._post.key)
+                self._post = await self._ledger.draft(self._turn, first, self._clock())
+                message_id = await self._bot.post(self._place, first, self._post.key)
                 self._post = await self._ledger.sent(self._post, message_id)
             elif self._post.platform_id is not None:
-                await self._bot.edit(self._place, self._post.platform_id, pieces[0])
+                await self._bot.edit(self._place, self._post.platform_id, first)
         except PlatformError as error:
             log.info("draft.failed turn=%s reason=%r", self._turn.id, str(error))

@@ -91,8 +91,9 @@ class Middle:
 
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
-        pieces = plan(outcome.answer, self.bots[outcome.bot]) if outcome.answer else []
-        outcome, posts = await self.ledger.answered(outcome, pieces, self.clock())
+        bot = self.bots[outcome.bot]
+        posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
+        outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
         self._tell(outcome)
         if clockwork is not None:
             clockwork.step("record")

@@ -40,6 +40,7 @@ class FakeBot:
     faults: list[PlatformError | None] = field(default_factory=list)
     lose_answers: int = 0
     has_history: bool = True
+    frozen: bool = False  # no message can be edited any more
     posted: list[Posted] = field(default_factory=list)
     edits: list[tuple[str, str]] = field(default_factory=list)
     marks: list[tuple[str, Mark]] = field(default_factory=list)
@@ -67,6 +68,8 @@ class FakeBot:
         return message.id
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
+        if self.frozen:
+            raise PlatformError("can't be edited", outcome="refused")
         self.edits.append((message_id, text))
         for message in self.posted:
             if message.id == message_id:

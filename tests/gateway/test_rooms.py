@@ -292,6 +292,23 @@ async def test_a_slow_answer_is_drafted_and_the_draft_becomes_the_answer(tmp_pat
         assert moot.texts() == ["Let me see: yes."]
 
 
+async def test_a_draft_that_cannot_be_edited_any_more_loses_nothing(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def script(prompt: str, reply: Reply) -> str:
+        reply.draft("Let me")
+        await gate.wait()
+        return "Let me see: yes."
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(script)) as moot:
+        await moot.hear(said("@demo hello"))
+        await until(lambda: moot.texts() == ["Let me"])
+        moot.bot.frozen = True
+        gate.set()
+        await moot.settle()
+        assert moot.texts() == ["Let me", "Let me see: yes."]
+
+
 async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
     tmp_path: Path,
 ) -> None:
