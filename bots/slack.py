@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -54,7 +54,6 @@ from contract import (
 log = logging.getLogger("moot.bots")
 
 _MOST_MEMBERS = 100
-_REMEMBERED = 1_000  # messages that are on disk; a later delivery is told there to be a second one
 _GRACE_S = 2.0  # for events under way when the bot is stopped; the rest Slack sends again
 
 
@@ -104,7 +103,6 @@ class SlackBot:
         self._receive: Receive | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._taking: set[asyncio.Task[Any]] = set()
-        self._taken: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -180,22 +178,11 @@ class SlackBot:
             await receive(Chosen(found.question_id, found.option, by))
         else:
             async with self._turns[found.channel]:  # in a room, one after the other
-                if isinstance(found, Said):
-                    await self._said(found, receive)
-                else:
-                    await receive(await self._event(found))
+                await receive(await self._event(found))
 
-    async def _said(self, said: Said, receive: Receive) -> None:
-        """Hand a message on, unless it was: a mention comes as `message` and as `app_mention`."""
-        key = (said.channel, said.ts)
-        if key in self._taken:
-            return
-        await receive(await self._inbound(said))
-        self._taken[key] = None
-        if len(self._taken) > _REMEMBERED:
-            self._taken.popitem(last=False)
-
-    async def _event(self, found: Changed | Removed) -> Event:
+    async def _event(self, found: Said | Changed | Removed) -> Event:
+        if isinstance(found, Said):
+            return await self._inbound(found)
         room = await self._directory.room(found.channel, found.kind)
         if isinstance(found, Removed):
             return Deleted(room, found.ts)

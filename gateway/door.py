@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from uuid import uuid4
@@ -25,6 +26,7 @@ from memory.transcript import Transcript
 
 log = logging.getLogger("moot.door")
 
+_REMEMBERED = 1_000  # deliveries that need not be looked up again
 NOBODY = "nobody"  # the persona of a scope in which no persona takes part
 
 
@@ -59,6 +61,7 @@ class Door:
         self._max_hops = max_hops
         self._refused: set[tuple[str, str]] = set()
         self._seen_rooms: set[str] = set()
+        self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
 
     async def receive(self, event: Event, bot: Bot) -> None:
         """Take one event of a platform; returns when it is on disk."""
@@ -94,7 +97,13 @@ class Door:
         wanted: list[Wanted] = []
         if hop <= self._max_hops:
             wanted = self._wanted(inbound, bot, addressed, hop, trusted=trusted)
+        key = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
+        if (seq := self._on_disk.get(key)) is not None:  # Slack tells every mention twice
+            return Accepted(seq, new=False, turns=())
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock())
+        self._on_disk[key] = accepted.seq
+        if len(self._on_disk) > _REMEMBERED:
+            self._on_disk.popitem(last=False)
         if accepted.new:
             if inbound.room.id not in self._seen_rooms:
                 self._seen_rooms.add(inbound.room.id)
