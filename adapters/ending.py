@@ -46,9 +46,9 @@ class Ending:
         """The answer of a turn that `sign` ended. Raises AgentError."""
         turn, profile = self._turn, self._profile
         if turn.failed:
-            error = self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
-            error.partial = readable(turn.draft())  # the screen shows the error, not a reply
-            raise error
+            failure = self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
+            failure.partial = readable(turn.draft())  # the screen shows the error, not a reply
+            raise failure
         if turn.ended and turn.ended.interrupted:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)

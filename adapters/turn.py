@@ -91,7 +91,8 @@ class Turn:
             self._recorded = turn
         if turn:
             return turn not in self._past and (not self.id or turn == self.id)
-        return source == "hook" or self._recorded in (None, self.id)
+        recorded = self._recorded
+        return source == "hook" or recorded is None or (bool(recorded) and recorded == self.id)
 
     def follows(self) -> None:
         """The record holds earlier turns, and perhaps not yet all of the one before."""

@@ -90,6 +90,7 @@ ENV = (
     # no host but the API's is looked up with these two
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
+    ("NO_PROXY", "127.0.0.1,localhost,::1"),  # the hooks
     # a turn that began by itself would have nobody to answer
     ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
     ("CLAUDE_CODE_DISABLE_CRON", "1"),
@@ -119,7 +120,8 @@ PASSES = (
 
 # ── Typing ──────────────────────────────────────────────────────────────────────────────
 
-# A paste of more than 3 lines or 800 UTF-16 units is wrapped in tags by 2.1.330.
+# A paste of more than 3 lines or 800 UTF-16 units is wrapped in tags by 2.1.330 (of fewer
+# lines, where the terminal has less than 13 rows).
 PASTE_BREAKS, PASTE_CHARS = 2, 400
 COMMANDS = "!/#&?"
 

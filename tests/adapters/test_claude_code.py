@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from adapters.cli import CliAgent
 from contract import AgentError
-from tests.doubles.claude_stage import Stage, asked, failed
+from tests.doubles.claude_stage import Stage, asked, failed, held
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
 from tests.doubles.pictures import RED_DOT
 from tests.doubles.replies import Replies
@@ -109,7 +109,7 @@ async def test_drafts_are_what_it_has_written_so_far(stage: Stage, claude: CliAg
     stage.api.hold()
     stage.api.queue(Message((Text("**One** line.\n\nAnother one.\n\nThe last."),), delta=5, hold=6))
     asking = asyncio.create_task(claude.ask(f"{HEADER}draft", reply))
-    await stage.api.holding.wait()
+    await held(stage, asking)
     await asyncio.wait_for(reply.drafted.wait(), 10)
     stage.api.release.set()
     answer = await asking
@@ -306,7 +306,7 @@ async def stopped(stage: Stage, claude: CliAgent, reply: Message) -> AgentError:
     stage.api.hold()
     stage.api.queue(reply)
     asking = asyncio.create_task(asked(claude, f"{HEADER}slowly"))
-    await stage.api.holding.wait()
+    await held(stage, asking)
     await asyncio.sleep(0.3)
     async with asyncio.timeout(1.0):
         await claude.interrupt()
@@ -344,7 +344,7 @@ async def test_a_cancelled_ask_leaves_the_session_usable(stage: Stage, claude: C
     stage.api.hold()
     stage.api.queue(Message((Text("never"),), hold=0))
     asking = asyncio.create_task(asked(claude, f"{HEADER}slowly"))
-    await stage.api.holding.wait()
+    await held(stage, asking)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
@@ -390,8 +390,9 @@ async def test_a_killed_program_goes_on_with_the_same_session(
     session = claude.session_id
     assert claude.pid
     os.kill(claude.pid, signal.SIGKILL)
-    while claude.alive():
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(10):
+        while claude.alive():
+            await asyncio.sleep(0.01)
     stage.api.queue("The violin.")
     assert (await asked(claude, f"{HEADER}what was it?")).text == "The violin."
     assert (claude.session_id, claude.resumed) == (session, True)
@@ -405,7 +406,7 @@ async def test_a_program_that_dies_in_mid_answer_is_a_crash_and_then_goes_on(
     stage.api.hold()
     stage.api.queue(Message((Text("never finished"),), delta=3, hold=2))
     asking = asyncio.create_task(failed(claude, f"{HEADER}die"))
-    await stage.api.holding.wait()
+    await held(stage, asking)
     assert claude.pid
     os.kill(claude.pid, signal.SIGKILL)
     error = await asking

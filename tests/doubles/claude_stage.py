@@ -19,6 +19,7 @@ from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.replies import Replies
 
 AGENTS = Path(__file__).parent.parent / "agents"
+TURN_S = 60.0  # a lost end is a failure, not an hour
 KEY = "sk-ant-dummy-0000000000000000000000000000"
 
 
@@ -80,7 +81,6 @@ class Stage:
             "CLAUDE_CODE_MAX_RETRIES": "2",
             "HTTP_PROXY": self.proxy,
             "HTTPS_PROXY": self.proxy,
-            "NO_PROXY": "127.0.0.1",
         }
         home = self.folder / scope
         return Launch(
@@ -93,9 +93,19 @@ class Stage:
     def agent(self, scope: str, **changes: Any) -> CliAgent:
         """An agent that is not started yet."""
         launch = replace(self.launch(scope), **changes)
-        agent = CliAgent(CLAUDE_CODE, launch, self.hooks)
+        profile = replace(CLAUDE_CODE, turn_timeout_s=TURN_S)
+        agent = CliAgent(profile, launch, self.hooks)
         self.agents.append(agent)
         return agent
+
+
+async def held(stage: Stage, asking: "asyncio.Task[Any]") -> None:
+    """Wait until the answer is held back in the API; what went wrong before that is raised."""
+    holding = asyncio.create_task(stage.api.holding.wait())
+    await asyncio.wait({asking, holding}, return_when=asyncio.FIRST_COMPLETED)
+    if not holding.done():
+        holding.cancel()
+        raise AssertionError(f"it was over before: {asking}") from asking.exception()
 
 
 async def asked(agent: CliAgent, prompt: str, *choices: int) -> Answer:
