@@ -18,7 +18,9 @@ _QUOTE = re.compile(r"( *)[▎▌▍▏│┃] ?")
 _DRAWN_BULLET = re.compile(r"( *)[•◦▪‣] ")
 _DRAWN_TASK = re.compile(r"( *)([☐☑]) ")
 # A row that begins like one of these was a line of its own.
-_OWN_LINE = re.compile(r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{1,6} |[▎▌▍▏│┃|>]|```|~~~)")
+_OWN_LINE = re.compile(
+    r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{1,6} |[▎▌▍▏│┃|>├└┌╭╰╞]|```|~~~)"
+)
 _RULE = re.compile(r" *(?:[─━═—]{3,}|-{3,})$")
 _NUMBER = re.compile(r" *(\d{1,5})(?: (.*))?$")
 _BOX_TOP, _BOXED = re.compile(r"[┏╔][━═]+[┓╗]"), re.compile(r"[┃║] +(.*\S) +[┃║]")
@@ -30,14 +32,14 @@ def markdown(rows: Sequence[str], width: int, numbered: bool = False) -> str:
 
     numbered: the program puts line numbers before code.
     """
-    lines = _unboxed([_PADDING.sub("", row.rstrip(" ")) for row in rows])
+    lines = _unboxed([row.rstrip(" ") for row in rows])
     if numbered:
         lines = _unnumbered(lines)
     out: list[str] = []
     position = 0
     while position < len(lines):
         if table := read_table(lines, position):
-            out += table.lines
+            out += [_PADDING.sub("", line) for line in table.lines]
             position = table.end
         else:
             line, position = _paragraph(lines, position, width)
@@ -109,4 +111,4 @@ def _before_code(line: str) -> str:
 def _respelled(line: str) -> str:
     line = _QUOTE.sub(r"\1> ", line, count=1) if _QUOTE.match(line) else line
     line = _DRAWN_TASK.sub(lambda m: f"{m[1]}- [{'x' if m[2] == '☑' else ' '}] ", line, count=1)
-    return _DRAWN_BULLET.sub(r"\1- ", line, count=1)
+    return _PADDING.sub("", _DRAWN_BULLET.sub(r"\1- ", line, count=1))

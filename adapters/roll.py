@@ -72,19 +72,25 @@ class Roll:
 
     def _place(self, frame: Sequence[Shown]) -> int:
         """Where in the roll the frame belongs: where most of its rows are already."""
-        best, most = len(self.rows), 0
         first = max(0, len(self.rows) - SCREENS_BACK * max(40, len(frame)))
-        for place in range(len(self.rows) - 1, first - 1, -1):
-            known = self.rows[place : place + len(frame)]
-            same = sum(_goes_on(old, new) for old, new in zip(known, frame, strict=False))
-            if same > most and 2 * same >= sum(not row.blank for row in known):
+        known, new = [_key(row) for row in self.rows[first:]], [_key(row) for row in frame]
+        best, most = len(known), 0
+        for place in range(len(known) - 1, -1, -1):
+            pairs = list(zip(known[place:], new, strict=False))
+            same = sum(_goes_on(*pair) for pair in pairs)
+            if same > most and 2 * same >= sum(bool(old) for old, _ in pairs):
                 best, most = place, same
-        return best
+        return first + best
 
 
-def _goes_on(old: Shown, new: Shown) -> bool:
+def _key(row: Shown) -> str:
+    """What stays of a row when a table around it gets wider."""
+    return "".join(filter(str.isalnum, row.text))
+
+
+def _goes_on(old: str, new: str) -> bool:
     """Whether it is the same row, or one that was being written."""
-    return not old.blank and new.text.startswith(old.text)
+    return bool(old) and (new == old or (len(old) > 3 and new.startswith(old)))
 
 
 def _standing(old: Sequence[Shown], new: Sequence[Shown]) -> int:

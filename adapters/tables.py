@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from adapters.shown import columns
-from adapters.wraps import indent, is_one_word
+from adapters.wraps import indent, is_one_word, seam
 
 _TOP = re.compile(r" *[┌╭┏╔][─━═]+(?:[┬┳╦][─━═]+)*[┐╮┓╗]$")
 _MIDDLE = re.compile(r" *[├┝┠┣╠╞][─━═┼╋╬╪┿]+[┤┥┨┫╣╡]$")
@@ -38,22 +38,17 @@ Cells = list[str]
 
 def read_table(rows: Sequence[str], start: int) -> Table | None:
     """The table that begins at this row, if one does."""
-    if _TOP.match(rows[start]):
-        return _boxed(rows, start)
-    return _ruled(rows, start) or _rich(rows, start) or _upright(rows, start)
+    return _boxed(rows, start) or _ruled(rows, start) or _rich(rows, start) or _upright(rows, start)
 
 
 def _boxed(rows: Sequence[str], start: int) -> Table | None:
-    """Drawn with lines around every cell."""
+    """Drawn with lines around every cell; its first rows may be missing."""
+    topped = _TOP.match(rows[start]) is not None
     groups: list[list[Cells]] = [[]]
-    for end in range(start + 1, len(rows)):
+    for end in range(start + topped, len(rows)):
         row = rows[end]
         if _BOTTOM.match(row):
-            widths = [columns(cell) - PADDING for cell in groups[0][0]]
-            body = [_merged(group, widths) for group in _split_groups(groups) if group]
-            if len(groups) == 1 and all(len(cells) == 1 for cells in groups[0]):
-                return Table([cells[0].strip() for cells in groups[0]], end + 1)  # a mere box
-            return Table(_lines(body), end + 1) if body else None
+            return _table(groups, end + 1, topped)
         if _MIDDLE.match(row):
             groups.append([])
         elif match := _ROW.match(row):
@@ -63,16 +58,33 @@ def _boxed(rows: Sequence[str], start: int) -> Table | None:
     return None
 
 
-def _split_groups(groups: list[list[Cells]]) -> list[list[Cells]]:
-    """Without lines between the body's rows, a row begins where its first cell is not empty."""
-    if len(groups) != 2 or len(groups[1]) < 2:
-        return groups
-    body: list[list[Cells]] = []
-    for cells in groups[1]:
-        if cells[0].strip() or not body:
-            body.append([])
-        body[-1].append(cells)
-    return [groups[0], *body]
+def _table(groups: list[list[Cells]], end: int, topped: bool) -> Table | None:
+    """The table of these rows, which lines part into groups."""
+    groups = [group for group in groups if group]
+    if not groups or (len(groups[0][0]) == 1 and not topped):
+        return None
+    if len(groups) == 1 and len(groups[0][0]) == 1:  # a mere box
+        return Table([cells[0].strip() for cells in groups[0]], end)
+    widths = [columns(cell) - PADDING for cell in groups[0][0]]
+    if len(groups) == 2:
+        groups = [groups[0], *_parted(groups[1], widths)]
+    return Table(_lines([_merged(group, widths) for group in groups]), end)
+
+
+def _parted(body: Sequence[Cells], widths: Sequence[int]) -> list[list[Cells]]:
+    """Rows without lines between them: one goes on below if its cells were broken to fit."""
+    parted: list[list[Cells]] = [[body[0]]]
+    for above, below in pairwise(body):
+        if _goes_on(above, below, widths):
+            parted[-1].append(below)
+        else:
+            parted.append([below])
+    return parted
+
+
+def _goes_on(above: Cells, below: Cells, widths: Sequence[int]) -> bool:
+    pairs = [(a.strip(), b.strip(), w) for a, b, w in zip(above, below, widths, strict=False)]
+    return all(not b or (a and seam(a, b, w) is not None) for a, b, w in pairs)
 
 
 def _ruled(rows: Sequence[str], start: int) -> Table | None:
