@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.doubles.service import Service, service
@@ -105,6 +106,26 @@ async def test_a_cut_socket_rate_limits_and_failing_posts_lose_and_double_nothin
                 if number == 15:
                     slack.delivery.cut()
                 await asyncio.sleep(0.02)
+            await answered(slack, asked, 60)
+            await settled(slack)
+            assert set(answers(slack).values()) == {1}
+
+
+async def test_over_http_every_mention_is_answered_once_and_a_forged_one_never(
+    tmp_path: Path,
+) -> None:
+    async with SlackDouble.open() as slack:
+        config = CONFIG.format(api_url=slack.api_url) + "\n"
+        config = config.replace('personas = ["demo"]', 'personas = ["demo"]\nmode = "http"')
+        keys = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_SIGNING_SECRET": slack.signing_secret}
+        async with service(tmp_path, config, **keys) as moot:
+            slack.delivery.events_url = f"{moot.url}slack/events"
+            asked = [("C0GENERAL", await mention(slack, "C0GENERAL", n, 2)) for n in range(8)]
+            async with aiohttp.ClientSession() as client:
+                forged = {"X-Slack-Signature": "v0=00", "X-Slack-Request-Timestamp": "1"}
+                url = slack.delivery.events_url
+                async with client.post(url, json={"type": "x"}, headers=forged) as response:
+                    assert response.status == 401
             await answered(slack, asked, 60)
             await settled(slack)
             assert set(answers(slack).values()) == {1}
