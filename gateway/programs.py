@@ -97,7 +97,10 @@ def _described(name: str, table: AgentTable) -> Profile:
 
 
 def _unknown(name: str, reason: str) -> Program:
-    async def refuse(_launch: Launch) -> Agent:
-        raise AgentError("missing", reason, say=f"The agent {name!r} is not set up: {reason}.")
+    hint = f"Describe it under [agents.{name}] in moot.toml: {reason}."
+    say = f"My agent {name!r} is not set up: an administrator describes it under [agents.{name}]."
 
-    return Program(name, name, f"{name} agent", False, reason, refuse)
+    async def refuse(_launch: Launch) -> Agent:
+        raise AgentError("missing", reason, say=say)
+
+    return Program(name, name, f"{name} agent", False, hint, refuse)
