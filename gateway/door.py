@@ -97,11 +97,11 @@ class Door:
         wanted: list[Wanted] = []
         if hop <= self._max_hops:
             wanted = self._wanted(inbound, bot, addressed, hop, trusted=trusted)
-        key = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
-        if (seq := self._on_disk.get(key)) is not None:  # Slack tells every mention twice
+        told = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
+        if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock())
-        self._on_disk[key] = accepted.seq
+        self._on_disk[told] = accepted.seq
         if len(self._on_disk) > _REMEMBERED:
             self._on_disk.popitem(last=False)
         if accepted.new:
