@@ -275,7 +275,7 @@ CLAUDE_CODE = Profile(
     permission=Permission(
         re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
     ),
-    interrupt=Interrupt(clear=b"\x03"),
+    interrupt=Interrupt(clear=b"\x03", clear_gap_s=1.2),  # it ends at two within 0.8 s
     missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
     login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
     context_tokens=200_000,
