@@ -34,6 +34,7 @@ class Console:
         self.changed = asyncio.Event()
         self.state: State | None = None  # what it told last; kept by whoever reads its signals
         self.output_bytes = 0
+        self.cleared_at = float("-inf")  # when its input box was cleared last
         self.last_output = self._loop.time()
 
     def start(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:

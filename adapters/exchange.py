@@ -264,17 +264,26 @@ class Exchange:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not self.submitted:
                     ends = END if self._profile.typing.paste else b""
-                    await console.write(ends + interrupt.clear)
+                    await console.write(ends)
+                    await self._clear()
                     return bool(interrupt.clear)
                 for number, key in enumerate(interrupt.keys):
                     if number:
                         await asyncio.sleep(interrupt.gap_s)
                     await console.write(key)
                 await self._until_idle()
-                await console.write(interrupt.clear)
+                await self._clear()
         except (TimeoutError, Hangup):
             return False
         return console.alive()
+
+    async def _clear(self) -> None:
+        """Empty the input box."""
+        interrupt, console = self._profile.interrupt, self._console
+        if interrupt.clear:
+            await asyncio.sleep(console.cleared_at + interrupt.clear_gap_s - self._time())
+            console.cleared_at = self._time()
+            await console.write(interrupt.clear)
 
     async def _until_idle(self) -> None:
         while not self._idle() and self._console.alive():

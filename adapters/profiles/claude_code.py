@@ -207,6 +207,39 @@ def _may_begin(line: str, at: int) -> bool:
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
 RULE = "─{8,}"
+BOX = rf"^{RULE}.*\n❯.*\n{RULE}"  # at the left edge, where no text of a conversation can be
+
+
+def alone(phrase: str) -> re.Pattern[str]:
+    """A phrase that stands where the input box would be, and not in a conversation above it."""
+    return re.compile(rf"(?:{phrase})(?![\s\S]*{BOX})", re.MULTILINE)
+
+
+DIALOGS = (
+    Dialog(alone("(?i:new MCP servers? found)"), keys=b"\x1b", when="start"),
+    Dialog(alone("Allow external CLAUDE\\.md file imports"), keys=b"\x1b", when="start"),
+    Dialog(alone("Resume full session as-is"), keys=b"\x1b", when="start"),
+    Dialog(alone("3\\. Continue without these settings"), keys=b"3", when="start"),
+    Dialog(
+        alone("No conversation found with session ID"),
+        fault="startup",
+        say="Claude Code has lost this conversation. Ask again: it begins anew.",
+        when="start",
+    ),
+    Dialog(alone("Select login method"), fault="login", when="start"),
+    Dialog(
+        alone("Unable to connect to Anthropic services"),
+        fault="api",
+        say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
+        when="start",
+    ),
+    Dialog(
+        alone("Is this a project you created or one you trust|Do you want to use this API key"),
+        fault="startup",
+        say="Claude Code asks something at its start that only its terminal can answer.",
+        when="start",
+    ),
+)
 
 CLAUDE_CODE = Profile(
     name="claude-code",
@@ -227,7 +260,7 @@ CLAUDE_CODE = Profile(
     ),
     env=ENV,
     passes=PASSES,
-    ready=Ready(prompt=re.compile(rf"^{RULE}.*\n❯.*\n{RULE}", re.MULTILINE)),
+    ready=Ready(prompt=re.compile(BOX, re.MULTILINE)),
     typing=Typing(
         harmless=harmless,
         pieces=pieces,
@@ -242,40 +275,11 @@ CLAUDE_CODE = Profile(
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
     look=looks.CLAUDE_CODE,
-    dialogs=(
-        Dialog(re.compile(r"(?i)new MCP servers? found"), keys=b"\x1b", when="start"),
-        Dialog(re.compile(r"Allow external CLAUDE\.md file imports"), keys=b"\x1b"),
-        Dialog(re.compile(r"Resume full session as-is"), keys=b"\x1b", when="start"),
-        Dialog(re.compile(r"^\s*\W*3\. Continue without these settings", re.M), b"3", when="start"),
-        Dialog(
-            re.compile(r"No conversation found with session ID"),
-            fault="startup",
-            say="Claude Code has lost this conversation. Ask again: it begins anew.",
-            when="start",
-        ),
-        Dialog(
-            re.compile(r"Select login method|Not logged in · Run /login"),
-            fault="login",
-            when="start",
-        ),
-        Dialog(
-            re.compile(r"Unable to connect to Anthropic services"),
-            fault="api",
-            say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
-        ),
-        Dialog(
-            re.compile(
-                r"Is this a project you created or one you trust|Do you want to use this API key"
-            ),
-            fault="startup",
-            say="Claude Code asks something at its start that only its terminal can answer.",
-            when="start",
-        ),
-    ),
+    dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
     ),
-    interrupt=Interrupt(clear=b"\x03"),
+    interrupt=Interrupt(clear=b"\x03", clear_gap_s=1.2),  # it ends at two within 0.8 s
     missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
     login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
     context_tokens=200_000,

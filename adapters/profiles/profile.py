@@ -318,11 +318,13 @@ class Interrupt:
     """What breaks a turn off. keys: pressed one after the other, `gap_s` apart.
 
     clear: pressed afterwards, when the program gives the prompt back into its input box.
+    clear_gap_s: the least time between two of these, for a program that ends at the second.
     """
 
     keys: tuple[bytes, ...] = (b"\x1b",)
     gap_s: float = 0.1
     clear: bytes = b""
+    clear_gap_s: float = 0.0
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────

@@ -317,7 +317,7 @@ async def stopped(stage: Stage, claude: CliAgent, reply: Message) -> AgentError:
 
 
 async def works_again(stage: Stage, claude: CliAgent) -> bool:
-    stage.api.queue("Still here.")
+    stage.api.when("are you there?", "Still here.")
     prompt = f"{HEADER}are you there?"
     answer = await asked(claude, prompt)
     return answer.text == "Still here." and stage.api.prompt == prompt

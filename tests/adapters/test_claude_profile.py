@@ -17,7 +17,7 @@ from adapters.profiles.claude_code import (
     settings_file,
     state_file,
 )
-from adapters.profiles.profile import Setting
+from adapters.profiles.profile import Dialog, Setting
 
 KEY = "sk-ant-0123456789-0123456789-0123456789"
 
@@ -218,3 +218,56 @@ def test_its_title_tells_whether_it_works(title: str, busy: bool) -> None:
     assert sign
     assert bool(sign.busy.search(title)) is busy
     assert bool(sign.idle.search(title)) is not busy
+
+
+ASKED = """\
+ Accessing workspace:
+
+ Quick safety check: Is this a project you created or one you trust? (Like your own code)
+
+ ❯ No, exit
+   Yes, I trust this folder
+"""
+
+
+def dialogs_on(screen: str) -> list[Dialog]:
+    return [dialog for dialog in CLAUDE_CODE.dialogs if dialog.pattern.search(screen)]
+
+
+@pytest.mark.parametrize(
+    ("screen", "keys", "fault"),
+    [
+        (ASKED, b"", "startup"),
+        (f"{RULE}\n  New MCP server found in this project: x\n  ❯ 1. Use it\n", b"\x1b", None),
+        (f"{RULE}\n  2 new MCP servers found in this project\n", b"\x1b", None),
+        ("  ❯ 1. Fix with Claude\n    3. Continue without these settings\n", b"3", None),
+        ("  Allow external CLAUDE.md file imports?\n  ❯ 1. Yes", b"\x1b", None),
+        ("No conversation found with session ID: 1-2\n", b"", "startup"),
+        (" Unable to connect to Anthropic services\n Failed", b"", "api"),
+        ("  Login\n\n  Select login method:\n  ❯ 1. Claude account", b"", "login"),
+    ],
+)
+def test_what_stands_in_the_way_of_a_start_is_known(
+    screen: str, keys: bytes, fault: str | None
+) -> None:
+    (dialog,) = dialogs_on(screen)
+    assert (dialog.keys, dialog.fault) == (keys, fault)
+
+
+def test_a_conversation_on_such_things_is_none_of_them() -> None:
+    words = "\n".join(
+        f"  {line}"
+        for line in (
+            *ASKED.splitlines(),
+            "New MCP server found in this project",
+            "3. Continue without these settings",
+            "No conversation found with session ID: 1-2",
+            "Unable to connect to Anthropic services",
+            "Select login method:",
+            "Resume full session as-is",
+            RULE,
+            "❯ x",
+            RULE,
+        )
+    )
+    assert dialogs_on(f"❯ [SESSION CONTEXT]\n{words}\n\n{READY}") == []
