@@ -35,6 +35,7 @@ class Look:
     tail: rows that are no part of a message when nothing but such rows follows.
     fault: an error of the program; group 1 is its text.
     last_block: only the last message is the reply.
+    panel: columns of a panel at the right, shown when the screen has more than `panel_from`.
     scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
     choices: labels of a question whose choices stand in one row.
     unknown: nothing is known of how a reply looks.
@@ -57,11 +58,17 @@ class Look:
     tail: re.Pattern[str] = NEVER
     fault: re.Pattern[str] = NEVER
     last_block: bool = False
+    panel: int = 0
+    panel_from: int = 0
     scrollbar: str = ""
     numbered: bool = False
     choices: re.Pattern[str] = NEVER
     input_muted: bool = False
     unknown: bool = False
+
+    def text_cols(self, cols: int) -> int:
+        """The columns that are left for the conversation on a screen of `cols`."""
+        return cols - self.panel if cols > self.panel_from else cols
 
 
 CLAUDE_CODE = Look(
@@ -157,6 +164,8 @@ OPENCODE = Look(
     tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),
     aside=re.compile(r"     ▣ "),
     tail=re.compile(r"     ▣ "),
+    panel=42,
+    panel_from=120,
     scrollbar="█▀▄",
     choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
 )

@@ -64,7 +64,8 @@ def read_reply(
         kept = _without_tail(block.rows, look)
         texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
         text += ["", *texts]
-    return markdown(text, screen.cols - look.margin - look.spare, look.numbered)
+    width = look.text_cols(screen.cols) - look.margin - look.spare
+    return markdown(text, width, look.numbered)
 
 
 def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:

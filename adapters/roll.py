@@ -26,7 +26,7 @@ SCREENS_BACK = 3  # how far back a frame is looked for
 
 def rows_above_input(screen: Screen, look: Look) -> list[Shown]:
     """All rows, scrollback included, above the input box or the question in its place."""
-    rows = shown(screen.lines(), screen.cols, look.scrollbar)
+    rows = shown(screen.lines(), screen.cols, look)
     while rows and rows[-1].blank:
         rows.pop()
     if question := find_question(rows, look):

@@ -32,7 +32,7 @@ def program(case: str) -> str:
 
 
 def test_the_recordings_are_here() -> None:
-    assert len(CASES) == 71
+    assert len(CASES) == 78
     assert {program(case) for case in CASES} >= {"claude", "codex", "gemini", "opencode", "llm"}
 
 
@@ -118,6 +118,12 @@ ASKED = {
             Option("Yes, and don't ask again for `touch` in this directory (/tmp/demo-room)"),
             Option("No, and tell Copilot what to do differently (Esc to stop)", refuses=True),
         ),
+        0,
+    ),
+    "opencode-tool-80x24": Dialog(
+        "△ Permission required",
+        "# Shell command\n$ touch demo-created.txt && echo created",
+        (Option("Allow once"), Option("Allow always"), Option("Reject", refuses=True)),
         0,
     ),
     "vibe-tool": Dialog(
