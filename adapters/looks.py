@@ -37,6 +37,7 @@ class Look:
     last_block: only the last message is the reply.
     panel: columns of a panel at the right, shown when the screen has more than `panel_from`.
     scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
+    fence_names: the language's name stands above code.
     choices: labels of a question whose choices stand in one row.
     unknown: nothing is known of how a reply looks.
     """
@@ -62,6 +63,7 @@ class Look:
     panel_from: int = 0
     scrollbar: str = ""
     numbered: bool = False
+    fence_names: bool = False
     choices: re.Pattern[str] = NEVER
     input_muted: bool = False
     unknown: bool = False
@@ -200,6 +202,7 @@ HERMES = Look(
     margin=4,
     spare=2,
     tool=re.compile(r"  ┊ "),
+    fence_names=True,
 )
 
 LLM = Look(

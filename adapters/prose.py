@@ -23,18 +23,25 @@ _OWN_LINE = re.compile(
 )
 _RULE = re.compile(r" *(?:[─━═—]{3,}|-{3,})$")
 _NUMBER = re.compile(r" *(\d{1,5})(?: (.*))?$")
+_LANGUAGE = re.compile(
+    r"(?:bash|c|console|cpp|css|diff|go|html|ini|java|javascript|js|json|jsx|kotlin|markdown|md"
+    r"|php|py|python|ruby|rust|sh|shell|sql|swift|text|toml|ts|tsx|txt|typescript|xml|yaml|yml)$"
+)
 _BOX_TOP, _BOXED = re.compile(r"[┏╔][━═]+[┓╗]"), re.compile(r"[┃║] +(.*\S) +[┃║]")
 _PADDING = re.compile(r"(?<=[ (])\xa0|\xa0(?=[ ,.;:)]|$)|^\xa0")  # around code, by Copilot
 
 
-def markdown(rows: Sequence[str], width: int, numbered: bool = False) -> str:
+def markdown(
+    rows: Sequence[str], width: int, *, numbered: bool = False, fence_names: bool = False
+) -> str:
     """The reply that these rows show. width: columns that its text may fill.
 
-    numbered: the program puts line numbers before code.
+    numbered: the program puts line numbers before code. fence_names: it takes the fence away
+    and leaves the language's name.
     """
     lines = _unboxed([row.rstrip(" ") for row in rows])
-    if numbered:
-        lines = _unnumbered(lines)
+    lines = _unnumbered(lines) if numbered else lines
+    lines = _unnamed(lines) if fence_names else lines
     out: list[str] = []
     position = 0
     while position < len(lines):
@@ -100,6 +107,15 @@ def _unnumbered(lines: Sequence[str]) -> list[str]:
                 out[i] = lines[i][edge:]
         position += count or 1
     return out
+
+
+def _unnamed(lines: Sequence[str]) -> list[str]:
+    """Without the names of languages that stand alone above a block."""
+    return [
+        line
+        for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False)
+        if above.strip() or not below.strip() or not _LANGUAGE.match(line)
+    ]
 
 
 def _before_code(line: str) -> str:

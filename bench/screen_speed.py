@@ -7,6 +7,7 @@ MB/s of output in the pieces in which it was read; best of three runs.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -41,10 +42,8 @@ def pyte_history(recording: Recording) -> Callable[[bytes], object]:
 
 def _tolerant(stream: pyte.ByteStream) -> Callable[[bytes], object]:
     def feed(data: bytes) -> None:
-        try:
+        with contextlib.suppress(Exception):  # it raises on some of these streams
             stream.feed(data)
-        except Exception:  # noqa: BLE001, S110  pyte raises on some of these streams
-            pass
 
     return feed
 

@@ -23,7 +23,6 @@ SHOWN_OTHERWISE = {
     "claude-interrupt": ("\n\nSecond", ""),  # the line that was being written is not shown
     "codex-interrupt": ("parag", "paragraph with bold,"),  # more had come than was counted
     "codex-long200": ("$x^2$", "x²"),  # a formula is typeset
-    "hermes-basic": ("```python", "python"),  # the fence goes, its name stays
 }
 
 
