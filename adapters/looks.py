@@ -35,7 +35,9 @@ class Look:
     tail: rows that are no part of a message when nothing but such rows follows.
     fault: an error of the program; group 1 is its text.
     last_block: only the last message is the reply.
+    panel: columns of a panel at the right, shown when the screen has more than `panel_from`.
     scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
+    fence_names: the language's name stands above code.
     choices: labels of a question whose choices stand in one row.
     unknown: nothing is known of how a reply looks.
     """
@@ -48,7 +50,7 @@ class Look:
     spare: int = 0
     echo_coloured: bool = False
     echo_end: re.Pattern[str] = NEVER
-    above: re.Pattern[str] = re.compile(rf"\s*{RULE}")
+    above: re.Pattern[str] = re.compile(RULE)
     tool: re.Pattern[str] = NEVER
     tool_bold: bool = False
     muted_tool: re.Pattern[str] = NEVER
@@ -57,18 +59,25 @@ class Look:
     tail: re.Pattern[str] = NEVER
     fault: re.Pattern[str] = NEVER
     last_block: bool = False
+    panel: int = 0
+    panel_from: int = 0
     scrollbar: str = ""
     numbered: bool = False
+    fence_names: bool = False
     choices: re.Pattern[str] = NEVER
     input_muted: bool = False
     unknown: bool = False
+
+    def text_cols(self, cols: int) -> int:
+        """The columns that are left for the conversation on a screen of `cols`."""
+        return cols - self.panel if cols > self.panel_from else cols
 
 
 CLAUDE_CODE = Look(
     name="claude-code",
     echo=re.compile(r"[❯>] (.+)"),
     input=re.compile(r"[❯>](?:\xa0|\s*$)|[│┃] >"),
-    above=re.compile(rf"\s*{RULE}|╭{RULE}|\s{{30}}"),
+    above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}"),
     bullet=re.compile(r"[●⏺] "),
     margin=2,
     tool=re.compile(r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"),
@@ -89,7 +98,7 @@ CODEX = Look(
     name="codex",
     echo=re.compile(r"› (.+)"),
     input=re.compile(r"›(?: |$)"),
-    above=re.compile(r"(?!)"),
+    above=NEVER,
     bullet=re.compile(r"• "),
     margin=2,
     tool=re.compile(
@@ -108,7 +117,7 @@ GEMINI = Look(
     name="gemini",
     echo=re.compile(r" > (.+)"),
     input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
-    above=re.compile(rf"\s*{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
+    above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
     bullet=re.compile(r"✦ "),
     margin=2,
     tool=re.compile(r"[╭│]"),
@@ -135,7 +144,7 @@ COPILOT = Look(
     name="copilot",
     echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
     input=re.compile(r"❯(?:\s|$)"),
-    above=re.compile(rf"\s*{RULE}| [~/][^ ]*"),
+    above=re.compile(rf"{RULE}| [~/][^ ]*"),
     bullet=re.compile(r" ● "),
     margin=3,
     spare=2,
@@ -157,6 +166,8 @@ OPENCODE = Look(
     tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),
     aside=re.compile(r"     ▣ "),
     tail=re.compile(r"     ▣ "),
+    panel=42,
+    panel_from=120,
     scrollbar="█▀▄",
     choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
 )
@@ -186,11 +197,12 @@ HERMES = Look(
     name="hermes",
     echo=re.compile(r"● (.+)"),
     input=re.compile(r"❯(?:\s|$)"),
-    above=re.compile(rf"\s*{RULE}| ⚕ "),
+    above=re.compile(rf"{RULE}| ⚕ "),
     bullet=re.compile(r"╭─ ⚕ .*─╮$"),
     margin=4,
     spare=2,
     tool=re.compile(r"  ┊ "),
+    fence_names=True,
 )
 
 LLM = Look(
@@ -209,7 +221,7 @@ GENERIC = Look(
     echo=NEVER,
     input=re.compile(r"\s{0,3}[│┃]?\s?\w{0,12}[❯›>»](?:\s|\xa0|$)"),
     input_muted=True,
-    above=re.compile(rf"\s*{RULE}|\s*[╭┌╰└]{RULE}|\s{{30}}"),
+    above=re.compile(rf"{RULE}|[╭┌╰└]{RULE}|\s{{30}}"),
     scrollbar="┃│█▌▐▁▂▃▄▅▆▇▔▀║",
 )
 

@@ -42,7 +42,7 @@ class Question:
 def find_dialog(screen: Screen, look: Look) -> Dialog | None:
     """The question that waits for an answer at the bottom of the screen, if there is one."""
     lines = screen.lines()[-screen.rows :]
-    question = find_question(shown(lines, screen.cols, look.scrollbar), look)
+    question = find_question(shown(lines, screen.cols, look), look)
     return question.dialog if question else None
 
 

@@ -50,12 +50,16 @@ def read_reply(
     program shows in the reply's place is the reply. roll: what a full-screen program showed so
     far; without it a reply longer than the screen is cut off at its top.
     """
-    every = roll.rows if roll and screen.alternate else rows_above_input(screen, look)
+    rolled = roll is not None and screen.alternate
+    every = roll.rows if roll and rolled else rows_above_input(screen, look)
     rows, found = _turn(every, look, prompt)
+    if rolled and not found:  # it is behind a gap, or not there yet
+        gaps = [i for i, row in enumerate(rows) if row is GAP]
+        rows = rows[gaps[-1] :] if gaps else []
     if look.unknown:
         return markdown(*guess_reply(rows, screen.cols)) if found else ""
     blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
-    if not blocks and not found and screen.alternate:
+    if not blocks and not found and screen.alternate and not rolled:
         blocks = _unmarked(rows, look)  # its mark has left the screen
     if look.last_block:
         blocks = blocks[-1:]
@@ -64,7 +68,8 @@ def read_reply(
         kept = _without_tail(block.rows, look)
         texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
         text += ["", *texts]
-    return markdown(text, screen.cols - look.margin - look.spare, look.numbered)
+    width = look.text_cols(screen.cols) - look.margin - look.spare
+    return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
 
 
 def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:

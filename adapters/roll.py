@@ -16,6 +16,7 @@ from adapters.question import find_question
 from adapters.screen import Screen
 from adapters.shown import Shown, shown
 
+QUESTION_ROWS = 80  # a question with all it shows is not longer
 FOOT_ROWS = 15  # an input box with its footer is not longer
 ROLL_ROWS = 10_000
 GAP = Shown("")  # by identity: here rows are missing that were never on a frame that was seen
@@ -26,11 +27,12 @@ SCREENS_BACK = 3  # how far back a frame is looked for
 
 def rows_above_input(screen: Screen, look: Look) -> list[Shown]:
     """All rows, scrollback included, above the input box or the question in its place."""
-    rows = shown(screen.lines(), screen.cols, look.scrollbar)
+    rows = shown(screen.lines(), screen.cols, look)
     while rows and rows[-1].blank:
         rows.pop()
-    if question := find_question(rows, look):
-        return rows[: question.start]
+    last = rows[-QUESTION_ROWS:]
+    if question := find_question(last, look):
+        return rows[: len(rows) - len(last) + question.start]
     for i in range(len(rows) - 1, max(-1, len(rows) - 1 - FOOT_ROWS), -1):
         if _is_input(rows[i], look):
             while i and (rows[i - 1].blank or look.above.match(rows[i - 1].text)):

@@ -24,6 +24,8 @@ _RICH_RULE = re.compile(r" ─{3,} ?$")
 
 
 PADDING = 2  # blanks around a cell
+TABLE_ROWS = 500  # on the screen; a longer one stays as it is drawn, and reading stays fast
+HEADING_ROWS = 8  # rows above the first rule
 
 
 class Table(NamedTuple):
@@ -45,7 +47,7 @@ def _boxed(rows: Sequence[str], start: int) -> Table | None:
     """Drawn with lines around every cell; its first rows may be missing."""
     topped = _TOP.match(rows[start]) is not None
     groups: list[list[Cells]] = [[]]
-    for end in range(start + topped, len(rows)):
+    for end in range(start + topped, min(len(rows), start + TABLE_ROWS)):
         row = rows[end]
         if _BOTTOM.match(row):
             return _table(groups, end + 1, topped)
@@ -89,7 +91,8 @@ def _goes_on(above: Cells, below: Cells, widths: Sequence[int]) -> bool:
 
 def _ruled(rows: Sequence[str], start: int) -> Table | None:
     """Codex: columns are as wide as the pieces of the rule below the heading."""
-    rule = next((i for i in range(start, len(rows)) if not rows[i].strip() or "━━" in rows[i]), 0)
+    ahead = range(start, min(len(rows), start + HEADING_ROWS))
+    rule = next((i for i in ahead if not rows[i].strip() or "━━" in rows[i]), 0)
     if rule <= start or not _HEAD_RULE.match(rows[rule]) or "  " not in rows[rule].strip():
         return None
     spans = [match.span() for match in re.finditer(r"━+", rows[rule])]
@@ -126,7 +129,8 @@ def _rich(rows: Sequence[str], start: int) -> Table | None:
 
 def _upright(rows: Sequence[str], start: int) -> Table | None:
     """Claude Code on a narrow screen: `heading: cell` rows, a rule between the table's rows."""
-    if not _KEY.match(rows[start]):
+    ahead = rows[start : start + HEADING_ROWS * 4]
+    if not _KEY.match(rows[start]) or not any(map(_PARTING.match, ahead)):
         return None
     groups: list[list[str]] = [[]]
     end = start

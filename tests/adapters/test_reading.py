@@ -199,6 +199,12 @@ def test_drawn_marks_become_markdown() -> None:
     )
 
 
+def test_a_quotation_is_joined_behind_its_bar() -> None:
+    assert reply("▎ quoted words that are long,", "▎ longer than a row", "▎", "▎ end") == (
+        "> quoted words that are long, longer than a row\n>\n> end"
+    )
+
+
 def test_a_list_of_boxes_in_code_is_no_table() -> None:
     assert reply("┌── a", "│ b", "└── c") == "┌── a\n> b\n└── c"
 

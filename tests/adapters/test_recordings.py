@@ -23,7 +23,6 @@ SHOWN_OTHERWISE = {
     "claude-interrupt": ("\n\nSecond", ""),  # the line that was being written is not shown
     "codex-interrupt": ("parag", "paragraph with bold,"),  # more had come than was counted
     "codex-long200": ("$x^2$", "x²"),  # a formula is typeset
-    "hermes-basic": ("```python", "python"),  # the fence goes, its name stays
 }
 
 
@@ -32,7 +31,7 @@ def program(case: str) -> str:
 
 
 def test_the_recordings_are_here() -> None:
-    assert len(CASES) == 71
+    assert len(CASES) == 78
     assert {program(case) for case in CASES} >= {"claude", "codex", "gemini", "opencode", "llm"}
 
 
@@ -118,6 +117,12 @@ ASKED = {
             Option("Yes, and don't ask again for `touch` in this directory (/tmp/demo-room)"),
             Option("No, and tell Copilot what to do differently (Esc to stop)", refuses=True),
         ),
+        0,
+    ),
+    "opencode-tool-80x24": Dialog(
+        "△ Permission required",
+        "# Shell command\n$ touch demo-created.txt && echo created",
+        (Option("Allow once"), Option("Allow always"), Option("Reject", refuses=True)),
         0,
     ),
     "vibe-tool": Dialog(
