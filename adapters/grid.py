@@ -173,7 +173,7 @@ class Grid:
 
     def tab(self, count: int) -> None:
         """To the count-th tab stop ahead, or behind when negative."""
-        stops = [0, *sorted(self.tabs), self.cols - 1]
+        stops = [0, *sorted(stop for stop in self.tabs if stop < self.cols), self.cols - 1]
         x = min(self.x, self.cols - 1)
         if count > 0:
             ahead = [stop for stop in stops if stop > x]

@@ -21,7 +21,8 @@ class Look:
     echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
     echo_coloured: only rows whose mark is coloured are echoes.
     echo_end: the row that ends the echo, where the prompt's further rows look like a reply's.
-    input: the row of the input box. above: rows that may stand between a reply and its box.
+    input: the row of the input box; input_muted: only when what it holds is blank or grey.
+    above: rows that may stand between a reply and its box.
     bullet: how the first row of a message begins; None when messages have no mark, and every
     row indented by `margin` belongs to one.
     margin: columns before the reply's text. spare: columns left empty at the right margin.
@@ -34,8 +35,11 @@ class Look:
     tail: rows that are no part of a message when nothing but such rows follows.
     fault: an error of the program; group 1 is its text.
     last_block: only the last message is the reply.
+    panel: columns of a panel at the right, shown when the screen has more than `panel_from`.
     scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
+    fence_names: the language's name stands above code.
     choices: labels of a question whose choices stand in one row.
+    unknown: nothing is known of how a reply looks.
     """
 
     name: str
@@ -46,7 +50,7 @@ class Look:
     spare: int = 0
     echo_coloured: bool = False
     echo_end: re.Pattern[str] = NEVER
-    above: re.Pattern[str] = re.compile(rf"\s*{RULE}")
+    above: re.Pattern[str] = re.compile(RULE)
     tool: re.Pattern[str] = NEVER
     tool_bold: bool = False
     muted_tool: re.Pattern[str] = NEVER
@@ -55,16 +59,25 @@ class Look:
     tail: re.Pattern[str] = NEVER
     fault: re.Pattern[str] = NEVER
     last_block: bool = False
+    panel: int = 0
+    panel_from: int = 0
     scrollbar: str = ""
     numbered: bool = False
+    fence_names: bool = False
     choices: re.Pattern[str] = NEVER
+    input_muted: bool = False
+    unknown: bool = False
+
+    def text_cols(self, cols: int) -> int:
+        """The columns that are left for the conversation on a screen of `cols`."""
+        return cols - self.panel if cols > self.panel_from else cols
 
 
 CLAUDE_CODE = Look(
     name="claude-code",
     echo=re.compile(r"[❯>] (.+)"),
     input=re.compile(r"[❯>](?:\xa0|\s*$)|[│┃] >"),
-    above=re.compile(rf"\s*{RULE}|╭{RULE}|\s{{30}}"),
+    above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}"),
     bullet=re.compile(r"[●⏺] "),
     margin=2,
     tool=re.compile(r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"),
@@ -85,7 +98,7 @@ CODEX = Look(
     name="codex",
     echo=re.compile(r"› (.+)"),
     input=re.compile(r"›(?: |$)"),
-    above=re.compile(r"(?!)"),
+    above=NEVER,
     bullet=re.compile(r"• "),
     margin=2,
     tool=re.compile(
@@ -103,11 +116,10 @@ CODEX = Look(
 GEMINI = Look(
     name="gemini",
     echo=re.compile(r" > (.+)"),
-    input=re.compile(r"[ │] >(?:\s*$|\s{2,}Type your message)"),
-    above=re.compile(rf"\s*{RULE}|╭{RULE}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
+    input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
+    above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
     bullet=re.compile(r"✦ "),
     margin=2,
-    spare=2,
     tool=re.compile(r"[╭│]"),
     aside=re.compile(r" *(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
     fault=re.compile(r"✕ (.+)"),
@@ -117,10 +129,10 @@ GEMINI = Look(
 QWEN = Look(
     name="qwen",
     echo=re.compile(r"  > (.+)"),
-    input=re.compile(r"[ │]?>(?:\s*$|\s{2,}Type your message)"),
+    input=re.compile(r"[ │]{0,2}>(?:\s*$|\s{2,}Type your message)"),
     bullet=re.compile(r"  [◆✦]\ufe0e? "),
     margin=4,
-    spare=2,
+    spare=3,
     tool=re.compile(r"  [✓✗✕x⊷?o-] \w"),
     aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
     fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
@@ -132,10 +144,10 @@ COPILOT = Look(
     name="copilot",
     echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
     input=re.compile(r"❯(?:\s|$)"),
-    above=re.compile(rf"\s*{RULE}| [~/][^ ]*"),
+    above=re.compile(rf"{RULE}| [~/][^ ]*"),
     bullet=re.compile(r" ● "),
     margin=3,
-    spare=3,
+    spare=2,
     tool=re.compile(r" [$✓✗] "),
     result=re.compile(r"   └ "),
     aside=re.compile(r" ● Tip: | ! | \[Current\]|\s*[◐◓◑◒○◉◎] "),
@@ -147,13 +159,15 @@ OPENCODE = Look(
     name="opencode",
     echo=re.compile(r"  ┃(?:  (.*))?$"),
     echo_coloured=True,
-    input=re.compile(r"  ┃$|  ┃  Ask anything"),
+    input=re.compile(r"  ╹▀{5}"),
     above=re.compile(r"  ┃"),
     margin=5,
-    spare=3,
+    spare=4,
     tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),
     aside=re.compile(r"     ▣ "),
     tail=re.compile(r"     ▣ "),
+    panel=42,
+    panel_from=120,
     scrollbar="█▀▄",
     choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
 )
@@ -183,11 +197,12 @@ HERMES = Look(
     name="hermes",
     echo=re.compile(r"● (.+)"),
     input=re.compile(r"❯(?:\s|$)"),
-    above=re.compile(rf"\s*{RULE}| ⚕ "),
+    above=re.compile(rf"{RULE}| ⚕ "),
     bullet=re.compile(r"╭─ ⚕ .*─╮$"),
     margin=4,
     spare=2,
     tool=re.compile(r"  ┊ "),
+    fence_names=True,
 )
 
 LLM = Look(
@@ -199,16 +214,15 @@ LLM = Look(
     fault=re.compile(r"Error: (.+)"),
 )
 
-# A program that nobody looked at: what stands behind the prompt, without boxes and status rows.
+# A program that nobody looked at: what stands behind the prompt is guessed.
 GENERIC = Look(
     name="generic",
+    unknown=True,
     echo=NEVER,
-    input=re.compile(r"\s?[│┃]?\s?[❯›>$](?:\s*$|\s{2,}\S|\xa0)"),
-    above=re.compile(rf"\s*{RULE}|\s*[╭┌╰└]{RULE}"),
-    tool=NEVER,
-    aside=re.compile(
-        rf"\s*[╭┌╰└│┃]?{RULE}|\s*[⠀-⣿◐◓◑◒]+ |.*\b(?:esc|ctrl\+c) (?:to )?(?:interrupt|cancel)\b"
-    ),
+    input=re.compile(r"\s{0,3}[│┃]?\s?\w{0,12}[❯›>»](?:\s|\xa0|$)"),
+    input_muted=True,
+    above=re.compile(rf"{RULE}|[╭┌╰└]{RULE}|\s{{30}}"),
+    scrollbar="┃│█▌▐▁▂▃▄▅▆▇▔▀║",
 )
 
 LOOKS = {

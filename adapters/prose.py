@@ -14,35 +14,57 @@ from adapters.tables import read_table
 from adapters.wraps import indent, seam
 
 _ITEM = re.compile(r" *(?:[-*+•◦▪‣]|\d{1,3}[.)]|[a-z][.)]|[☐☑]) +")
-_QUOTE = re.compile(r"( *)[▎▌▍▏│┃] ?")
+_QUOTE = re.compile(r"( *)([▎▌▍▏│┃]|>(?= )) ?")
 _DRAWN_BULLET = re.compile(r"( *)[•◦▪‣] ")
 _DRAWN_TASK = re.compile(r"( *)([☐☑]) ")
 # A row that begins like one of these was a line of its own.
-_OWN_LINE = re.compile(r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{1,6} |[▎▌▍▏│┃|>]|```|~~~)")
+_OWN_LINE = re.compile(
+    r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{1,6} |[▎▌▍▏│┃|>├└┌╭╰╞]|```|~~~)"
+)
 _RULE = re.compile(r" *(?:[─━═—]{3,}|-{3,})$")
 _NUMBER = re.compile(r" *(\d{1,5})(?: (.*))?$")
+_LANGUAGE = re.compile(
+    r"(?:bash|c|console|cpp|css|diff|go|html|ini|java|javascript|js|json|jsx|kotlin|markdown|md"
+    r"|php|py|python|ruby|rust|sh|shell|sql|swift|text|toml|ts|tsx|txt|typescript|xml|yaml|yml)$"
+)
+QUOTES = 8  # quotations within quotations
 _BOX_TOP, _BOXED = re.compile(r"[┏╔][━═]+[┓╗]"), re.compile(r"[┃║] +(.*\S) +[┃║]")
 _PADDING = re.compile(r"(?<=[ (])\xa0|\xa0(?=[ ,.;:)]|$)|^\xa0")  # around code, by Copilot
 
 
-def markdown(rows: Sequence[str], width: int, numbered: bool = False) -> str:
+def markdown(
+    rows: Sequence[str], width: int, *, numbered: bool = False, fence_names: bool = False
+) -> str:
     """The reply that these rows show. width: columns that its text may fill.
 
-    numbered: the program puts line numbers before code.
+    numbered: the program puts line numbers before code. fence_names: it takes the fence away
+    and leaves the language's name.
     """
-    lines = _unboxed([_PADDING.sub("", row.rstrip(" ")) for row in rows])
-    if numbered:
-        lines = _unnumbered(lines)
+    lines = _unboxed([row.rstrip(" ") for row in rows])
+    lines = _unnumbered(lines) if numbered else lines
+    lines = _unnamed(lines) if fence_names else lines
+    return "\n".join(_rendered(lines, width)).strip("\n").rstrip()
+
+
+def _rendered(lines: Sequence[str], width: int, depth: int = 0) -> list[str]:
     out: list[str] = []
     position = 0
     while position < len(lines):
         if table := read_table(lines, position):
-            out += table.lines
+            out += [_PADDING.sub("", line) for line in table.lines]
             position = table.end
+        elif depth < QUOTES and (mark := _QUOTE.match(lines[position])):
+            end = position
+            while end < len(lines) and lines[end].startswith(mark[1] + mark[2]):
+                end += 1
+            quoted = [lines[i][mark.end() :] for i in range(position, end)]
+            inner = _rendered(quoted, width - mark.end(), depth + 1)
+            out += [f"{mark[1]}> {line}".rstrip() for line in inner]
+            position = end
         else:
             line, position = _paragraph(lines, position, width)
             out.append(_respelled(line))
-    return "\n".join(out).strip("\n").rstrip()
+    return out
 
 
 def _paragraph(lines: Sequence[str], start: int, width: int) -> tuple[str, int]:
@@ -100,6 +122,15 @@ def _unnumbered(lines: Sequence[str]) -> list[str]:
     return out
 
 
+def _unnamed(lines: Sequence[str]) -> list[str]:
+    """Without the names of languages that stand alone above a block."""
+    return [
+        line
+        for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False)
+        if above.strip() or not below.strip() or not _LANGUAGE.match(line)
+    ]
+
+
 def _before_code(line: str) -> str:
     head = "".join(takewhile(lambda char: char == " ", line))
     digits = "".join(takewhile(str.isdigit, line[len(head) :]))
@@ -107,6 +138,5 @@ def _before_code(line: str) -> str:
 
 
 def _respelled(line: str) -> str:
-    line = _QUOTE.sub(r"\1> ", line, count=1) if _QUOTE.match(line) else line
     line = _DRAWN_TASK.sub(lambda m: f"{m[1]}- [{'x' if m[2] == '☑' else ' '}] ", line, count=1)
-    return _DRAWN_BULLET.sub(r"\1- ", line, count=1)
+    return _PADDING.sub("", _DRAWN_BULLET.sub(r"\1- ", line, count=1))

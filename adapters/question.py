@@ -14,6 +14,7 @@ from contract import Option
 _FRAME = re.compile(r"[\s│┃║]*")
 _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
 _BORDER = re.compile(r"\s*[│┃║]?\s*[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
+_OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 _REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
 ROWS_BELOW = 8  # hints below the choices are not longer
@@ -41,7 +42,7 @@ class Question:
 def find_dialog(screen: Screen, look: Look) -> Dialog | None:
     """The question that waits for an answer at the bottom of the screen, if there is one."""
     lines = screen.lines()[-screen.rows :]
-    question = find_question(shown(lines, screen.cols, look.scrollbar), look)
+    question = find_question(shown(lines, screen.cols, look), look)
     return question.dialog if question else None
 
 
@@ -120,13 +121,20 @@ def _content(row: Shown) -> str:
 
 def _top(rows: Sequence[Shown], start: int, look: Look) -> int:
     """Where the question begins: at its box or rule, or behind the last thing of the turn."""
+    framed = _is_framed(rows[start])
     for i in range(start - 1, -1, -1):
-        text = rows[i].text
-        if re.match(r"\s?[╭┌┏╔]?[─━═]{5,}", text):
+        row = rows[i]
+        if _OUTER_BORDER.match(row.text):
             return i
-        marks = (look.bullet, look.echo, look.tool, look.aside)
-        if not text.startswith(("│", "┃", " ")) and text:
+        if framed and not _is_framed(row):
             return i + 1
-        if any(mark and mark.match(text) for mark in marks) and not text.startswith(("│", "┃")):
+        marks = (look.bullet, look.echo, look.tool, look.aside)
+        if not row.blank and not row.indent and not _is_framed(row):
+            return i + 1
+        if not framed and any(mark and mark.match(row.text) for mark in marks):
             return i + 1
     return 0
+
+
+def _is_framed(row: Shown) -> bool:
+    return row.text.lstrip(" ")[:1] in ("│", "┃", "║")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from adapters.guess import guess_reply, is_muted
 from adapters.looks import Look
 from adapters.prose import markdown
 from adapters.question import Dialog, find_dialog
@@ -33,10 +34,11 @@ class Echo:
 
 @dataclass(slots=True)
 class Block:
-    """One marked message with its rows, as long as nothing shows that it is no message."""
+    """Rows that belong together. error: they stand in the reply's place, further indented."""
 
     rows: list[Shown] = field(default_factory=list)
     tool: bool = False
+    error: bool = False
 
 
 def read_reply(
@@ -48,17 +50,26 @@ def read_reply(
     program shows in the reply's place is the reply. roll: what a full-screen program showed so
     far; without it a reply longer than the screen is cut off at its top.
     """
-    every = roll.rows if roll and screen.alternate else rows_above_input(screen, look)
+    rolled = roll is not None and screen.alternate
+    every = roll.rows if roll and rolled else rows_above_input(screen, look)
     rows, found = _turn(every, look, prompt)
+    if rolled and not found:  # it is behind a gap, or not there yet
+        gaps = [i for i, row in enumerate(rows) if row is GAP]
+        rows = rows[gaps[-1] :] if gaps else []
+    if look.unknown:
+        return markdown(*guess_reply(rows, screen.cols)) if found else ""
     blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
-    if not blocks and not found and screen.alternate:
+    if not blocks and not found and screen.alternate and not rolled:
         blocks = _unmarked(rows, look)  # its mark has left the screen
     if look.last_block:
         blocks = blocks[-1:]
     text: list[str] = []
     for block in blocks:
-        text += ["", *_dedented(_without_tail(block.rows, look), look)]
-    return markdown(text, screen.cols - look.margin - look.spare, look.numbered)
+        kept = _without_tail(block.rows, look)
+        texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
+        text += ["", *texts]
+    width = look.text_cols(screen.cols) - look.margin - look.spare
+    return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
 
 
 def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
@@ -154,9 +165,11 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
                 blocks[-1].tool |= not look.fault.match(row.text)
                 current = None
             elif match.re.groups and match[1]:  # an error in the reply's place
-                current = Block([Shown(" " * match.start(1) + match[1])])
+                current = Block([Shown(" " * match.start(1) + match[1])], error=True)
                 blocks.append(current)
-        elif _is_tool(row, look) or (look.muted_tool.match(row.text) and _is_muted(row)):
+        elif _is_tool(row, look) or (
+            look.muted_tool.match(row.text) and is_muted(row.style_at(row.indent))
+        ):
             current = None
             blocks.append(Block([row], tool=True))
         elif not row.blank and row.indent < look.margin:
@@ -196,12 +209,6 @@ def _is_coloured(row: Shown) -> bool:
     if colour.startswith("x"):
         return not colour[1:3] == colour[3:5] == colour[5:7]
     return colour not in ("", "0", "7", "8", "15")
-
-
-def _is_muted(row: Shown) -> bool:
-    """Whether its text begins in grey."""
-    colour = row.style_at(row.indent).fg
-    return colour == "8" or (colour[1:3] == colour[3:5] == colour[5:7] != "ff" and len(colour) > 2)
 
 
 def _without_tail(rows: list[Shown], look: Look) -> list[Shown]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -105,3 +105,16 @@ class Row:
             if run:
                 runs.append((run, style))
         return Line(text, bool(self.wrapped), tuple(runs))
+
+
+def join_wrapped(lines: Iterable[Line]) -> list[str]:
+    """The texts of lines, each with what it goes on with."""
+    joined: list[str] = []
+    goes_on = False
+    for line in lines:
+        if goes_on:
+            joined[-1] += line.text
+        else:
+            joined.append(line.text)
+        goes_on = line.wrapped
+    return joined

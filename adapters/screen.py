@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import codecs
 from collections import deque
-from collections.abc import Callable
 from typing import NamedTuple
 
 from adapters.cells import DEC_GRAPHICS
+from adapters.controls import ON_GRID
 from adapters.grid import Grid
 from adapters.queries import (
     Csi,
@@ -24,7 +24,7 @@ from adapters.queries import (
     parse,
     title,
 )
-from adapters.rows import Line
+from adapters.rows import Line, join_wrapped
 from adapters.style import PLAIN, Style, restyle
 from adapters.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
 
@@ -159,7 +159,7 @@ class Screen:
 
     def _csi(self, text: str) -> bytes:
         csi, grid = parse(text), self._grid
-        if handler := _ON_GRID.get(csi.key):
+        if handler := ON_GRID.get(csi.key):
             handler(grid, csi)
         elif csi.key in ("?h", "?l"):
             for number in csi.numbers[:16]:
@@ -301,89 +301,3 @@ class Screen:
     def picture(self) -> list[list[tuple[str, str]]]:
         """The screen's rows as runs of (text, CSS classes; see `Style.css`)."""
         return [[(text, style.css) for text, style in row.line().runs] for row in self._grid.lines]
-
-
-def join_wrapped(lines: list[Line]) -> list[str]:
-    """The texts of lines, each with what it goes on with."""
-    joined: list[str] = []
-    goes_on = False
-    for line in lines:
-        if goes_on:
-            joined[-1] += line.text
-        else:
-            joined.append(line.text)
-        goes_on = line.wrapped
-    return joined
-
-
-def _erase_in_row(grid: Grid, csi: Csi) -> None:
-    x = min(grid.x, grid.cols - 1)
-    match csi.numbers[0]:
-        case 0:
-            grid.erase_cells(x, grid.cols)
-        case 1:
-            grid.erase_cells(0, x + 1)
-        case 2:
-            grid.erase_cells(0, grid.cols)
-
-
-def _erase_in_screen(grid: Grid, csi: Csi) -> None:
-    match csi.numbers[0]:
-        case 0:
-            _erase_in_row(grid, csi)
-            grid.erase_rows(grid.y + 1, grid.rows)
-        case 1:
-            _erase_in_row(grid, csi)
-            grid.erase_rows(0, grid.y)
-        case 2:
-            grid.erase_rows(0, grid.rows)
-        case 3:
-            grid.history.clear()
-        case 22:  # kitty: into the scrollback first
-            grid.keep_screen()
-            grid.erase_rows(0, grid.rows)
-
-
-def _clear_tabs(grid: Grid, csi: Csi) -> None:
-    if csi.numbers[0] == 3:
-        grid.tabs.clear()
-    elif csi.numbers[0] == 0:
-        grid.tabs.discard(grid.x)
-
-
-def _move_columns(grid: Grid, count: int) -> None:
-    grid.move(min(grid.x, grid.cols - 1) + count, grid.y)
-
-
-def _move_rows(grid: Grid, count: int, *, to_start: bool = False) -> None:
-    grid.move_rows(count)
-    grid.x = 0 if to_start else grid.x
-
-
-_ON_GRID: dict[str, Callable[[Grid, Csi], None]] = {
-    "@": lambda grid, csi: grid.insert_cells(csi.amount),
-    "A": lambda grid, csi: _move_rows(grid, -csi.amount),
-    "B": lambda grid, csi: _move_rows(grid, csi.amount),
-    "C": lambda grid, csi: _move_columns(grid, csi.amount),
-    "D": lambda grid, csi: _move_columns(grid, -csi.amount),
-    "E": lambda grid, csi: _move_rows(grid, csi.amount, to_start=True),
-    "F": lambda grid, csi: _move_rows(grid, -csi.amount, to_start=True),
-    "G": lambda grid, csi: grid.move(csi.amount - 1, grid.y),
-    "I": lambda grid, csi: grid.tab(csi.amount),
-    "J": _erase_in_screen,
-    "K": _erase_in_row,
-    "L": lambda grid, csi: grid.insert_lines(csi.amount),
-    "M": lambda grid, csi: grid.delete_lines(csi.amount),
-    "P": lambda grid, csi: grid.delete_cells(csi.amount),
-    "S": lambda grid, csi: grid.scroll_up(csi.amount),
-    "T": lambda grid, csi: grid.scroll_down(csi.amount) if len(csi.numbers) == 1 else None,
-    "X": lambda grid, csi: grid.erase_cells(min(grid.x, grid.cols - 1), grid.x + csi.amount),
-    "Z": lambda grid, csi: grid.tab(-csi.amount),
-    "`": lambda grid, csi: grid.move(csi.amount - 1, grid.y),
-    "a": lambda grid, csi: _move_columns(grid, csi.amount),
-    "b": lambda grid, csi: grid.repeat(csi.amount),
-    "e": lambda grid, csi: _move_rows(grid, csi.amount),
-    "g": _clear_tabs,
-    "?J": _erase_in_screen,
-    "?K": _erase_in_row,
-}

@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from wcwidth import wcswidth
 
+from adapters.looks import Look
 from adapters.rows import Line
 from adapters.style import PLAIN, Style
+
+_FRAMES = "│┃║╭╰┌└├─━═╮╯┐┘┤"
 
 
 class Shown(NamedTuple):
@@ -36,17 +39,36 @@ class Shown(NamedTuple):
         return PLAIN
 
 
-def shown(lines: Iterable[Line], cols: int, scrollbar: str = "") -> list[Shown]:
-    """Join what the terminal wrapped, take away a scroll bar in the last column."""
+def shown(lines: Iterable[Line], cols: int, look: Look) -> list[Shown]:
+    """Join what the terminal wrapped; take away a scroll bar and a panel at the right."""
     rows: list[Shown] = []
     goes_on = False
+    width = look.text_cols(cols)
     for line in lines:
         row = Shown(line.text, line.runs)
-        if scrollbar and row.text[-1:] in scrollbar and columns(row.text) == cols:
+        if width < cols:
+            row = Shown(_cut(row.text, width), row.runs)
+        elif row.text[-1:] in (*look.scrollbar,) and _is_scrollbar(row.text, cols):
             row = Shown(row.text[:-1].rstrip(" "), row.runs)
         rows.append(Shown(rows[-1].text + row.text, rows.pop().runs + row.runs) if goes_on else row)
         goes_on = line.wrapped
     return [Shown(row.text.rstrip(" "), row.runs) for row in rows]
+
+
+def _cut(text: str, width: int) -> str:
+    """Its first columns."""
+    if text.isascii():
+        return text[:width]
+    end = len(text)
+    while end and columns(text[:end]) > width:
+        end -= 1
+    return text[:end]
+
+
+def _is_scrollbar(text: str, cols: int) -> bool:
+    """Whether its last character stands in the last column and is no border of a box."""
+    boxed = text[-1] in _FRAMES and text[:2].strip()[:1] in (*_FRAMES,)
+    return not boxed and columns(text) == cols
 
 
 def columns(text: str) -> int:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from adapters.shown import columns
-from adapters.wraps import indent, is_one_word
+from adapters.wraps import indent, is_one_word, seam
 
 _TOP = re.compile(r" *[┌╭┏╔][─━═]+(?:[┬┳╦][─━═]+)*[┐╮┓╗]$")
 _MIDDLE = re.compile(r" *[├┝┠┣╠╞][─━═┼╋╬╪┿]+[┤┥┨┫╣╡]$")
@@ -23,6 +23,11 @@ _KEY = re.compile(r"(\S[^:]{0,60}):(?: |$)")
 _RICH_RULE = re.compile(r" ─{3,} ?$")
 
 
+PADDING = 2  # blanks around a cell
+TABLE_ROWS = 500  # on the screen; a longer one stays as it is drawn, and reading stays fast
+HEADING_ROWS = 8  # rows above the first rule
+
+
 class Table(NamedTuple):
     """A table's Markdown, and the row behind it."""
 
@@ -35,20 +40,17 @@ Cells = list[str]
 
 def read_table(rows: Sequence[str], start: int) -> Table | None:
     """The table that begins at this row, if one does."""
-    if _TOP.match(rows[start]):
-        return _boxed(rows, start)
-    return _ruled(rows, start) or _rich(rows, start) or _upright(rows, start)
+    return _boxed(rows, start) or _ruled(rows, start) or _rich(rows, start) or _upright(rows, start)
 
 
 def _boxed(rows: Sequence[str], start: int) -> Table | None:
-    """Drawn with lines around every cell."""
+    """Drawn with lines around every cell; its first rows may be missing."""
+    topped = _TOP.match(rows[start]) is not None
     groups: list[list[Cells]] = [[]]
-    for end in range(start + 1, len(rows)):
+    for end in range(start + topped, min(len(rows), start + TABLE_ROWS)):
         row = rows[end]
         if _BOTTOM.match(row):
-            body = [_merged(group) for group in _split_groups(groups) if group]
-            one_column = all(len(cells) == 1 for cells in body)
-            return Table(_lines(body), end + 1) if body and not one_column else None
+            return _table(groups, end + 1, topped)
         if _MIDDLE.match(row):
             groups.append([])
         elif match := _ROW.match(row):
@@ -58,21 +60,39 @@ def _boxed(rows: Sequence[str], start: int) -> Table | None:
     return None
 
 
-def _split_groups(groups: list[list[Cells]]) -> list[list[Cells]]:
-    """Without lines between the body's rows, a row begins where its first cell is not empty."""
-    if len(groups) != 2 or len(groups[1]) < 2:
-        return groups
-    body: list[list[Cells]] = []
-    for cells in groups[1]:
-        if cells[0].strip() or not body:
-            body.append([])
-        body[-1].append(cells)
-    return [groups[0], *body]
+def _table(groups: list[list[Cells]], end: int, topped: bool) -> Table | None:
+    """The table of these rows, which lines part into groups."""
+    groups = [group for group in groups if group]
+    if not groups or (len(groups[0][0]) == 1 and not topped):
+        return None
+    if len(groups) == 1 and len(groups[0][0]) == 1:  # a mere box
+        return Table([cells[0].strip() for cells in groups[0]], end)
+    widths = [columns(cell) - PADDING for cell in groups[0][0]]
+    if len(groups) == 2:
+        groups = [groups[0], *_parted(groups[1], widths)]
+    return Table(_lines([_merged(group, widths) for group in groups]), end)
+
+
+def _parted(body: Sequence[Cells], widths: Sequence[int]) -> list[list[Cells]]:
+    """Rows without lines between them: one goes on below if its cells were broken to fit."""
+    parted: list[list[Cells]] = [[body[0]]]
+    for above, below in pairwise(body):
+        if _goes_on(above, below, widths):
+            parted[-1].append(below)
+        else:
+            parted.append([below])
+    return parted
+
+
+def _goes_on(above: Cells, below: Cells, widths: Sequence[int]) -> bool:
+    pairs = [(a.strip(), b.strip(), w) for a, b, w in zip(above, below, widths, strict=False)]
+    return all(not b or (a and seam(a, b, w) is not None) for a, b, w in pairs)
 
 
 def _ruled(rows: Sequence[str], start: int) -> Table | None:
     """Codex: columns are as wide as the pieces of the rule below the heading."""
-    rule = next((i for i in range(start, len(rows)) if not rows[i].strip() or "━━" in rows[i]), 0)
+    ahead = range(start, min(len(rows), start + HEADING_ROWS))
+    rule = next((i for i in ahead if not rows[i].strip() or "━━" in rows[i]), 0)
     if rule <= start or not _HEAD_RULE.match(rows[rule]) or "  " not in rows[rule].strip():
         return None
     spans = [match.span() for match in re.finditer(r"━+", rows[rule])]
@@ -84,7 +104,8 @@ def _ruled(rows: Sequence[str], start: int) -> Table | None:
         else:
             groups[-1].append(_cut(rows[end], spans))
         end += 1
-    return Table(_lines([_merged(group) for group in groups if group]), end)
+    widths = [stop - begin - PADDING for begin, stop in spans]
+    return Table(_lines([_merged(group, widths) for group in groups if group]), end)
 
 
 def _rich(rows: Sequence[str], start: int) -> Table | None:
@@ -108,7 +129,8 @@ def _rich(rows: Sequence[str], start: int) -> Table | None:
 
 def _upright(rows: Sequence[str], start: int) -> Table | None:
     """Claude Code on a narrow screen: `heading: cell` rows, a rule between the table's rows."""
-    if not _KEY.match(rows[start]):
+    ahead = rows[start : start + HEADING_ROWS * 4]
+    if not _KEY.match(rows[start]) or not any(map(_PARTING.match, ahead)):
         return None
     groups: list[list[str]] = [[]]
     end = start
@@ -149,16 +171,16 @@ def _cut(row: str, spans: Sequence[tuple[int, int]]) -> Cells:
     return cells
 
 
-def _merged(group: Sequence[Cells]) -> Cells:
+def _merged(group: Sequence[Cells], widths: Sequence[int]) -> Cells:
     """One row of cells out of the screen's rows that it was wrapped into."""
     count = max(len(cells) for cells in group)
-    return [_joined([cells[i] for cells in group if i < len(cells)]) for i in range(count)]
+    pieces = [[cells[i].strip() for cells in group if i < len(cells)] for i in range(count)]
+    return [_joined(*pair) for pair in zip(pieces, [*widths, *[0] * count], strict=False)]
 
 
-def _joined(pieces: Sequence[str]) -> str:
-    width = max((columns(piece.strip()) for piece in pieces), default=0)
+def _joined(pieces: Sequence[str], width: int) -> str:
     text = last = ""
-    for piece in filter(None, map(str.strip, pieces)):
+    for piece in filter(None, pieces):
         glue = "" if not last or is_one_word(last, piece, width) else " "
         text, last = text + glue + piece, piece
     return text

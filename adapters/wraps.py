@@ -10,6 +10,9 @@ from adapters.shown import columns
 _BREAKS_BEHIND, _BREAKS_BEFORE = re.compile(r"\S[-/—–|]$"), re.compile(r"[—–]\w")
 
 
+NARROW = 24  # where a word alone in its row is more likely broken than one behind others
+
+
 def seam(above: str, below: str, width: int) -> str | None:
     """What stood between two rows if the line was broken there: "", " "; None if it was not.
 
@@ -27,9 +30,10 @@ def seam(above: str, below: str, width: int) -> str | None:
 
 def is_one_word(above: str, below: str, width: int) -> bool:
     """Whether a word goes on in the row below, its line being broken there."""
-    last, first = above.split()[-1], below.split()[0]
-    if columns(above) >= width and columns(last) + columns(first) > width - indent(below):
-        return True  # it is longer than a row
+    (*before, last), first = above.split(), below.split()[0]
+    too_long = columns(last) + columns(first) > width - indent(below)
+    if columns(above) >= width and too_long and (width > NARROW or not before):
+        return True
     if _BREAKS_BEHIND.search(above):
         return first[0].isalnum()
     return last[-1].isalnum() and _BREAKS_BEFORE.match(first) is not None
