@@ -99,13 +99,13 @@ async def test_a_question_may_be_left_for_the_chat(stage: Stage, claude: CliAgen
     assert (await asked(claude, f"{HEADER}ask us", 2)).text == "Which one do you want?"
 
 
-async def test_a_helper_s_tools_are_asked_for_and_its_words_are_not_the_reply(
+async def test_a_subagent_s_tools_are_asked_for_and_its_words_are_not_the_reply(
     stage: Stage, claude: CliAgent
 ) -> None:
-    stage.api.when("look for me", ToolUse("Bash", {"command": "touch helped"}), "helper's words")
+    stage.api.when("look for me", ToolUse("Bash", {"command": "touch helped"}), "its own words")
     task = {"description": "look", "prompt": "look for me", "subagent_type": "general-purpose"}
-    stage.api.when("send a helper", ToolUse("Agent", task), "It has looked.")
-    answer = await asked(claude, f"{HEADER}send a helper", 0)
+    stage.api.when("send a subagent", ToolUse("Agent", task), "It has looked.")
+    answer = await asked(claude, f"{HEADER}send a subagent", 0)
     assert answer.text == "It has looked."
     assert (stage.work() / "helped").exists()
 
