@@ -12,6 +12,7 @@ from adapters.agent import Launch
 from adapters.cli import CliAgent
 from adapters.hooks import HookListener
 from adapters.profiles.profile import Profile
+from tests.doubles.claude_stage import claude, shared_claude, stage  # noqa: F401  # fixtures
 
 OpenAgent = Callable[..., CliAgent]
 

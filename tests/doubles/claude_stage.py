@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from adapters.agent import Launch
 from adapters.cli import CliAgent
@@ -20,6 +21,7 @@ from tests.doubles.replies import Replies
 
 AGENTS = Path(__file__).parent.parent / "agents"
 TURN_S = 60.0  # a lost end is a failure, not an hour
+HEADER = "[SESSION CONTEXT]\nRoom: #lab\nYou are: @claude\n\n[CURRENT INVOCATION]\n"
 KEY = "sk-ant-dummy-0000000000000000000000000000"
 
 
@@ -72,6 +74,11 @@ class Stage:
             finally:
                 for agent in stage.agents:
                     await agent.close()
+        assert (strangers, api.unknown) == ([], [])
+
+    def work(self, scope: str = "shared") -> Path:
+        """The scope's workspace."""
+        return self.folder / scope / "work"
 
     def launch(self, scope: str) -> Launch:
         """A scrubbed environment in a HOME of the scope's own."""
@@ -85,7 +92,7 @@ class Stage:
         home = self.folder / scope
         return Launch(
             home=home,
-            workspace=home / "work",
+            workspace=self.work(scope),
             command=(self.command,),
             env=tuple(env.items()),
         )
@@ -118,3 +125,33 @@ async def failed(agent: CliAgent, prompt: str) -> AgentError:
     with pytest.raises(AgentError) as caught:
         await asked(agent, prompt)
     return caught.value
+
+
+async def works_again(stage: Stage, claude: CliAgent) -> bool:
+    """Whether the session answers, and the prompt arrives alone."""
+    stage.api.when("are you there?", "Still here.")
+    prompt = f"{HEADER}are you there?"
+    answer = await asked(claude, prompt)
+    return answer.text == "Still here." and stage.api.prompt == prompt
+
+
+# ── Fixtures: a test file shares one session, since a start costs a second ──────────────
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    async with Stage.open(tmp_path_factory.mktemp("claude")) as stage:
+        yield stage
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_claude(stage: Stage) -> CliAgent:
+    """The session that most tests share."""
+    return stage.agent("shared", persona="You are Ash, of the lab.", model="sonnet")
+
+
+@pytest.fixture
+def claude(stage: Stage, shared_claude: CliAgent) -> CliAgent:
+    """The shared session; whatever a test left over for the API to say is forgotten."""
+    stage.api.forget()
+    return shared_claude
