@@ -28,10 +28,11 @@ class Look:
     margin: columns before the reply's text. spare: columns left empty at the right margin.
     tool: the first row of a tool's call; messages before it are not the last reply.
     tool_bold: only when the first word is bold.
-    muted_tool: the row of a tool that has no mark but is grey.
+    muted_tool: the same for rows that begin in grey, with or without a mark.
     result: a row of a tool's output below a bullet; directly behind the echo, group 1 is an
     error in the reply's place.
-    aside: rows that belong to no message, with what is indented under them.
+    aside: rows that belong to no message, with what is indented under them; muted_aside,
+    coloured_aside: only if they begin in grey, or in a colour.
     tail: rows that are no part of a message when nothing but such rows follows.
     fault: an error of the program; group 1 is its text.
     last_block: only the last message is the reply.
@@ -56,6 +57,8 @@ class Look:
     muted_tool: re.Pattern[str] = NEVER
     result: re.Pattern[str] = NEVER
     aside: re.Pattern[str] = NEVER
+    muted_aside: re.Pattern[str] = NEVER
+    coloured_aside: re.Pattern[str] = NEVER
     tail: re.Pattern[str] = NEVER
     fault: re.Pattern[str] = NEVER
     last_block: bool = False
@@ -76,7 +79,7 @@ class Look:
 CLAUDE_CODE = Look(
     name="claude-code",
     echo=re.compile(r"[❯>] (.+)"),
-    input=re.compile(r"[❯>](?:\xa0|\s*$)|[│┃] >"),
+    input=re.compile(r'[❯>](?:\xa0|\s*$| Try ")|[│┃] >'),
     above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}"),
     bullet=re.compile(r"[●⏺] "),
     margin=2,
@@ -86,7 +89,10 @@ CLAUDE_CODE = Look(
     result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
     aside=re.compile(
         r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:|(?:Read|Referenced|Listed) )"
-        r"|  Thought for \d+|[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
+    ),
+    muted_aside=re.compile(r"  Thought for \d"),
+    coloured_aside=re.compile(  # at work
+        r"[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
     ),
     fault=re.compile(
         r"(?:[●⏺] |  ⎿[ \xa0]{2})((?:API Error|Invalid API key|Not logged in|Prompt is too long"
@@ -107,8 +113,8 @@ CODEX = Look(
     ),
     tool_bold=True,
     result=re.compile(r"  └ "),
-    aside=re.compile(r"• (?:Working|Thinking|Reconnecting\.\.\.|Booting|Starting)\b.*\(?\d"),
-    tail=re.compile(r"  Worked for <?\d"),
+    aside=re.compile(r"• (?:.*esc to interrupt\)|Reconnecting\.\.\. \d)"),
+    tail=re.compile(r"  Worked for <?\d+\w*(?: \d+\w*)*(?: • .*)?$"),
     fault=re.compile(r"■ (?!Conversation interrupted)(.+)"),
     last_block=True,
 )
@@ -121,7 +127,7 @@ GEMINI = Look(
     bullet=re.compile(r"✦ "),
     margin=2,
     tool=re.compile(r"[╭│]"),
-    aside=re.compile(r" *(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
+    aside=re.compile(r" ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
     fault=re.compile(r"✕ (.+)"),
     numbered=True,
 )
@@ -150,7 +156,7 @@ COPILOT = Look(
     spare=2,
     tool=re.compile(r" [$✓✗] "),
     result=re.compile(r"   └ "),
-    aside=re.compile(r" ● Tip: | ! | \[Current\]|\s*[◐◓◑◒○◉◎] "),
+    aside=re.compile(r" ● Tip: | ! | \[Current\]| ?[◐◓◑◒○◉◎] "),
     fault=re.compile(r" [✗✘] (.+)"),
     scrollbar="┃│█▌▐",
 )
@@ -163,9 +169,9 @@ OPENCODE = Look(
     above=re.compile(r"  ┃"),
     margin=5,
     spare=4,
-    tool=re.compile(r"  ┃  [$#→←%✱] |     [→←%✱⚙$] \w| +~ \w"),
-    aside=re.compile(r"     ▣ "),
-    tail=re.compile(r"     ▣ "),
+    tool=re.compile(r"  ┃  [$#→←%✱] "),
+    muted_tool=re.compile(r"     [→←%✱⚙$~] \w"),
+    tail=re.compile(r"     ▣ +\w+ · "),
     panel=42,
     panel_from=120,
     scrollbar="█▀▄",

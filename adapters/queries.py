@@ -91,6 +91,10 @@ class Modes:
         if number in self._on:
             self._on[number] = on
 
+    def soft_reset(self) -> None:
+        """As DECSTR does: the cursor shows, lines wrap, rows count from the top."""
+        self._on |= {6: False, 7: True, 25: True}
+
     def is_on(self, number: int) -> bool:
         """Whether it is known and set."""
         return self._on.get(number, False)

@@ -21,6 +21,7 @@ from adapters.shown import Shown
 __all__ = ["Dialog", "Look", "Roll", "find_dialog", "read_error", "read_reply"]
 
 HEAD_LETTERS = 60  # of a prompt's first line, to find its echo by
+MARK_LETTERS = 12  # an echo's own mark, e.g. "ask>", or a time beside it, is not longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +128,18 @@ def _echo_of(prompt: str, echoes: Sequence[Echo], rows: Sequence[Shown]) -> Echo
 
 def _typed(prompt: str, rows: Sequence[Shown]) -> Echo | None:
     """Where the prompt's own lines stand, in a program whose echo has no mark."""
-    lines = [letters for line in prompt.splitlines() if (letters := _letters(line))]
-    for start in range(len(rows) - 1, -1, -1):
-        if lines and lines[0] in _letters(rows[start].text):
-            end = start + 1
-            for line in lines[1:]:
-                ahead = range(end, min(end + 4, len(rows)))
-                end = next((i + 1 for i in ahead if line[:20] in _letters(rows[i].text)), end)
-            return Echo(start, end, prompt)
-    return None
+    first, *more = [letters for line in prompt.splitlines() if (letters := _letters(line))]
+    seen = [_letters(row.text) for row in rows]
+    found = [i for i, letters in enumerate(seen) if first[:HEAD_LETTERS] in letters]
+    alone = [i for i in found if len(seen[i]) <= len(first) + MARK_LETTERS]
+    if not found:
+        return None
+    start = (alone or found)[-1]
+    end = start + 1
+    for line in more:
+        ahead = range(end, min(end + 4, len(rows)))
+        end = next((i + 1 for i in ahead if line[:20] in seen[i]), end)
+    return Echo(start, end, prompt)
 
 
 def _letters(text: str) -> str:
@@ -155,7 +159,7 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
         if row is GAP:
             current = Block()
             blocks.append(current)
-        elif look.aside.match(row.text):
+        elif _is_aside(row, look):
             current = None
         elif look.bullet.match(row.text):
             current = Block([row], _is_tool(row, look))
@@ -167,9 +171,7 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
             elif match.re.groups and match[1]:  # an error in the reply's place
                 current = Block([Shown(" " * match.start(1) + match[1])], error=True)
                 blocks.append(current)
-        elif _is_tool(row, look) or (
-            look.muted_tool.match(row.text) and is_muted(row.style_at(row.indent))
-        ):
+        elif _is_tool(row, look):
             current = None
             blocks.append(Block([row], tool=True))
         elif not row.blank and row.indent < look.margin:
@@ -185,7 +187,7 @@ def _unmarked(rows: Iterable[Shown], look: Look) -> list[Block]:
     for row in rows:
         if _is_tool(row, look):
             blocks += [Block(tool=True), Block()]
-        elif row.blank or (row.indent >= look.margin and not look.aside.match(row.text)):
+        elif row.blank or (row.indent >= look.margin and not _is_aside(row, look)):
             blocks[-1].rows.append(row)
     return _behind_tools(blocks)
 
@@ -196,11 +198,23 @@ def _behind_tools(blocks: list[Block]) -> list[Block]:
 
 
 def _is_tool(row: Shown, look: Look) -> bool:
-    match = look.tool.match(row.text)
-    if not match or not look.tool_bold:
-        return match is not None
+    if look.muted_tool.match(row.text) and _is_muted(row):
+        return True
     word = next((i for i, char in enumerate(row.text) if char.isalnum()), 0)
-    return row.style_at(word).bold
+    plain = not look.tool_bold or row.style_at(word).bold
+    return plain and look.tool.match(row.text) is not None
+
+
+def _is_aside(row: Shown, look: Look) -> bool:
+    if look.aside.match(row.text):
+        return True
+    if look.muted_aside.match(row.text):
+        return _is_muted(row)
+    return look.coloured_aside.match(row.text) is not None and _is_coloured(row)
+
+
+def _is_muted(row: Shown) -> bool:
+    return is_muted(row.style_at(row.indent))
 
 
 def _is_coloured(row: Shown) -> bool:

@@ -162,7 +162,7 @@ class Screen:
         if handler := ON_GRID.get(csi.key):
             handler(grid, csi)
         elif csi.key in ("?h", "?l"):
-            for number in csi.numbers[:16]:
+            for number in csi.numbers:
                 self._switch(number, csi.key == "?h")
         elif csi.key in ("h", "l"):
             for number in csi.numbers:
@@ -235,8 +235,7 @@ class Screen:
         grid = self._grid
         grid.top, grid.bottom, grid.style = 0, grid.rows - 1, PLAIN
         grid.autowrap, grid.inserting = True, False
-        for number, on in ((6, False), (7, True), (25, True)):
-            self._modes.set(number, on)
+        self._modes.soft_reset()
         self._graphics, self._shifted = (False, False), False
         self._saved[grid.alternate] = Saved()
 
@@ -291,11 +290,12 @@ class Screen:
         return ["".join(row.chars).rstrip(" ") for row in self._grid.lines]
 
     def lines(self) -> list[Line]:
-        """Scrollback and screen, row by row, oldest first."""
-        return [*self._grid.history, *(row.line() for row in self._grid.lines)]
+        """Scrollback and screen, row by row, oldest first; the alternate screen has no other."""
+        shown = [row.line() for row in self._grid.lines]
+        return shown if self.alternate else [*self._grid.history, *shown]
 
     def text(self) -> list[str]:
-        """Scrollback and screen; rows that the terminal itself wrapped are one line."""
+        """The same as lines; rows that the terminal itself wrapped are one."""
         return [joined.rstrip(" ") for joined in join_wrapped(self.lines())]
 
     def picture(self) -> list[list[tuple[str, str]]]:

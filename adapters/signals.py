@@ -93,6 +93,8 @@ class Signals:
             csi = parse(body)
             if csi.key in ("?h", "?l"):
                 return self._switch(csi, behind)
+            if csi.key == "!p":
+                self._modes.soft_reset()
             if body in ("6n", "?6n"):
                 return [Signal("cursor", body, behind=behind)]
             answer = answer_csi(body, self._modes, self.cols, self.rows)

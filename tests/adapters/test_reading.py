@@ -2,7 +2,17 @@
 
 import pytest
 
-from adapters.looks import CLAUDE_CODE, CODEX, GENERIC, LLM, Look
+from adapters.looks import (
+    CLAUDE_CODE,
+    CODEX,
+    GEMINI,
+    GENERIC,
+    LLM,
+    OPENCODE,
+    QWEN,
+    VIBE,
+    Look,
+)
 from adapters.reading import find_dialog, read_error, read_reply
 from adapters.screen import Screen
 
@@ -96,6 +106,26 @@ def test_the_prompts_own_lines_are_not_the_reply() -> None:
 def test_a_reply_may_look_like_the_program(reply: str) -> None:
     shown = claude("❯ show", "", said("So:"), "", f"  {reply}", "", "  Done.")
     assert read_reply(shown, CLAUDE_CODE) == f"So:\n\n{reply}\n\nDone."
+
+
+@pytest.mark.parametrize(
+    ("look", "rows", "words"),
+    [
+        (CLAUDE_CODE, ["❯ q", "", said("Hmm…"), "", "  Thought for 5 minutes."], "Hmm…"),
+        (CODEX, ["› q", "", "• Starting from version 2", "  Worked for 5 people", "  › so"], "so"),
+        (CODEX, ["› q", "", "• Ran into 3 problems.", "", "  Searched on."], "Ran into"),
+        (GEMINI, [" > q", "", "✦ So:", "", "  ✓ done", "  ⚠ careful", "  > x"], "careful"),
+        (OPENCODE, ["  \x1b[34m┃\x1b[m  q", "", "     So:", "     $ npm i", "     → b"], "So:"),
+        (QWEN, ["  > q", "", "  ◆ So:", "    ✓ done", "    ● so"], "✓ done"),
+        (VIBE, ["> q", "─" * 30, "", "  So:", "  ✓ done", "  > x"], "✓ done"),
+    ],
+)
+def test_what_only_looks_like_the_program_stays(look: Look, rows: list[str], words: str) -> None:
+    box = {"codex": ["› "], "vibe": ["─" * 30, "> "]}.get(look.name, [])
+    reply = read_reply(screen(*rows, "", *box), look, "q")
+    assert words in reply
+    shown = [row for row in rows[1:] if row.strip("─")]
+    assert len([line for line in reply.split("\n") if line]) == len(shown)
 
 
 def test_an_error_in_the_replys_place_is_the_reply() -> None:
