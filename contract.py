@@ -306,7 +306,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the agent's program asks in mid-turn: its title, details and real choices."""
+    """What the agent's program asks in mid-turn: its title, details and real choices.
+
+    title, detail: plain text, shown as it is: what is asked must not be able to dress itself up.
+    """
 
     id: str
     title: str

@@ -108,6 +108,7 @@ class Middle:
             persona = self.personas.get(turn.persona)
             if persona is None:
                 raise AgentError("missing", f"there is no persona {turn.persona} any more")
+            self._tell(replace(turn, state="running"))  # its program may have to start first
             live = await self.sessions.live(persona, turn.scope, turn.room)
             clockwork.step("agent ready")
             async with live.asking:

@@ -76,31 +76,23 @@ def _detail(tool: str, arguments: Json) -> str:
     match tool, values:
         case "Bash", {"command": command}:
             why = values.get("description", "")
-            return f"{why}\n{_fenced(command)}" if why else _fenced(command)
+            return f"{why}\n\n{_cut(command)}" if why else _cut(command)
         case "Write", {"file_path": path, "content": content}:
-            return f"{path}\n{_fenced(content)}"
+            return f"{path}\n\n{_cut(content)}"
         case "Edit", {"file_path": path, "old_string": old, "new_string": new}:
-            return f"{path}\n{_fenced(_diff(old, new), 'diff')}"
+            return f"{path}\n\n{_cut(_diff(old, new))}"
         case _, {"plan": plan}:
             return plan
         case _, {"file_path": path}:
             return path
         case _, {"url": url}:
             return url
-    return _fenced(json.dumps(arguments, ensure_ascii=False, indent=1), "json") if arguments else ""
+    return _cut(json.dumps(arguments, ensure_ascii=False, indent=1)) if arguments else ""
 
 
 def _diff(old: str, new: str) -> str:
     removed = [f"-{line}" for line in old.split("\n")]
     return "\n".join([*removed, *(f"+{line}" for line in new.split("\n"))])
-
-
-def _fenced(text: str, language: str = "") -> str:
-    text = _cut(text)
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _cut(text: str, limit: int = DETAIL_CHARS) -> str:

@@ -90,7 +90,7 @@ export function questionElement(question) {
   return h("section", { role: "group", class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
     h("p", { class: "question-from" }, icon("lock"), `${question.persona} asks for permission`),
     h("h2", { id }, question.title),
-    question.detail ? h("div", { class: "detail text", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, markdown(question.detail, new Map())) : null,
+    question.detail ? h("pre", { class: "detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, question.detail) : null,
     closed ? h("p", { class: "question-end" }, ending(question)) : h("div", { class: "choices" }, ...buttons),
     closed ? null : h("p", { class: "note" }, who(question, allowed)), wrong);
 }

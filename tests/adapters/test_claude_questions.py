@@ -36,7 +36,7 @@ NPM = {
 def test_a_command_is_shown_whole_with_its_real_choices() -> None:
     ask = request("Bash", {"command": "npm run test", "description": "Run tests"}, NPM)
     assert ask.question.title == "Run this command?"
-    assert ask.question.detail == "Run tests\n```\nnpm run test\n```"
+    assert ask.question.detail == "Run tests\n\nnpm run test"
     assert labels(ask) == ["Yes", "Yes, and don't ask again for npm run *", "No"]
     assert [option.refuses for option in ask.question.options] == [False, False, True]
 
@@ -52,13 +52,13 @@ def test_each_choice_has_its_response() -> None:
 
 def test_a_file_is_shown_with_what_would_be_in_it() -> None:
     ask = request("Write", {"file_path": "/w/b.txt", "content": "```\nbbb"}, EDITS)
-    assert ask.question.detail == "/w/b.txt\n````\n```\nbbb\n````"
+    assert ask.question.detail == "/w/b.txt\n\n```\nbbb"
     assert labels(ask)[1] == "Yes, and allow all edits in this session"
 
 
 def test_an_edit_is_shown_as_a_difference() -> None:
     ask = request("Edit", {"file_path": "/w/b", "old_string": "a\nb", "new_string": "c"})
-    assert ask.question.detail == "/w/b\n```diff\n-a\n-b\n+c\n```"
+    assert ask.question.detail == "/w/b\n\n-a\n-b\n+c"
     assert labels(ask) == ["Yes", "No"]
 
 
