@@ -6,13 +6,15 @@ import asyncio
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.model_steps import ToolUse
 from tests.doubles.service import HOUSE, service
-from tests.doubles.slack import BOT_USER, SlackDouble
+from tests.doubles.slack import ASH, BOT_USER, OLIVIA, SlackDouble
 
 CLAUDE = HOUSE / "tests" / "agents" / "node_modules" / ".bin" / "claude"
 CONFIG = """
@@ -26,7 +28,10 @@ api_url = "{slack}"
 profile = "claude-code"
 command = "{claude}"
 env = {{ ANTHROPIC_BASE_URL = "{api}", CLAUDE_CODE_MAX_RETRIES = "2" }}
+[access]
+approvers = ["slack:U0OLIVIA1"]
 """
+KEY = "sk-ant-test-00000000000000000000000000000000"
 LONG = "\n".join(
     [
         "# The expiry",
@@ -85,7 +90,7 @@ async def test_a_mention_in_slack_gets_the_models_words_and_a_restart_keeps_the_
             config,
             SLACK_BOT_TOKEN=slack.bot_token,
             SLACK_APP_TOKEN=slack.app_token,
-            ANTHROPIC_API_KEY="sk-ant-test-00000000000000000000000000000000",
+            ANTHROPIC_API_KEY=KEY,
         ) as moot:
             await slack.delivery.connected()
             await slack.say(f"<@{BOT_USER}> why is the token expiry only 15 minutes?")
@@ -107,3 +112,46 @@ async def test_a_mention_in_slack_gets_the_models_words_and_a_restart_keeps_the_
             assert "It ends like a prompt" in str(api.turns[-1].body["messages"])
             assert "ANTHROPIC" not in moot.log()
             assert "sk-ant-test" not in moot.log()
+
+
+async def asked(slack: SlackDouble) -> dict[str, Any]:
+    """The message whose buttons wait."""
+    async with asyncio.timeout(60):
+        while True:
+            for message in slack.messages["C0GENERAL"].values():
+                if len(message.get("blocks") or ()) > 1:
+                    return message
+            await asyncio.sleep(0.05)
+
+
+async def test_a_tool_runs_when_somebody_allowed_presses_the_button_and_nobody_else(
+    tmp_path: Path,
+) -> None:
+    installed()
+    async with SlackDouble.open() as slack, MessagesAPI.open() as api:
+        api.when(
+            "touch", ToolUse("Bash", {"command": "touch made.txt && echo made"}), "It is there."
+        )
+        config = CONFIG.format(slack=slack.api_url, claude=CLAUDE, api=api.url)
+        async with service(
+            tmp_path,
+            config,
+            SLACK_BOT_TOKEN=slack.bot_token,
+            SLACK_APP_TOKEN=slack.app_token,
+            ANTHROPIC_API_KEY=KEY,
+        ):
+            await slack.delivery.connected()
+            await slack.say(f"<@{BOT_USER}> please touch the file", ASH)
+            question = await asked(slack)
+            assert "touch made.txt &amp;&amp; echo made" in question["text"]
+            await slack.press("C0GENERAL", question["ts"], "Yes", ASH)
+            await asyncio.sleep(1)
+            assert list(tmp_path.rglob("made.txt")) == []
+            await slack.press("C0GENERAL", question["ts"], "Yes", OLIVIA)
+            async with asyncio.timeout(60):
+                while "It is there." not in slack.texts():
+                    await asyncio.sleep(0.05)
+            assert len(list(tmp_path.rglob("made.txt"))) == 1
+            decided = slack.messages["C0GENERAL"][question["ts"]]
+            assert "Yes (Olivia)" in decided["text"]
+            assert not decided.get("blocks")
