@@ -99,11 +99,10 @@ class Commands:
 
     async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
         stopped = [
-            f"@{persona.name}"
+            await self._sessions.interrupt(persona.name, _scope(turn, asked, persona))
             for persona in here
-            if await self._sessions.interrupt(persona.name, _scope(turn, asked, persona))
         ]
-        return f"Stopped {' and '.join(stopped)}." if stopped else "Nothing is running here."
+        return "" if any(stopped) else "Nothing is running here."  # what was stopped says so
 
     async def _new(self, turn: Turn, asked: Stored, here: Sequence[Persona], argument: str) -> str:
         wanted = argument.removeprefix("@").lower()

@@ -94,6 +94,7 @@ class LocalSessions:
         self._data_dir = data_dir
         self._clock = clock
         self._live: dict[tuple[str, str], Live] = {}
+        self._opening: dict[tuple[str, str], asyncio.Future[Live]] = {}
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def program(self, persona: Persona) -> Program:
@@ -112,8 +113,22 @@ class LocalSessions:
         if live is not None:
             del self._live[key]
             await live.agent.close()
-        self._live[key] = live = await self._open(persona, scope, room)
+        self._live[key] = live = await self._open_unless_stopped(key, persona, room)
         return live
+
+    async def _open_unless_stopped(
+        self, key: tuple[str, str], persona: Persona, room: Room
+    ) -> Live:
+        opening = self._opening[key] = asyncio.ensure_future(self._open(persona, key[1], room))
+        try:
+            return await opening
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise AgentError("stopped", "stopped while it started", say="Stopped.") from None
+        finally:
+            del self._opening[key]
 
     async def _open(self, persona: Persona, scope: str, room: Room) -> Live:
         program = self._programs(persona.front.agent)
@@ -155,6 +170,8 @@ class LocalSessions:
         )
 
     async def interrupt(self, persona: str, scope: str) -> bool:
+        if (opening := self._opening.get((persona, scope))) is not None:
+            return opening.cancel()
         live = self._live.get((persona, scope))
         if live is None or live.state != "working":
             return False

@@ -281,7 +281,8 @@ def _logged(error: AgentError) -> AgentError:
 
 def _failure(error: AgentError) -> str:
     """What is posted when there is no answer: what it had said so far, and the one line."""
-    return f"{error.partial}\n\n⚠️ {error.say}" if error.partial else f"⚠️ {error.say}"
+    line = f"{'⏹️' if error.kind == 'stopped' else '⚠️'} {error.say}"
+    return f"{error.partial}\n\n{line}" if error.partial else line
 
 
 def _participants(

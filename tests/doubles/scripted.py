@@ -68,11 +68,16 @@ class ScriptedPrograms:
     launches: list[Launch] = field(default_factory=list)
     agents: list[ScriptedAgent] = field(default_factory=list)
     failures: list[AgentError] = field(default_factory=list)
+    starts: asyncio.Event | None = None  # no program is ready before it is set
+    starting: int = 0
 
     def __call__(self, name: str) -> Program:
         async def start(launch: Launch) -> Agent:
             if self.failures:
                 raise self.failures.pop(0)
+            self.starting += 1
+            if self.starts is not None:
+                await self.starts.wait()
             self.launches.append(launch)
             agent = ScriptedAgent(launch, self.script, self.prompts)
             agent.resumed = launch.session_id is not None

@@ -167,7 +167,7 @@ async def test_stop_interrupts_and_the_session_goes_on(tmp_path: Path) -> None:
         await until(lambda: bool(moot.programs.prompts))
         await moot.hear(said("!stop"))
         await moot.settle()
-        assert sorted(moot.texts()) == ["Stopped @demo.", "⚠️ Stopped."]
+        assert moot.texts() == ["⏹️ Stopped."]
         gate.set()
         await moot.hear(said("@demo two"))
         await moot.settle()
@@ -175,6 +175,21 @@ async def test_stop_interrupts_and_the_session_goes_on(tmp_path: Path) -> None:
         await moot.hear(said("!stop"))
         await moot.settle()
         assert moot.texts()[-1] == "Nothing is running here."
+
+
+async def test_stop_ends_a_start_that_takes_too_long(tmp_path: Path) -> None:
+    programs = ScriptedPrograms(starts=asyncio.Event())
+    async with gateway(tmp_path, programs=programs) as moot:
+        await moot.hear(said("@demo one"))
+        await until(lambda: programs.starting == 1)
+        await moot.hear(said("!stop"))
+        await moot.settle()
+        assert moot.texts() == ["⏹️ Stopped."]
+        assert programs.starts is not None
+        programs.starts.set()
+        await moot.hear(said("@demo two"))
+        await moot.settle()
+        assert moot.texts()[-1] == "Respond to Ash in room #general."
 
 
 async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
