@@ -121,9 +121,19 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self.url = ""
-        self.marks = Marks(group)
-        self.rooms = Rooms(
-            group=group,
+        self.rooms = self._rooms()
+        self.door = self._door()
+        self.desk = self._desk()
+        self._page = PageSettings(
+            files=config.gateway.data_dir / "files",
+            host=config.gateway.host,
+            port=config.gateway.port,
+            access=PageAccess(token=page_token),
+        )
+
+    def _rooms(self) -> Rooms:
+        return Rooms(
+            group=self._group,
             middle=self._middle(),
             ledger=self.ledger,
             transcript=self.transcript,
@@ -135,11 +145,13 @@ class House:
                 questions=self.questions,
                 page_url=lambda: self.url,
             ),
-            marks=self.marks,
+            marks=Marks(self._group),
             publish=self._publish,
             clock=clock,
         )
-        self.door = Door(
+
+    def _door(self) -> Door:
+        return Door(
             rooms=self.rooms,
             ledger=self.ledger,
             transcript=self.transcript,
@@ -149,11 +161,13 @@ class House:
             publish=self._publish,
             clock=clock,
             mention_free=frozenset(
-                bot.name or bot.platform for bot in config.bots if not bot.require_mention
+                bot.name or bot.platform for bot in self._config.bots if not bot.require_mention
             ),
-            max_hops=config.turns.max_hops,
+            max_hops=self._config.turns.max_hops,
         )
-        self.desk = Desk(
+
+    def _desk(self) -> Desk:
+        return Desk(
             door=self.door,
             rooms=self.rooms,
             transcript=self.transcript,
@@ -165,12 +179,6 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             clock=clock,
-        )
-        self._page = PageSettings(
-            files=config.gateway.data_dir / "files",
-            host=config.gateway.host,
-            port=config.gateway.port,
-            access=PageAccess(token=page_token),
         )
 
     def _middle(self) -> Middle:

@@ -7,83 +7,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
-from gateway.ledger import Accepted, Post, State, Turn, Wanted
-from memory.schema import decisions, messages, posts, rooms, sessions, turns
+from gateway.ledger import Accepted, Post, Turn, Wanted
+from gateway.sql_rows import (
+    DECIDE,
+    DECISIONS,
+    FORGET_SESSION,
+    KNOWN_POSTS,
+    LAST_TURN,
+    OPEN_TURNS,
+    SESSION,
+    TURN,
+    TURNS_OF,
+    entered,
+    mark,
+    posts_of,
+    save,
+    turn_of,
+)
+from memory.schema import posts, sessions, turns
 from memory.store import Store
 from memory.transcript import Transcript, insert_of, micros, moment
-
-# Statements are built once: building costs more than running them.
-_TURNS = (
-    select(
-        turns,
-        rooms.c.name.label("room_name"),
-        rooms.c.kind.label("room_kind"),
-        rooms.c.project,
-        messages.c.sent_at.label("asked_at"),
-    )
-    .join(rooms, rooms.c.id == turns.c.room_id)
-    .join(messages, messages.c.seq == turns.c.message_seq)
-)
-_TURN = _TURNS.where(turns.c.id == bindparam("of"))
-_OPEN_TURNS = _TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(
-    turns.c.seq
-)
-_LAST_TURN = (
-    _TURNS.where(turns.c.scope == bindparam("scope"), turns.c.header.is_not(None))
-    .where(turns.c.state == "posted")
-    .order_by(turns.c.seq.desc())
-    .limit(1)
-)
-_TURNS_OF = _TURNS.where(turns.c.message_seq == bindparam("seq"))
-_SAVE = (
-    update(turns)
-    .where(turns.c.id == bindparam("of"))
-    .values(
-        {
-            name: bindparam(name)
-            for name in (
-                "state",
-                "states",
-                "header",
-                "record",
-                "answer",
-                "answer_source",
-                "ended_by",
-                "fault",
-            )
-        }
-    )
-)
-_POSTS = (
-    select(posts)
-    .where(posts.c.turn_id == bindparam("turn"), posts.c.kind != "question")
-    .order_by(posts.c.number)
-)
-_MARK = (
-    update(posts)
-    .where(posts.c.key == bindparam("of"))
-    .values(platform_id=bindparam("platform_id"), state=bindparam("state"))
-)
-_KNOWN_POSTS = (
-    select(posts.c.platform_id)
-    .join(turns, turns.c.id == posts.c.turn_id)
-    .where(turns.c.room_id == bindparam("room"), posts.c.platform_id.is_not(None))
-)
-_SESSION = select(sessions.c.agent_session_id).where(
-    sessions.c.persona == bindparam("persona"),
-    sessions.c.scope == bindparam("scope"),
-    sessions.c.agent == bindparam("agent"),
-)
-_FORGET_SESSION = delete(sessions).where(
-    sessions.c.persona == bindparam("persona"), sessions.c.scope == bindparam("scope")
-)
-_DECIDE = insert(decisions)
-_DECISIONS = (
-    select(decisions).where(decisions.c.turn_id == bindparam("turn")).order_by(decisions.c.seq)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +93,7 @@ class SqlLedger:
         self, connection: Connection, asked: _Asked, want: Wanted, now: datetime
     ) -> Turn | None:
         """The new turn; None when this message asked this persona before."""
-        turn = _entered(
+        turn = entered(
             Turn(
                 id=want.id,
                 seq=0,
@@ -166,7 +112,7 @@ class SqlLedger:
             now,
         )
         if want.answer is not None:
-            turn = _entered(turn, "answered", now)
+            turn = entered(turn, "answered", now)
         values = {
             "id": turn.id,
             "message_seq": asked.seq,
@@ -188,19 +134,19 @@ class SqlLedger:
         return replace(turn, seq=seq)
 
     def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
-        changed = _entered(replace(turn, header=header, record=record), "running", now)
-        self._store.write_later(lambda connection: _save(connection, changed))
+        changed = entered(replace(turn, header=header, record=record), "running", now)
+        self._store.write_later(lambda connection: save(connection, changed))
         return changed
 
     async def answered(
         self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime
     ) -> tuple[Turn, list[Post]]:
-        changed = _entered(outcome, "answered", now)
+        changed = entered(outcome, "answered", now)
 
         def work(connection: Connection) -> list[Post]:
-            _save(connection, changed)
+            save(connection, changed)
             self._plan(connection, outcome.id, plan, now)
-            return _posts(connection, outcome.id)
+            return posts_of(connection, outcome.id)
 
         return changed, await self._store.write(work)
 
@@ -212,12 +158,12 @@ class SqlLedger:
         wanted: Sequence[Wanted],
         now: datetime,
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
-        changed = _entered(turn, "posted", now)
+        changed = entered(turn, "posted", now)
 
         def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
             for post in posts:
-                _mark(connection, post)
-            _save(connection, changed)
+                mark(connection, post)
+            save(connection, changed)
             if not turn.answer or not posts:
                 return None, ()
             seq = self._transcript.add_answer(
@@ -240,25 +186,25 @@ class SqlLedger:
         return changed, seq, made
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
-        changed = _entered(turn, "dropped", now)
-        await self._store.write(lambda connection: _save(connection, changed))
+        changed = entered(turn, "dropped", now)
+        await self._store.write(lambda connection: save(connection, changed))
         return changed
 
     async def open_turns(self) -> list[Turn]:
         return await self._store.read(
-            lambda connection: [_turn(row) for row in connection.execute(_OPEN_TURNS)]
+            lambda connection: [turn_of(row) for row in connection.execute(OPEN_TURNS)]
         )
 
     async def turn(self, turn_id: str) -> Turn | None:
-        return await self._first(_TURN, {"of": turn_id})
+        return await self._first(TURN, {"of": turn_id})
 
     async def last_turn(self, scope: str) -> Turn | None:
-        return await self._first(_LAST_TURN, {"scope": scope})
+        return await self._first(LAST_TURN, {"scope": scope})
 
     async def _first(self, query: Any, where: dict[str, Any]) -> Turn | None:
         def work(connection: Connection) -> Turn | None:
             row = connection.execute(query, where).first()
-            return None if row is None else _turn(row)
+            return None if row is None else turn_of(row)
 
         return await self._store.read(work)
 
@@ -266,7 +212,7 @@ class SqlLedger:
         """The turns that a message asked for."""
         where = {"seq": message_seq}
         return await self._store.read(
-            lambda connection: [_turn(row) for row in connection.execute(_TURNS_OF, where)]
+            lambda connection: [turn_of(row) for row in connection.execute(TURNS_OF, where)]
         )
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
@@ -323,16 +269,16 @@ class SqlLedger:
         changed = replace(post, platform_id=platform_id)
         if post.state != "draft":
             changed = post.as_sent(platform_id)
-        await self._store.write(lambda connection: _mark(connection, changed))
+        await self._store.write(lambda connection: mark(connection, changed))
         return changed
 
     async def posts(self, turn_id: str) -> list[Post]:
-        return await self._store.read(lambda connection: _posts(connection, turn_id))
+        return await self._store.read(lambda connection: posts_of(connection, turn_id))
 
     async def known_posts(self, room_id: str) -> frozenset[str]:
         where = {"room": room_id}
         return await self._store.read(
-            lambda connection: frozenset(connection.execute(_KNOWN_POSTS, where).scalars())
+            lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
         )
 
     # ── Sessions and decisions ──────────────────────────────────────────────────────────
@@ -340,14 +286,14 @@ class SqlLedger:
     async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
         where = {"persona": persona, "scope": scope, "agent": agent}
         return await self._store.read(
-            lambda connection: connection.execute(_SESSION, where).scalar()
+            lambda connection: connection.execute(SESSION, where).scalar()
         )
 
     async def keep_session(
         self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
     ) -> None:
         values: dict[str, Any] = {"persona": persona, "scope": scope}
-        statement: Any = _FORGET_SESSION
+        statement: Any = FORGET_SESSION
         if session_id is not None:
             statement = self._keep_session
             values |= {"agent": agent, "agent_session_id": session_id, "used_at": micros(now)}
@@ -363,7 +309,7 @@ class SqlLedger:
             "by": by,
             "at": micros(now),
         }
-        await self._store.write(lambda connection: connection.execute(_DECIDE, values))
+        await self._store.write(lambda connection: connection.execute(DECIDE, values))
 
     async def decisions(self, turn_id: str) -> list[dict[str, Any]]:
         """Who answered the permission questions of a turn, in order."""
@@ -376,72 +322,7 @@ class SqlLedger:
                     "by": row.by,
                     "at": moment(row.at).isoformat(),
                 }
-                for row in connection.execute(_DECISIONS, {"turn": turn_id})
+                for row in connection.execute(DECISIONS, {"turn": turn_id})
             ]
 
         return await self._store.read(work)
-
-
-def _entered(turn: Turn, state: State, now: datetime) -> Turn:
-    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
-
-
-def _save(connection: Connection, turn: Turn) -> None:
-    values = {
-        "of": turn.id,
-        "state": turn.state,
-        "states": [list(item) for item in turn.states],
-        "header": turn.header,
-        "record": turn.record,
-        "answer": turn.answer,
-        "answer_source": turn.answer_source,
-        "ended_by": turn.ended_by,
-        "fault": turn.fault,
-    }
-    connection.execute(_SAVE, values)
-
-
-def _turn(row: Row[Any]) -> Turn:
-    return Turn(
-        id=row.id,
-        seq=row.seq,
-        message_seq=row.message_seq,
-        asked_at=row.asked_at,
-        persona=row.persona,
-        scope=row.scope,
-        room=Room(row.room_id, row.room_name, row.room_kind, row.project),
-        thread_id=row.thread_id,
-        bot=row.bot,
-        hop=row.hop,
-        state=row.state,
-        states=tuple((name, at) for name, at in row.states),
-        header=row.header,
-        record=row.record or {},
-        answer=row.answer,
-        answer_source=row.answer_source,
-        ended_by=row.ended_by,
-        fault=row.fault,
-    )
-
-
-def _posts(connection: Connection, turn_id: str) -> list[Post]:
-    return [
-        Post(
-            key=row.key,
-            turn_id=row.turn_id,
-            number=row.number,
-            kind=row.kind,
-            text=row.text,
-            state=row.state,
-            platform_id=row.platform_id,
-            created_at=row.created_at,
-            drafted=row.drafted,
-            uncertain=row.drafted and row.platform_id is None,
-        )
-        for row in connection.execute(_POSTS, {"turn": turn_id})
-    ]
-
-
-def _mark(connection: Connection, post: Post) -> None:
-    values = {"of": post.key, "platform_id": post.platform_id, "state": post.state}
-    connection.execute(_MARK, values)
