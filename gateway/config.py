@@ -77,7 +77,8 @@ class BotTable(_Table):
     require_mention: bool = True
 
 
-def _words(value: Any) -> Any:
+def words(value: Any) -> Any:
+    """A single word where a list of words may stand."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -85,7 +86,7 @@ class AgentTable(_Table):
     """[agents.NAME]: a program that personas can name as their `agent`."""
 
     profile: str = "generic"
-    command: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
+    command: Annotated[tuple[str, ...], BeforeValidator(words)] = ()
     env: dict[str, str] = {}
     workspace: Path | None = None
     settings: dict[str, Any] = {}  # of the profile "generic", see docs/agents.md
@@ -181,16 +182,26 @@ def _anchored(config: Config, base: Path) -> Config:
     return config.model_copy(update={"gateway": gateway, "agents": agents})
 
 
+def place_of(error: ErrorDetails) -> str:
+    """The key of a mistake, e.g. bots.0.platform."""
+    return ".".join(str(part) for part in error["loc"])
+
+
+def reason_of(error: ErrorDetails) -> str:
+    """What is wrong, to go on a sentence with."""
+    message = error["msg"].removeprefix("Value error, ")
+    return message[0].lower() + message[1:]
+
+
 def _sentence(error: ErrorDetails) -> str:
     """One mistake as a sentence that names the key and the remedy."""
-    where = ".".join(str(part) for part in error["loc"])
+    where = place_of(error)
     if error["type"] == "extra_forbidden":
         key, known = str(error["loc"][-1]), _known_keys(error["loc"][:-1])
         near = difflib.get_close_matches(key, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
         return f"{where} is not a key that Moot knows; {hint}"
-    message = error["msg"].removeprefix("Value error, ")
-    return f"{where}: {message[0].lower() + message[1:]}"
+    return f"{where}: {reason_of(error)}"
 
 
 def _known_keys(location: Sequence[str | int]) -> list[str]:

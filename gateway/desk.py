@@ -187,18 +187,10 @@ class Desk:
     async def personas(self) -> Sequence[PersonaCard]:
         """Every persona, available or not; the one that answers by default first."""
         self._personas.refresh()
-        cards = []
-        for name in self._bots["web"].personas:
-            persona = self._personas.get(name)
-            if persona is not None:
-                program = self._sessions.program(persona)
-                hint = "" if program.available else program.hint
-                cards.append(
-                    PersonaCard(
-                        name, persona.front.description, program.title, program.available, hint
-                    )
-                )
-        return cards
+        return [
+            show.persona_card(persona, self._sessions.program(persona))
+            for persona in self._personas.of(self._bots["web"].personas)
+        ]
 
     async def people(self) -> Sequence[Speaker]:
         """Humans who have spoken, the latest first."""

@@ -89,7 +89,7 @@ class Door:
         for key, meant in likely_typos(inbound.meta).items():
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
         self._personas.refresh()
-        here = self.personas_of(bot)
+        here = self._personas.of(bot.personas)
         addressed = self._addressed(inbound, bot, here)
         first = (addressed or here)[0].name if here else NOBODY
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
@@ -112,10 +112,6 @@ class Door:
         for turn in accepted.turns:
             self._rooms.start(turn, inbound.message_id, inbound.content)
         return accepted
-
-    def personas_of(self, bot: Bot) -> list[Persona]:
-        """The personas that a bot serves, the one that answers by default first."""
-        return [p for name in bot.personas if (p := self._personas.get(name)) is not None]
 
     def _addressed(self, inbound: Inbound, bot: Bot, here: Sequence[Persona]) -> list[Persona]:
         """Who must answer; a command that names nobody goes to the first persona here."""

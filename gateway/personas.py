@@ -5,25 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, overload
+from typing import Annotated, overload
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contract import ConfigError
+from gateway.config import place_of, reason_of, words
 
 log = logging.getLogger("moot.personas")
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
-
-
-def _words(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
 
 
 class FrontMatter(BaseModel):
@@ -37,7 +34,7 @@ class FrontMatter(BaseModel):
     model: str | None = None
     workspace: Path | None = None
     aliases: Annotated[
-        tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(_words)
+        tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
     ] = ()
 
 
@@ -73,10 +70,9 @@ def parse_persona(name: str, text: str) -> Persona:
         front = FrontMatter.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
         known = f" (known: {', '.join(FrontMatter.model_fields)})"
         hint = known if first["type"] == "extra_forbidden" else ""
-        raise ConfigError(f"{name}.md: {where}: {first['msg'].lower()}{hint}") from None
+        raise ConfigError(f"{name}.md: {place_of(first)}: {reason_of(first)}{hint}") from None
     return Persona(name, front, text[match.end() :].strip())
 
 
@@ -171,6 +167,10 @@ class Personas:
     def all(self) -> Mapping[str, Persona]:
         """Every persona by its name."""
         return self._good
+
+    def of(self, names: Iterable[str]) -> list[Persona]:
+        """Those of these names that are there, in their order: whom a bot serves."""
+        return [self._good[name] for name in names if name in self._good]
 
     def get(self, name: str) -> Persona | None:
         """The persona of that name, as its file was last good."""

@@ -14,7 +14,7 @@ from adapters.hooks import HookListener
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
 from adapters.profiles.profile import Profile
 from contract import AgentError, ConfigError
-from gateway.config import AgentTable
+from gateway.config import AgentTable, place_of, reason_of
 from gateway.sessions import Program
 
 
@@ -89,10 +89,9 @@ def _described(name: str, table: AgentTable) -> Profile:
         settings = GenericSettings.model_validate({"command": table.command, **table.settings})
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = place_of(first)
         inside = "command" if where == "command" else f"settings.{where}"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"agents.{name}.{inside}: {reason[0].lower()}{reason[1:]}") from None
+        raise ConfigError(f"agents.{name}.{inside}: {reason_of(first)}") from None
     return generic_profile(name, settings)
 
 

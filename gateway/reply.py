@@ -53,7 +53,6 @@ class LiveReply:
         self._over = asyncio.Event()
         self._post: Post | None = None
         self._drafted = ""
-        self.first_draft_at: float | None = None  # time.perf_counter()
         self._show_task: asyncio.Task[None] | None = None
         self._page: asyncio.Task[None] | None = None
 
@@ -61,7 +60,6 @@ class LiveReply:
         """What the agent has said so far."""
         self._latest = self._untyped(text)
         if self._latest:
-            self.first_draft_at = self.first_draft_at or time.perf_counter()
             self._changed.set()
             if self._page is None and not self._over.is_set():
                 name = f"drafts {self._turn.id}"

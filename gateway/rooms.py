@@ -130,7 +130,7 @@ class Rooms:
         if asked is None:
             return
         bot = self._bots[turn.bot]
-        here = [p for name in bot.personas if (p := self._personas.get(name)) is not None]
+        here = self._personas.of(bot.personas)
         if turn.room.kind != "room":
             here = [p for p in here if p.name == turn.persona]
         text = await self._commands.run(command, turn, asked, here)

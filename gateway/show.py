@@ -7,6 +7,7 @@ from typing import Literal
 from contract import Answer, Inbound, Room, Speaker, Trim
 from gateway.cards import (
     Message,
+    PersonaCard,
     PostRecord,
     Scored,
     SectionRecord,
@@ -17,6 +18,8 @@ from gateway.cards import (
     TurnState,
 )
 from gateway.ledger import Post, State, Turn
+from gateway.personas import Persona
+from gateway.sessions import Program
 from memory.transcript import Stored, moment
 
 ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
@@ -91,6 +94,13 @@ def turn_card(
         draft=draft,
         error=(turn.answer or "") if turn.fault else "",
     )
+
+
+def persona_card(persona: Persona, program: Program) -> PersonaCard:
+    """A persona for a list, with what its agent wants when it can't answer."""
+    hint = "" if program.available else program.hint
+    about = persona.front.description
+    return PersonaCard(persona.name, about, program.title, program.available, hint)
 
 
 def session_id(persona: str, scope: str) -> str:

@@ -254,10 +254,9 @@ class Middle:
             return []
         if turn.hop + 1 > self.limits.max_hops:
             return []
-        here = [p for name in bot.personas if (p := self.personas.get(name)) is not None]
         return [
             Wanted(uuid4().hex, peer.name, turn.bot, turn.thread_id, turn.hop + 1)
-            for peer in named(turn.answer or "", here)
+            for peer in named(turn.answer or "", self.personas.of(bot.personas))
             if peer.name != turn.persona
         ]
 
