@@ -23,7 +23,7 @@ class Marks:
         self._queue: asyncio.Queue[tuple[str, _Marked, Mark]] = asyncio.Queue()
         self._pending: dict[str, _Marked] = {}
         self._shown: dict[str, _Marked] = {}
-        self._worker = group.create_task(self._work(), name="marks")
+        group.create_task(self._work(), name="marks")
 
     def waiting(self, turn_id: str, bot: Bot, place: Place, message_id: str) -> None:
         """The turn waits behind another one."""
@@ -44,7 +44,3 @@ class Marks:
                     continue
                 self._shown[turn_id] = marked
             await marked.bot.mark(marked.place, marked.message_id, mark)
-
-    def close(self) -> None:
-        """Stop marking."""
-        self._worker.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -55,18 +55,22 @@ class Questions:
         refusal = _refusing(question)
         if not self._access.has_approvers(place.room):
             await self._record(turn, question, refusal, "policy")
-            await self._tell_nobody_may(bot, place, question, turn)
+            line = (
+                f"@{turn.persona} asked for permission ({question.title}) and was refused: "
+                "nobody is listed as `approvers` under `[access]`."
+            )
+            await self._post(turn, question, bot.post(place, line, f"{turn.id}:{question.id}"))
             return refusal
         now = self._clock()
         expires_at = now + timedelta(seconds=self._timeout_s)
         entry = self._open[question.id] = _Open(question, turn, now, expires_at)
         chosen, by, reason = refusal, None, "stopped"
-        posted: asyncio.Task[str | None] | None = None
         self._publish(Asked(self._card(entry)))
+        posted = asyncio.create_task(
+            self._post(turn, question, bot.ask(place, question, f"{turn.id}:{question.id}")),
+            name=f"question {question.id}",
+        )
         try:
-            posted = asyncio.create_task(
-                self._post(bot, place, question, turn), name=f"question {question.id}"
-            )
             async with asyncio.timeout(self._timeout_s):
                 chosen, by = await entry.answer
             reason = "answered"
@@ -78,32 +82,18 @@ class Questions:
                 QuestionClosed(place.room.id, question.id, chosen if by else None, by, reason)
             )
             await self._record(turn, question, chosen, by.id if by else reason)
-            if posted is not None:
-                await self._close_post(bot, place, question, posted, chosen, by, reason)
+            await self._close_post(bot, place, question, posted, chosen, by, reason)
         return chosen
 
-    async def _post(self, bot: Bot, place: Place, question: Question, turn: Turn) -> str | None:
+    async def _post(self, turn: Turn, question: Question, sending: Awaitable[str]) -> str | None:
+        """Send an own message that is no answer, and note its id; None when it can't be sent."""
         try:
-            message_id = await bot.ask(place, question, f"{turn.id}:{question.id}")
+            message_id = await sending
         except PlatformError as error:
             log.warning("question.not_posted turn=%s reason=%r", turn.id, str(error))
             return None
         await self._ledger.note_question(turn, question.id, message_id)
         return message_id
-
-    async def _tell_nobody_may(
-        self, bot: Bot, place: Place, question: Question, turn: Turn
-    ) -> None:
-        line = (
-            f"@{turn.persona} asked for permission ({question.title}) and was refused: nobody is "
-            "listed as `approvers` under `[access]`."
-        )
-        try:
-            message_id = await bot.post(place, line, f"{turn.id}:{question.id}")
-        except PlatformError as error:
-            log.warning("question.not_posted turn=%s reason=%r", turn.id, str(error))
-            return
-        await self._ledger.note_question(turn, question.id, message_id)
 
     async def _close_post(
         self,
@@ -119,7 +109,8 @@ class Questions:
         message_id = await posted
         if message_id is None:
             return
-        who = by.name if by else {"timeout": "nobody in time"}.get(reason, "nobody")
+        nobody = "nobody in time" if reason == "timeout" else "nobody"
+        who = by.name if by else nobody
         label = question.options[chosen].label
         text = f"**{question.title}**\n\n{label} ({who})"
         try:
