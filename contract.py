@@ -20,6 +20,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 # ├── Rejected             an ingest message breaks the contract; `.field` names where
 # ├── ConfigError          moot.toml or a persona file; file, key and remedy in one sentence
 # ├── AgentError           the agent could not answer; `.kind` says why
+# ├── ModelError           the model behind the memory did not answer; `.passing`: try later
 # └── PlatformError        a platform's call failed; `.outcome` says whether it may have happened
 
 
@@ -65,6 +66,18 @@ class AgentError(MootError):
         super().__init__(message, say=say)
         self.kind: AgentFault = kind
         self.partial = partial
+
+
+class ModelError(MootError):
+    """A call to the model that works behind the memory failed.
+
+    `passing`: it may succeed later (rate limit, overload, no network); else it is a mistake to
+    mend (a wrong key, an unknown model) or an answer that can't be used.
+    """
+
+    def __init__(self, message: str, *, passing: bool, say: str | None = None) -> None:
+        super().__init__(message, say=say)
+        self.passing = passing
 
 
 class PlatformError(MootError):
@@ -318,17 +331,77 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One use of a tool by an agent, as its hooks or its record tell.
+
+    given, result: text, cut to TOOL_TEXT characters each; the result is empty when it is not
+    known. failed: the tool reported an error.
+    """
+
+    tool: str
+    given: str
+    result: str = ""
+    failed: bool = False
+
+
+TOOL_TEXT = 8_000  # enough for a diff or a test run's end; an observer reads it, not a person
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the agent said, in Markdown, and how the driver knows.
 
     source: "record" the program's own record of it, "screen" read from the terminal.
-    ended_by: the sign that ended the turn, e.g. "hook", "record", "title".
+    ended_by: the sign that ended the turn, e.g. "hook", "record", "title". tools: one line a use,
+    for people; uses: the same for the memory. compacted: the program compacted its context.
     """
 
     text: str
     source: Literal["record", "screen"] = "record"
     ended_by: str = ""
     tools: tuple[str, ...] = ()
+    uses: tuple[ToolUse, ...] = ()
+    compacted: bool = False
+
+
+# ── Calls of the model behind the memory ────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model must call once. schema: JSON Schema of its input, an object."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model made it, not yet checked against the schema."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call took. cost_usd: None when nobody told the price."""
+
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the model answered: text, the calls of tools in their order, and what it took."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    usage: Usage
 
 
 # ── What the composer is given ──────────────────────────────────────────────────────────

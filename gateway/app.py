@@ -21,6 +21,7 @@ from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening
 from gateway.marks import Marks
+from gateway.memories import Memories
 from gateway.metrics import Metrics
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
@@ -32,6 +33,8 @@ from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
 from gateway.sql_ledger import SqlLedger
 from gateway.turn import Middle
+from memory.index import Index
+from memory.model import Model
 from memory.store import Store
 from memory.transcript import Transcript
 
@@ -91,6 +94,8 @@ class House:
         personas: Personas,
         bots: Mapping[str, Bot],
         programs: Callable[[str], Program],
+        index: Index | None = None,
+        model: Model | None = None,
         page_token: str | None = None,
     ) -> None:
         self._config = config
@@ -119,6 +124,14 @@ class House:
             publish=self._publish,
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
+        )
+        self.memories = Memories(
+            config.memory,
+            store=store,
+            index=index,
+            model=model,
+            spawn=lambda work, name: group.create_task(work, name=name),
+            clock=clock,
         )
         self.url = ""
         self.rooms = self._rooms()
@@ -184,6 +197,7 @@ class House:
     def _middle(self) -> Middle:
         return Middle(
             transcript=self.transcript,
+            layers=self.memories.layers,
             ledger=self.ledger,
             sessions=self.sessions,
             personas=self.personas,

@@ -127,6 +127,26 @@ class BudgetTable(_Table):
         return Budget(**self.model_dump(exclude_none=True))
 
 
+class MemoryTable(_Table):
+    """[memory]: see docs/memory.md.
+
+    model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
+    agent that can be run without a terminal. embedder, store: what recall is made of.
+    excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
+    asked for so long has ended.
+    """
+
+    model: str = "off"
+    embedder: str = "builtin"
+    store: str = "sqlite"
+    embedder_settings: dict[str, Any] = {}
+    store_settings: dict[str, Any] = {}
+    excluded_rooms: frozenset[str] = frozenset()
+    insights: bool = True
+    observations: bool = True
+    idle_s: Annotated[float, Field(gt=0)] = 3600.0
+
+
 class Config(_Table):
     """The whole of moot.toml."""
 
@@ -137,6 +157,7 @@ class Config(_Table):
     access: AccessTable = AccessTable()
     turns: TurnsTable = TurnsTable()
     budget: BudgetTable = BudgetTable()
+    memory: MemoryTable = MemoryTable()
 
     @property
     def store_url(self) -> str:
@@ -213,6 +234,7 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
         "access": AccessTable,
         "turns": TurnsTable,
         "budget": BudgetTable,
+        "memory": MemoryTable,
     }
     model = tables.get(str(location[0]), Config) if location else Config
     return sorted(model.model_fields)

@@ -42,7 +42,10 @@ class Program:
 
 @dataclass(slots=True)
 class Live:
-    """A living session. given: seq of the newest message that the agent was told of."""
+    """A living session.
+
+    given: seq of the newest message that the agent was told of; given_from: of the oldest.
+    """
 
     persona: str
     scope: str
@@ -50,7 +53,9 @@ class Live:
     program: Program
     agent: Agent
     started_at: datetime
+    workspace: Path = Path()
     given: int = 0
+    given_from: int = 0
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
@@ -159,7 +164,9 @@ class LocalSessions:
             program.name,
             agent.resumed,
         )
-        return Live(persona.name, scope, room, program, agent, self._clock(), kept=session_id)
+        return Live(
+            persona.name, scope, room, program, agent, self._clock(), workspace, kept=session_id
+        )
 
     async def keep(self, live: Live) -> None:
         if live.retire or live.agent.session_id in (None, live.kept):

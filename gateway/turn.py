@@ -37,6 +37,9 @@ from gateway.reply import LiveReply
 from gateway.roster import Rosters
 from gateway.routing import named, unaddressed
 from gateway.sessions import Live, Sessions
+from memory.layer import Ask, Interaction
+from memory.layers import Layers
+from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.turn")
@@ -60,10 +63,19 @@ class _Clockwork:
 
 
 @dataclass(frozen=True, slots=True)
+class _Outcome:
+    """An answered turn, and what the memory may learn from it: nothing, when it failed."""
+
+    turn: Turn
+    lesson: Interaction | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Middle:
     """What a turn needs, and how one is taken."""
 
     transcript: Transcript
+    layers: Layers
     ledger: Ledger
     sessions: Sessions
     personas: Personas
@@ -87,7 +99,10 @@ class Middle:
         if outcome is None:  # it was deleted while it waited
             self._tell(await self.ledger.dropped(turn, self.clock()))
             return ()
-        return await self.answer(outcome, clockwork)
+        more = await self.answer(outcome.turn, clockwork)
+        if outcome.lesson is not None:
+            self.layers.remember(outcome.lesson)
+        return more
 
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
@@ -99,7 +114,7 @@ class Middle:
             clockwork.step("record")
         return await self._post(outcome, posts, clockwork)
 
-    async def _ask(self, turn: Turn, clockwork: _Clockwork) -> Turn | None:
+    async def _ask(self, turn: Turn, clockwork: _Clockwork) -> _Outcome | None:
         """Brief the agent and get its answer, or the line that says why there is none.
 
         None: the message that asked is not there any more.
@@ -114,11 +129,11 @@ class Middle:
             async with live.asking:
                 return await self._ask_live(turn, persona, live, clockwork)
         except AgentError as error:
-            return replace(turn, answer=_failure(error), fault=_logged(error).kind)
+            return _Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
 
     async def _ask_live(
         self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
-    ) -> Turn | None:
+    ) -> _Outcome | None:
         lines = await self._window(turn, live)
         asked = next((line for line in lines if line.seq == turn.message_seq), None)
         if asked is None:
@@ -140,10 +155,11 @@ class Middle:
                 answer, fault = await self._answer(live, prompt, reply)
         finally:
             live.state = "idle"
+            live.given_from = live.given_from or lines[0].seq
             live.given = max(live.given, lines[-1].seq)
         await self.sessions.keep(live)
         clockwork.step("agent")
-        return replace(
+        turn = replace(
             turn,
             answer=answer.text,
             answer_source=answer.source,
@@ -151,6 +167,7 @@ class Middle:
             fault=fault,
             record={**record, "tools": list(answer.tools)},
         )
+        return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
 
     def _reply(self, turn: Turn) -> LiveReply:
         return LiveReply(
@@ -205,6 +222,17 @@ class Middle:
             )
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
+        participants = _participants(roster, shown, asked, turn.persona)
+        members = tuple(person.id for person in participants if person.kind == "human")
+        known = await self.layers.brief(
+            Ask(
+                Invocation(turn.room, asked.by.id, turn.persona, members),
+                text=asked.content,
+                at=asked.sent_at,
+                recalls=asked.meta.get("trigger_rag", True),
+                shown_from=(live.given_from if again else 0) or lines[0].seq,
+            )
+        )
         return Briefing(
             room=turn.room,
             you=_speaker(turn.persona),
@@ -212,7 +240,13 @@ class Middle:
             triggered_by=asked.by,
             at=asked.sent_at,
             timezone=self.timezone,
-            participants=_participants(roster, shown, asked, turn.persona),
+            participants=participants,
+            recall=known.recall,
+            pins=known.pins,
+            recommendations=known.recommendations,
+            landmarks=known.landmarks,
+            summary=known.summary,
+            observations=known.observations,
             thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
             thread_context="" if thread else asked.meta.get("thread_context") or "",
             transcript=tuple(m.line() for m in shown),
@@ -267,6 +301,24 @@ class Middle:
 
 def _speaker(persona: str) -> Speaker:
     return Speaker(f"bot:{persona}", persona, "bot")
+
+
+def _lesson(turn: Turn, asked: Stored, live: Live, answer: Answer) -> Interaction:
+    return Interaction(
+        turn_id=turn.id,
+        scope=turn.scope,
+        room=turn.room,
+        persona=turn.persona,
+        sender=asked.by,
+        text=asked.content,
+        reply=answer.text,
+        message_seq=asked.seq,
+        at=asked.sent_at,
+        session_id=live.agent.session_id or "",
+        workspace=str(live.workspace),
+        uses=answer.uses,
+        compacted=answer.compacted,
+    )
 
 
 def _after_restart(post: Post) -> Post:

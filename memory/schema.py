@@ -7,6 +7,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    true,
 )
 
 metadata = MetaData()
@@ -30,6 +32,7 @@ rooms = Table(
     Column("kind", String, nullable=False),
     Column("project", String),
     Column("created_at", BigInteger, nullable=False),
+    Column("include_in_memory", Boolean, nullable=False, server_default=true()),
 )
 
 messages = Table(
@@ -122,5 +125,187 @@ decisions = Table(
     Column("chosen", String, nullable=False),
     Column("by", String, nullable=False),  # a sender id, or "timeout", "stop", "policy"
     Column("at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# ── What is remembered. Every row carries its scope; see memory/scopes.py and memory/gate.py ──
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),  # what people type: `!forget 12`; never reused
+    Column("id", String, nullable=False, unique=True),  # what the index knows it by
+    Column("scope", String, nullable=False),
+    Column("kind", String, nullable=False),  # see memory.facts.Kind
+    Column("text", Text, nullable=False),
+    Column("person", String),  # sender id of whom it is about, where one is known
+    Column("person_name", String),
+    Column("persona", String),  # of the session that it was learned in
+    Column("origin", String),  # for people: "DM", "#auth-team"
+    Column("source", String, nullable=False),  # a session, a command, an import
+    Column("room_id", String),
+    Column("first_seq", BigInteger),  # range of the messages it was made from
+    Column("last_seq", BigInteger),
+    Column("data", JSON, nullable=False),  # the entry as it was extracted
+    Column("said_at", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("shared_from", String),  # id of the fact that a person shared
+    Column("replaced_by", String),  # id of the fact that took its place
+    Column("indexed_by", String),  # name of the index that holds it; null: not indexed yet
+    Index("ix_facts_scope", "scope", "seq"),
+    Index("ix_facts_person", "person"),
+    Index("ix_facts_index", "indexed_by"),
+    sqlite_autoincrement=True,
+)
+
+fact_speakers = Table(  # whose words a fact was made from
+    "fact_speakers",
+    metadata,
+    Column("fact_seq", _Sequence, ForeignKey("facts.seq", ondelete="CASCADE"), primary_key=True),
+    Column("sender_id", String, primary_key=True),
+    Index("ix_fact_speakers_sender", "sender_id"),
+)
+
+pointers = Table(  # how far a layer has read a scope
+    "pointers",
+    metadata,
+    Column("layer", String, primary_key=True),  # extraction, messages
+    Column("scope", String, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("tried_at", BigInteger),
+    Column("failures", Integer, nullable=False, default=0),  # in a row
+)
+
+staging = Table(  # what an extraction found, before its entries are facts
+    "staging",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),
+    Column("scope", String, nullable=False),
+    Column("persona", String),
+    Column("session_id", String, nullable=False),
+    Column("first_seq", BigInteger, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("found", JSON, nullable=False),  # write_extracted's input
+    Column("at", BigInteger, nullable=False),
+    Index("ix_staging_scope", "scope"),
+    sqlite_autoincrement=True,
+)
+
+landmarks = Table(
+    "landmarks",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),  # what people type: `!unpin 12`; never reused
+    Column("scope", String, nullable=False),
+    Column("kind", String, nullable=False),  # pin, landmark, decision, spec, action
+    Column("text", Text, nullable=False),
+    Column("by_id", String, nullable=False),
+    Column("by_name", String, nullable=False),
+    Column("message_seq", BigInteger),  # the message that was pinned
+    Column("author_id", String),  # who wrote it, when somebody else pinned it
+    Column("at", BigInteger, nullable=False),
+    Index("ix_landmarks_scope", "scope", "seq"),
+    sqlite_autoincrement=True,
+)
+
+episodes = Table(
+    "episodes",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),
+    Column("scope", String, nullable=False),
+    Column("first_seq", BigInteger, nullable=False),  # range of the messages it covers
+    Column("last_seq", BigInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("record", JSON),  # at a session's end: the eight fields
+    Column("persona", String),
+    Column("plain", Boolean, nullable=False),  # made without a model
+    Column("at", BigInteger, nullable=False),
+    Index("ix_episodes_scope", "scope", "seq"),
+    sqlite_autoincrement=True,
+)
+
+insights = Table(  # replaced as a set, a scope and sender
+    "insights",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),
+    Column("scope", String, nullable=False),
+    Column("sender_id", String, nullable=False),
+    Column("kind", String, nullable=False),  # pin, recommendation
+    Column("text", Text, nullable=False),
+    Column("question", Text, nullable=False),  # the message that it was learned from
+    Column("used_at", BigInteger, nullable=False),  # idle for 30 min: expired
+    Index("ix_insights_key", "scope", "sender_id"),
+    sqlite_autoincrement=True,
+)
+
+tool_uses = Table(  # what an observer has not read yet
+    "tool_uses",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),
+    Column("turn_id", String, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("persona", String, nullable=False),
+    Column("session_id", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("given", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("failed", Boolean, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Index("ix_tool_uses_scope", "scope", "persona"),
+    sqlite_autoincrement=True,
+)
+
+agent_sessions = Table(  # what an agent's session was about; last_number: of its observations
+    "agent_sessions",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("scope", String, nullable=False),
+    Column("persona", String, nullable=False),
+    Column("project", String, nullable=False),
+    Column("title", String),
+    Column("subtitle", String),
+    Column("overview", Text),
+    Column("last_number", Integer, nullable=False, default=0),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Index("ix_agent_sessions_scope", "scope", "persona"),
+)
+
+observations = Table(
+    "observations",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),
+    Column("id", String, nullable=False, unique=True),  # {project}_{session}_{date}_{NNN}
+    Column("scope", String, nullable=False),
+    Column("persona", String, nullable=False),
+    Column("session_id", String, nullable=False),
+    Column("turn_id", String),
+    Column("kind", String, nullable=False),  # decision, bugfix, feature, refactor, discovery
+    Column("title", Text, nullable=False),
+    Column("subtitle", Text, nullable=False),
+    Column("facts", JSON, nullable=False),
+    Column("narrative", Text, nullable=False),
+    Column("concepts", JSON, nullable=False),
+    Column("files", JSON, nullable=False),  # relative to the workspace
+    Column("notes", JSON, nullable=False),  # which lengths were off
+    Column("at", BigInteger, nullable=False),
+    Index("ix_observations_scope", "scope", "persona", "seq"),
+    sqlite_autoincrement=True,
+)
+
+model_calls = Table(  # what the model behind the memory was called for, and what it took
+    "model_calls",
+    metadata,
+    Column("seq", _Sequence, primary_key=True),
+    Column("purpose", String, nullable=False),  # the layer
+    Column("scope", String, nullable=False),
+    Column("model", String, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    Column("cached_tokens", Integer, nullable=False),
+    Column("cost_usd", Float),
+    Column("ms", Integer, nullable=False),
+    Column("fault", String),  # what went wrong, without any text of the conversation
+    Column("at", BigInteger, nullable=False),
+    Index("ix_model_calls_at", "at"),
     sqlite_autoincrement=True,
 )

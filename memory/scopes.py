@@ -20,6 +20,16 @@ def _checked(part: str) -> str:
     return part
 
 
+_SCOPE = re.compile(r"(room|gdm|profile|project|dm):[^\s*\x00-\x1f\x7f]{1,1600}")
+
+
+def check_scope(scope: str) -> str:
+    """The scope, if it is one. Raises ScopeError."""
+    if not _SCOPE.fullmatch(scope):
+        raise ScopeError(f"not a scope: {scope!r}")
+    return scope
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """What decides about visibility: the room, who asks, whom, and who takes part.

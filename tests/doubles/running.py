@@ -12,9 +12,11 @@ from bots.bot import Bot
 from bots.web import WebBot
 from contract import Inbound
 from gateway.app import House
-from gateway.config import AccessTable, Config, GatewayTable, TurnsTable
+from gateway.config import AccessTable, Config, GatewayTable, MemoryTable, TurnsTable
 from gateway.ledger import Accepted
 from gateway.personas import Personas
+from memory.index import Index
+from memory.model import Model
 from memory.store import Store
 from tests.doubles.platform import FakeBot
 from tests.doubles.scripted import ScriptedPrograms
@@ -65,6 +67,9 @@ async def gateway(
     personas: tuple[str, ...] = ("demo",),
     access: AccessTable | None = None,
     turns: TurnsTable | None = None,
+    memory: MemoryTable | None = None,
+    index: Index | None = None,
+    model: Model | None = None,
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
     folder = tmp_path / "personas"
@@ -80,12 +85,20 @@ async def gateway(
         gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder),
         access=access or AccessTable(),
         turns=turns or TurnsTable(),
+        memory=memory or MemoryTable(),
     )
     async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
         try:
             async with asyncio.TaskGroup() as group:
                 house = House(
-                    config, group=group, store=store, personas=known, bots=bots, programs=programs
+                    config,
+                    group=group,
+                    store=store,
+                    personas=known,
+                    bots=bots,
+                    programs=programs,
+                    index=index,
+                    model=model,
                 )
                 await house.rooms.recover()
                 yield Opened(house, bot, programs)

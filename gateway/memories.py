@@ -1,0 +1,35 @@
+"""The memory's layers, put together from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from gateway.config import MemoryTable
+from memory.index import Index
+from memory.layer import Learner
+from memory.layers import Layers, Source, Spawn
+from memory.model import Model
+from memory.recall import Recall
+from memory.slices import Slices
+from memory.store import Store
+
+
+class Memories:
+    """Every layer of one gateway. index, model: None when there is none."""
+
+    def __init__(
+        self,
+        table: MemoryTable,
+        *,
+        store: Store,
+        index: Index | None,
+        model: Model | None,
+        spawn: Spawn,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.slices = Slices(store, table.excluded_rooms)
+        self.recall = Recall(store, index) if index is not None else None
+        sources: list[Source] = [self.recall] if self.recall is not None else []
+        learners: list[Learner] = []
+        self.layers = Layers(sources, learners, self.slices, spawn)

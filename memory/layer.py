@@ -1,0 +1,97 @@
+"""What the layers of the memory are asked before a turn, and told after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from contract import Fact, Landmark, Note, Observation, Room, Speaker, ToolUse
+from memory.gate import Gate
+from memory.scopes import Invocation, home_scope
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a briefing is wanted for.
+
+    text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
+    the oldest message that the prompt shows anyway; what was made from those need not be
+    recalled.
+    """
+
+    invocation: Invocation
+    text: str
+    at: datetime
+    recalls: bool = True
+    shown_from: int = 2**62
+
+    @property
+    def home(self) -> str:
+        """The scope of what is said here."""
+        at = self.invocation
+        return home_scope(at.room, at.sender_id, at.persona)
+
+    def gate(self) -> Gate:
+        """What may be read for it."""
+        return Gate.of(self.invocation)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the layers gave for a briefing. missing: layers that failed or took too long."""
+
+    recall: tuple[Fact, ...] = ()
+    pins: tuple[Note, ...] = ()
+    recommendations: tuple[Note, ...] = ()
+    landmarks: tuple[Landmark, ...] = ()
+    summary: str = ""
+    observations: tuple[Observation, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A turn that was answered and posted.
+
+    text, reply, uses: a learner gets them without private parts. message_seq: of the message that
+    asked. session_id: of the agent's session, "" when it has none; workspace: its
+    working directory. compacted: the agent's program compacted its context meanwhile.
+    """
+
+    turn_id: str
+    scope: str
+    room: Room
+    persona: str
+    sender: Speaker
+    text: str
+    reply: str
+    message_seq: int
+    at: datetime
+    session_id: str
+    workspace: str = ""
+    uses: tuple[ToolUse, ...] = ()
+    compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An agent's session that ended: idle for an hour, or by `!new`."""
+
+    scope: str
+    persona: str
+    room: Room
+    session_id: str
+
+
+class Learner(Protocol):
+    """A layer that learns in the background."""
+
+    name: str
+
+    async def learn(self, interaction: Interaction) -> None:
+        """Take in a turn. Never two calls at a time for one scope; may be cancelled at any
+        moment, and is then asked again with the next turn."""
+
+    async def end(self, session: Session) -> None:
+        """Take in that a session ended."""

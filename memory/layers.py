@@ -1,0 +1,111 @@
+"""All layers of the memory together: asked before a turn, told after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import fields
+from typing import Any, Protocol
+
+from memory.layer import Ask, Interaction, Learner, Remembered, Session
+from memory.slices import Slices
+
+log = logging.getLogger("moot.memory")
+
+Spawn = Callable[[Coroutine[Any, Any, None], str], object]
+"""Runs a coroutine in the background as a named task that belongs to somebody."""
+
+
+class Source(Protocol):
+    """A layer that has something to say for a briefing."""
+
+    name: str
+    deadline_s: float
+
+    async def brief(self, ask: Ask) -> Remembered:
+        """Its part; the fields of other layers stay empty."""
+
+
+class Layers:
+    """The memory as the middle sees it.
+
+    A layer that fails or takes too long counts as empty. Learning happens in the background, one
+    thing at a time a scope, in the order in which it was told.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        learners: Sequence[Learner],
+        slices: Slices,
+        spawn: Spawn,
+    ) -> None:
+        self._slices = slices
+        self._sources = tuple(sources)
+        self._learners = tuple(learners)
+        self._spawn = spawn
+        self._waiting: dict[str, deque[Interaction | Session]] = {}
+
+    async def brief(self, ask: Ask) -> Remembered:
+        """What every layer has to say, all asked at once. Never raises."""
+        parts = await asyncio.gather(*(_part(source, ask) for source in self._sources))
+        return _joined(parts)
+
+    def remember(self, told: Interaction | Session) -> None:
+        """Learn from a turn, or from a session's end, in the background."""
+        waiting = self._waiting.setdefault(told.scope, deque())
+        waiting.append(told)
+        if len(waiting) == 1:
+            self._spawn(self._learn(told.scope, waiting), f"memory {told.scope}")
+
+    async def _learn(self, scope: str, waiting: deque[Interaction | Session]) -> None:
+        try:
+            while waiting:
+                await self._teach(waiting[0])
+                waiting.popleft()
+        finally:
+            del self._waiting[scope]
+
+    async def _teach(self, told: Interaction | Session) -> None:
+        for learner in self._learners:
+            try:
+                await _tell(learner, told, self._slices)
+            except Exception as error:
+                kind = type(error).__name__
+                log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
+                log.debug("memory.not_learned", exc_info=True)
+
+    def learning(self) -> int:
+        """How many turns and ends wait to be learned from, the ones under way included."""
+        return sum(map(len, self._waiting.values()))
+
+
+async def _part(source: Source, ask: Ask) -> Remembered:
+    try:
+        async with asyncio.timeout(source.deadline_s):
+            return await source.brief(ask)
+    except TimeoutError:
+        log.warning("memory.late layer=%s", source.name)
+    except Exception as error:
+        log.warning("memory.failed layer=%s error=%s", source.name, type(error).__name__)
+        log.debug("memory.failed", exc_info=True)
+    return Remembered(missing=(source.name,))
+
+
+async def _tell(learner: Learner, told: Interaction | Session, slices: Slices) -> None:
+    if isinstance(told, Session):
+        await learner.end(told)
+    elif lesson := await slices.lesson(told):
+        await learner.learn(lesson)
+
+
+def _joined(parts: Sequence[Remembered]) -> Remembered:
+    """The parts as one; no two layers fill the same field but `missing`."""
+    values: dict[str, Any] = {}
+    for field in fields(Remembered):
+        given = [getattr(part, field.name) for part in parts if getattr(part, field.name)]
+        if given:
+            values[field.name] = sum(given[1:], given[0])
+    return Remembered(**values)

@@ -1,0 +1,133 @@
+"""Recall: the facts that bear on a message, from everywhere that may be read for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from sqlalchemy import Connection
+
+from contract import Fact
+from memory.facts import (
+    StoredFact,
+    facts_by_id,
+    forget_other_indexes,
+    mark_indexed,
+    not_indexed,
+    remove_facts,
+    scopes_with_facts,
+)
+from memory.gate import Gate
+from memory.index import Entry, Hit, Index
+from memory.layer import Ask, Remembered
+from memory.private import public
+from memory.store import Store
+
+log = logging.getLogger("moot.memory")
+
+FETCHED = 10
+BATCH = 500
+
+
+class Recall:
+    """Facts, found by the index, shown from our own table.
+
+    The index may lie: an id that it invents is not in the table, and the scope and the text that
+    count are the table's.
+    """
+
+    name = "recall"
+    deadline_s = 2.0
+
+    def __init__(self, store: Store, index: Index) -> None:
+        self._store = store
+        self._index = index
+        self._indexing = asyncio.Lock()
+
+    async def brief(self, ask: Ask) -> Remembered:
+        """The facts that bear on the message; those made from messages shown anyway left out."""
+        if not ask.recalls:
+            return Remembered()
+        found = await self.search(ask.text, ask.gate(), limit=FETCHED, before=ask.shown_from)
+        return Remembered(recall=tuple(_shown(fact, score) for fact, score in found))
+
+    async def search(
+        self, query: str, gate: Gate, *, limit: int, before: int = 2**62
+    ) -> list[tuple[StoredFact, float]]:
+        """Facts behind the gate with their scores, best first.
+
+        before: facts made from a message with this seq or a later one are left out.
+        """
+        query = public(query)
+        scopes = await self._store.read(lambda c: scopes_with_facts(c, gate.scopes), small=True)
+        if not scopes or not query:
+            return []
+        hits = await self._index.search(query, scopes, limit * 2)
+        facts = await self._rows(hits, gate)
+        found = [(fact, score) for fact, score in facts if (fact.last_seq or 0) < before]
+        return found[:limit]
+
+    async def _rows(self, hits: Sequence[Hit], gate: Gate) -> list[tuple[StoredFact, float]]:
+        """The table's rows for the hits, checked again, best first, each once."""
+        scores: dict[str, float] = {}
+        for hit in hits:
+            scores[hit.id] = max(hit.score, scores.get(hit.id, hit.score))
+        known = await self._store.read(lambda c: facts_by_id(c, list(scores)), small=True)
+        living = [fact for fact in known.values() if fact.replaced_by is None]
+        admitted = gate.admit(self.name, living)
+        return sorted(
+            ((fact, scores[fact.id]) for fact in admitted), key=lambda item: (-item[1], item[0].seq)
+        )
+
+    async def begin(self) -> None:
+        """Index what is missing; everything, when another index held it until now."""
+        name = self._index.name
+        await self._store.write(partial(forget_other_indexes, index=name))
+        await self.index_pending()
+
+    async def index_pending(self) -> int:
+        """Give the index every fact that it doesn't hold yet; return how many those were."""
+        count = 0
+        async with self._indexing:
+            while pending := await self._store.read(partial(not_indexed, limit=BATCH)):
+                await self._index.add([_entry(fact) for fact in pending])
+                await self._store.write(
+                    partial(mark_indexed, facts=pending, index=self._index.name)
+                )
+                count += len(pending)
+        return count
+
+    async def forget(self, ids: Sequence[str]) -> int:
+        """Delete facts, from the table and from the index; return how many went."""
+
+        def work(connection: Connection) -> list[str]:
+            return remove_facts(connection, ids)
+
+        gone = await self._store.write(work)
+        await self._index.remove(gone)
+        return len(gone)
+
+
+def _entry(fact: StoredFact) -> Entry:
+    return Entry(
+        id=fact.id,
+        scope=fact.scope,
+        text=fact.text,
+        at=fact.said_at,
+        order=fact.seq,
+        person=fact.person_name or "",
+        kind=fact.kind,
+        source=fact.source,
+    )
+
+
+def _shown(fact: StoredFact, score: float) -> Fact:
+    return Fact(
+        text=fact.text,
+        kind=fact.kind,
+        date=fact.said_at.date().isoformat(),
+        origin=fact.origin,
+        score=score,
+    )

@@ -1,0 +1,163 @@
+"""The chat as the memory may read it: without private parts, commands and what was excluded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, or_, select
+
+from contract import Speaker
+from memory.layer import Interaction
+from memory.private import has_private, private_spans, public
+from memory.schema import messages, rooms, turns
+from memory.store import Store
+from memory.transcript import moment
+
+PRIVATE_FROM = 500  # how many messages with private parts are looked for in others' repetitions
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A message of a slice. text: what of it may be remembered, never empty."""
+
+    seq: int
+    scope: str
+    by: Speaker
+    persona: str | None
+    thread_id: str | None
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Messages of one scope in their order, and the range of seqs that was looked at.
+
+    last_seq: where to go on next time, also when every message in between was left out. hidden:
+    private texts of this scope, taken out wherever they are repeated.
+    """
+
+    scope: str
+    first_seq: int
+    last_seq: int
+    spoken: tuple[Spoken, ...]
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def speakers(self) -> tuple[Speaker, ...]:
+        """The humans who spoke, each once, by their newest name."""
+        people = {item.by.id: item.by for item in self.spoken if item.by.kind == "human"}
+        return tuple(people.values())
+
+    def chars(self) -> int:
+        """Length of all that was said."""
+        return sum(len(item.text) for item in self.spoken)
+
+
+_M = messages.c
+_ASKED = messages.alias("asked")
+_SLICE = (
+    select(
+        _M.seq,
+        _M.scope,
+        _M.sender_id,
+        _M.sender_name,
+        _M.sender_type,
+        _M.mention,
+        _M.persona,
+        _M.thread_id,
+        _M.content,
+        _M.sent_at,
+        _M.room_id,
+        _M.turn_id,
+        (_M.deleted_at.is_(None) & _M.include_in_memory & rooms.c.include_in_memory).label("kept"),
+        (turns.c.header.is_not(None) & turns.c.fault.is_(None)).label("answers"),
+        (_ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory).label("asked_kept"),
+        _ASKED.c.content.label("asked"),
+    )
+    .select_from(
+        messages.join(rooms, rooms.c.id == _M.room_id)
+        .outerjoin(turns, turns.c.id == _M.turn_id)
+        .outerjoin(_ASKED, _ASKED.c.seq == turns.c.message_seq)
+    )
+    .where(_M.scope == bindparam("scope"), _M.seq > bindparam("after"))
+    .where(_M.seq <= bindparam("until"))
+    .order_by(_M.seq)
+    .limit(bindparam("size"))
+)
+_PRIVATE = (
+    select(_M.content, _M.original)
+    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"))
+    .where(or_(_M.content.icontains("<private>"), _M.original.icontains("<private>")))
+    .order_by(_M.seq.desc())
+    .limit(PRIVATE_FROM)
+)
+_COMMAND = re.compile(
+    r"(?:\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?)*\s*!(?:[a-z]+|[1-9])(?:\s|\Z)", re.IGNORECASE
+)
+
+
+class Slices:
+    """Reads slices. `excluded_rooms`: ids of rooms that the configuration keeps out of memory."""
+
+    def __init__(self, store: Store, excluded_rooms: frozenset[str] = frozenset()) -> None:
+        self._store = store
+        self._excluded = excluded_rooms
+
+    async def after(
+        self, scope: str, seq: int, *, until: int = 2**62, size: int = 1000
+    ) -> Slice | None:
+        """The messages of a scope after `seq`, `size` at most; None when there is none."""
+        return await self._store.read(lambda c: self.read(c, scope, seq, until=until, size=size))
+
+    def read(
+        self, connection: Connection, scope: str, after: int, *, until: int, size: int
+    ) -> Slice | None:
+        """The same within a connection."""
+        where = {"scope": scope, "after": after, "until": until, "size": size}
+        rows = connection.execute(_SLICE, where).all()
+        if not rows:
+            return None
+        last = rows[-1].seq
+        found = connection.execute(_PRIVATE, {"scope": scope, "until": last}).all()
+        texts = (text for row in found for text in row if text)
+        spans = tuple({span for text in texts for span in private_spans(text)})
+        spoken = [
+            Spoken(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, text, at)
+            for row in rows
+            if self._may_be_remembered(row) and (text := public(row.content, spans))
+            for at in (moment(row.sent_at),)
+        ]
+        return Slice(scope, rows[0].seq, last, tuple(spoken), spans)
+
+    async def lesson(self, interaction: Interaction) -> Interaction | None:
+        """The turn with its texts as they may be remembered; None when it teaches nothing."""
+        seq = interaction.message_seq
+        slice_ = await self.after(interaction.scope, seq - 1, until=seq)
+        if slice_ is None or not slice_.spoken or has_private(interaction.text):
+            return None
+        reply = public(interaction.reply, slice_.hidden)
+        uses = tuple(
+            replace(
+                use,
+                given=public(use.given, slice_.hidden),
+                result=public(use.result, slice_.hidden),
+            )
+            for use in interaction.uses
+        )
+        return replace(interaction, text=slice_.spoken[0].text, reply=reply, uses=uses)
+
+    def _may_be_remembered(self, row: Row[*tuple[Any, ...]]) -> bool:
+        """Neither deleted nor excluded, no command, and no answer to such a message."""
+        if not row.kept or row.room_id in self._excluded or _COMMAND.match(row.content):
+            return False
+        if row.turn_id is None:
+            return True
+        return bool(row.answers and row.asked_kept) and not has_private(row.asked)
+
+
+def _speaker(row: Row[*tuple[Any, ...]]) -> Speaker:
+    return Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention)
