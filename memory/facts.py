@@ -182,10 +182,10 @@ def replace_facts(connection: Connection, ids: Sequence[str], by: str) -> None:
     connection.execute(update(facts).where(_F.id.in_(ids), _F.id != by).values(replaced_by=by))
 
 
-def mark_indexed(connection: Connection, facts: Sequence[StoredFact], index: str) -> None:
+def mark_indexed(connection: Connection, held: Sequence[StoredFact], index: str) -> None:
     """Note that an index holds these facts."""
-    held = update(_F.table).where(_F.id.in_([fact.id for fact in facts]))
-    connection.execute(held.values(indexed_by=index))
+    ids = [fact.id for fact in held]
+    connection.execute(update(facts).where(_F.id.in_(ids)).values(indexed_by=index))
 
 
 def forget_other_indexes(connection: Connection, index: str) -> None:

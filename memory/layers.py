@@ -7,6 +7,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import fields
+from functools import reduce
+from operator import add
 from typing import Any, Protocol
 
 from memory.layer import Ask, Interaction, Learner, Remembered, Session
@@ -107,5 +109,5 @@ def _joined(parts: Sequence[Remembered]) -> Remembered:
     for field in fields(Remembered):
         given = [getattr(part, field.name) for part in parts if getattr(part, field.name)]
         if given:
-            values[field.name] = sum(given[1:], given[0])
+            values[field.name] = reduce(add, given)
     return Remembered(**values)

@@ -93,9 +93,7 @@ class Recall:
         async with self._indexing:
             while pending := await self._store.read(partial(not_indexed, limit=BATCH)):
                 await self._index.add([_entry(fact) for fact in pending])
-                await self._store.write(
-                    partial(mark_indexed, facts=pending, index=self._index.name)
-                )
+                await self._store.write(partial(mark_indexed, held=pending, index=self._index.name))
                 count += len(pending)
         return count
 

@@ -1,0 +1,130 @@
+"""The layers together: none may hold up or break a turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from contract import Fact, Landmark, Room
+from memory.layer import Ask, Interaction, Learner, Remembered, Session
+from memory.layers import Layers, Source
+from memory.scopes import Invocation
+from memory.slices import Slices
+from memory.store import Store
+from tests.doubles.running import until
+
+ASK = Ask(Invocation(Room("slack:C1", "x"), "slack:U1", "claude"), "hi", datetime.now(UTC))
+ENDED = Session("room:slack:C1", "claude", Room("slack:C1", "x"), "s1")
+
+
+@dataclass
+class Says:
+    part: Remembered | Exception
+    name: str = "layer"
+    deadline_s: float = 1.0
+    delay_s: float = 0.0
+
+    async def brief(self, ask: Ask) -> Remembered:
+        await asyncio.sleep(self.delay_s)
+        if isinstance(self.part, Exception):
+            raise self.part
+        return self.part
+
+
+@dataclass
+class Learns:
+    name: str = "learner"
+    fails: bool = False
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    told: list[str] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
+
+    async def learn(self, interaction: Interaction) -> None:
+        raise AssertionError
+
+    async def end(self, session: Session) -> None:
+        self.at_once += 1
+        self.most_at_once = max(self.at_once, self.most_at_once)
+        await self.gate.wait()
+        self.at_once -= 1
+        if self.fails:
+            raise ValueError("broken")
+        self.told.append(f"{session.scope} {session.session_id}")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as opened:
+        yield opened
+
+
+def layers(
+    store: Store, *sources: Source, learners: tuple[Learner, ...] = (), tasks: set[object] | None
+) -> Layers:
+    kept: set[object] = set() if tasks is None else tasks
+    return Layers(
+        sources,
+        learners,
+        Slices(store),
+        lambda work, name: kept.add(asyncio.create_task(work, name=name)),
+    )
+
+
+async def test_every_layer_gives_its_part(store: Store) -> None:
+    fact, landmark = Fact("a"), Landmark("b", "2026-01-01", "Ash")
+    both = layers(
+        store,
+        Says(Remembered(recall=(fact,))),
+        Says(Remembered(landmarks=(landmark,))),
+        Says(Remembered(summary="c")),
+        tasks=None,
+    )
+    assert await both.brief(ASK) == Remembered(recall=(fact,), landmarks=(landmark,), summary="c")
+
+
+async def test_a_layer_that_fails_or_is_late_counts_as_empty(store: Store) -> None:
+    slow = Says(Remembered(recall=(Fact("late"),)), "slow", deadline_s=0.01, delay_s=30)
+    broken = Says(ValueError("secret text"), "broken")
+    found = await layers(store, slow, broken, Says(Remembered(summary="c")), tasks=None).brief(ASK)
+    assert found == Remembered(summary="c", missing=("slow", "broken"))
+
+
+async def test_what_failed_is_logged_without_its_text(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        await layers(store, Says(ValueError("secret text"), "broken"), tasks=None).brief(ASK)
+    assert caplog.messages == ["memory.failed layer=broken error=ValueError"]
+
+
+async def test_learning_waits_for_nobody_and_goes_in_order_within_a_scope(store: Store) -> None:
+    learner = Learns()
+    tasks: set[object] = set()
+    memory = layers(store, learners=(learner,), tasks=tasks)
+    for number in range(3):
+        memory.remember(Session(ENDED.scope, "claude", ENDED.room, str(number)))
+    memory.remember(Session("room:slack:C2", "claude", ENDED.room, "other"))
+    assert memory.learning() == 4
+    await until(lambda: learner.at_once == 2)
+    learner.gate.set()
+    await until(lambda: memory.learning() == 0)
+    assert learner.most_at_once == 2
+    first = [line for line in learner.told if line.startswith(ENDED.scope)]
+    assert first == [f"{ENDED.scope} {number}" for number in range(3)]
+    assert len(tasks) == 2
+
+
+async def test_a_learner_that_fails_stops_no_other(store: Store) -> None:
+    broken, fine = Learns(fails=True), Learns()
+    broken.gate.set()
+    fine.gate.set()
+    memory = layers(store, learners=(broken, fine), tasks=None)
+    memory.remember(ENDED)
+    await until(lambda: memory.learning() == 0)
+    assert fine.told == [f"{ENDED.scope} s1"]

@@ -1,0 +1,39 @@
+"""What stands between `<private>` and `</private>`."""
+
+import pytest
+
+from memory.private import has_private, private_spans, public
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("my key is <private>hunter2 x</private>, use it", "my key is , use it"),
+        ("<private>all of it</private>", ""),
+        ("<PRIVATE>shouted</Private> fine", "fine"),
+        ("a <private>one\ntwo</private> b <private>three</private> c", "a  b  c"),
+        ("never <private>closed and so private to the end", "never"),
+        ("nothing private </private> here", "nothing private </private> here"),
+        ("", ""),
+    ],
+)
+def test_private_parts_are_taken_out(text: str, kept: str) -> None:
+    assert public(text) == kept
+
+
+def test_a_repetition_of_a_private_text_is_taken_out_too() -> None:
+    spans = tuple(private_spans("remember <private>Blue  Falcon 7</private>"))
+    assert public("the code is blue\nfalcon 7, noted", spans) == "the code is [private], noted"
+    assert public("said again: <private>Blue Falcon 7</private> BLUE FALCON 7") == (
+        "said again:  [private]"
+    )
+
+
+def test_a_short_private_text_is_too_common_to_be_looked_for() -> None:
+    assert public("a cat sat", ("cat",)) == "a cat sat"
+
+
+def test_an_empty_private_part_is_private_all_the_same() -> None:
+    assert has_private("<private></private>")
+    assert private_spans("<private> </private>") == []
+    assert not has_private("private")
