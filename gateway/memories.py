@@ -28,6 +28,7 @@ class Memories:
         spawn: Spawn,
         clock: Callable[[], datetime],
     ) -> None:
+        self.store = store
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
         sources: list[Source] = [self.recall] if self.recall is not None else []
