@@ -386,11 +386,17 @@ def make_world(seed: int) -> World:
 
 
 async def live(
-    world: World, folder: Path, *, turns: int, life: int = 150, misplaced: bool = False
+    world: World,
+    folder: Path,
+    *,
+    turns: int,
+    life: int = 150,
+    misplaced: bool = False,
+    url: str | None = None,
 ) -> tuple[Rig, int]:
     """Let people talk until the agents were asked so often; the house dies every `life` steps.
 
-    misplaced: commit the fault that this is to find.
+    misplaced: commit the fault that this is to find. url: of the database, if not SQLite's.
     """
     rig = Rig(world)
     model = RepeatingModel(world)
@@ -406,6 +412,7 @@ async def live(
             memory=memory,
             index=index,
             model=model,
+            url=url,
         ) as opened:
             day = Day(world, opened, rig, misplaced=misplaced)
             for _ in range(life):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -56,12 +54,6 @@ class Learns:
         if self.fails:
             raise ValueError("broken")
         self.told.append(f"{session.scope} {session.session_id}")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as opened:
-        yield opened
 
 
 def layers(
