@@ -39,7 +39,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What the layers gave for a briefing. missing: layers that failed or took too long."""
+    """What the layers gave for a briefing.
+
+    missing: layers that failed or took too long; late: those of them that took too long. ms: how
+    long each layer took, in milliseconds.
+    """
 
     recall: tuple[Fact, ...] = ()
     pins: tuple[Note, ...] = ()
@@ -48,6 +52,8 @@ class Remembered:
     summary: str = ""
     observations: tuple[Observation, ...] = ()
     missing: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    ms: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
