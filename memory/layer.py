@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -53,7 +53,7 @@ class Remembered:
     observations: tuple[Observation, ...] = ()
     missing: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
-    ms: tuple[tuple[str, float], ...] = ()
+    ms: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
