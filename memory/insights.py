@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from memory.notes import (
 from memory.private import public
 from memory.relevance import relevance, unaddressed, words
 from memory.store import Store
-from memory.tool_failures import failures, with_failures
+from memory.tool_failures import Failure, failures, with_failures
 
 log = logging.getLogger("moot.memory")
 
@@ -114,7 +115,7 @@ class Insights:
         now, home, sender = self._clock(), ask.home, ask.invocation.sender_id
         found = await self._store.read(lambda c: notes_of(c, home, sender, now), small=True)
         self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
-        notes = _own(found, ask.gate(), sender)
+        notes = own(found, ask.gate(), sender)
         message = unaddressed(public(ask.text[:READ_CHARS]))
         return Remembered(
             pins=_best(notes, "pin", message),
@@ -127,7 +128,7 @@ class Insights:
             return
         known = await self._known(interaction)
         if self._model is None:
-            new = _by_rules(known, interaction)
+            new = _by_rules(known, interaction, await _failures(interaction.uses))
         else:
             new = await self._by_model(self._model, known, interaction)
         if new is not None:
@@ -142,7 +143,7 @@ class Insights:
         scope, sender = interaction.scope, interaction.sender.id
         since = min(interaction.at, self._clock())
         found = await self._store.read(lambda c: notes_of(c, scope, sender, since))
-        return _own(found, Gate(frozenset({scope})), sender)
+        return own(found, Gate(frozenset({scope})), sender)
 
     async def _by_model(
         self, model: Model, known: Sequence[StoredNote], interaction: Interaction
@@ -170,7 +171,7 @@ class Insights:
         ]
 
 
-def _own(notes: Sequence[StoredNote], gate: Gate, sender_id: str) -> list[StoredNote]:
+def own(notes: Sequence[StoredNote], gate: Gate, sender_id: str) -> list[StoredNote]:
     """The last check before anything is rendered: this scope, this person."""
     return [n for n in gate.admit(Insights.name, notes) if n.sender_id == sender_id]
 
@@ -239,9 +240,19 @@ def _tidied(texts: Sequence[str]) -> list[str]:
     return list({_folded(line): line for line in lines if words(line)}.values())[:KEPT]
 
 
-def _by_rules(known: Sequence[StoredNote], interaction: Interaction) -> list[NewNote] | None:
-    """The old set with this turn's tool failures; None when there were none."""
-    failed = failures(interaction.uses)
+async def _failures(uses: Sequence[ToolUse]) -> list[Failure]:
+    """The failed uses, one at a time: a turn may have hundreds, and others wait for the loop."""
+    found: list[Failure] = []
+    for use in uses:
+        found += failures([use])
+        await asyncio.sleep(0)
+    return found
+
+
+def _by_rules(
+    known: Sequence[StoredNote], interaction: Interaction, failed: Sequence[Failure]
+) -> list[NewNote] | None:
+    """The old set with a turn's tool failures; None when there were none."""
     if not failed:
         return None
     question = _question(interaction)
@@ -258,7 +269,7 @@ def _by_rules(known: Sequence[StoredNote], interaction: Interaction) -> list[New
 
 
 def _question(interaction: Interaction) -> str:
-    return one_line(unaddressed(interaction.text), QUESTION_CHARS)
+    return one_line(unaddressed(interaction.text[:READ_CHARS]), QUESTION_CHARS)
 
 
 def _folded(text: str) -> str:

@@ -13,7 +13,7 @@ OPENING_BONUS = 0.2
 # blanks between words still gives some.
 _WORD = regex.compile(r"\b\w.*?\b", regex.V1 | regex.WORD | regex.DOTALL)
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-_ADDRESS = regex.compile(r"\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?\s*")
+_ADDRESS = regex.compile(r"\A(?:\s*+(?:<@[\w|]++>|@[\w.-]++)[,:]?)++\s*+")
 
 
 def words(text: str) -> list[str]:
@@ -24,9 +24,7 @@ def words(text: str) -> list[str]:
 
 def unaddressed(text: str) -> str:
     """A message without the mentions it begins with: they say who is asked, not what."""
-    while match := _ADDRESS.match(text):
-        text = text[match.end() :]
-    return text
+    return _ADDRESS.sub("", text, count=1)
 
 
 def relevance(message: str, note: str, question: str = "") -> float:

@@ -16,7 +16,7 @@ FailureClass = Literal["rate limit", "auth", "network", "not found", "bad parame
 KEPT = 3
 GIVEN_CHARS = 40
 TOOL_CHARS = 30
-READ_CHARS = 4_000  # an error stands at a result's beginning or at its end
+READ_CHARS = 2_000  # an error stands at a result's beginning or end; read within 5 ms at worst
 
 _ADVICE: dict[FailureClass, str] = {
     "rate limit": "wait before trying again, and ask for less at once",

@@ -13,10 +13,11 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from contract import Completion, ModelError, Room, Speaker, Tool, ToolCall, ToolUse, Usage
-from memory.insights import WRITE_NOTES, Insights
+from memory.gate import Gate
+from memory.insights import WRITE_NOTES, Insights, own
 from memory.layer import Ask, Interaction, Remembered, Session
 from memory.model import Model
-from memory.notes import remove_notes
+from memory.notes import StoredNote, remove_notes
 from memory.schema import insights
 from memory.scopes import Invocation, home_scope
 from memory.store import Store
@@ -458,22 +459,8 @@ async def test_without_a_model_tool_failures_are_recommendations(desk: Desk) -> 
 async def test_without_a_model_the_newest_three_failures_stay(desk: Desk) -> None:
     layer = desk.layer()
     for tool in ("A", "B", "C", "A", "D"):
-        await layer.learn(
-            desk.turn(
-                f"about {tool}",
-                uses=(
-                    ToolUse(
-                        tool,
-                        "",
-                        "HTTP 401",
-                        "",
-                    ),
-                ),
-            )
-        )
-        await layer.learn(
-            desk.turn(f"about {tool}", uses=(ToolUse(tool, "", "HTTP 401", failed=True),))
-        )
+        failed = ToolUse(tool, "", "HTTP 401", failed=True)
+        await layer.learn(desk.turn(f"about {tool}", uses=(failed,)))
     rows = await desk.rows()
     assert [(row[3][:3], row[4]) for row in rows] == [
         ("`D`", "about D"),
@@ -501,13 +488,7 @@ async def test_without_a_model_what_one_wrote_before_stays(desk: Desk) -> None:
 # ── A row that should not be there ──────────────────────────────────────────────────────
 
 
-async def test_a_foreign_row_that_a_query_lets_through_is_not_shown(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from memory.gate import Gate
-    from memory.insights import _own
-    from memory.notes import StoredNote
-
+async def test_a_foreign_row_that_a_query_lets_through_is_not_shown(desk: Desk) -> None:
     def note(scope: str, sender: str) -> StoredNote:
         return StoredNote(1, scope, sender, "pin", "x", "", NOON)
 
@@ -518,7 +499,7 @@ async def test_a_foreign_row_that_a_query_lets_through_is_not_shown(
         note("room:slack:C2", ANDI.id),
         note("room:slack:C1", BUDI.id),
     ]
-    assert _own([*foreign, mine], Gate.of(ask.invocation), ANDI.id) == [mine]
+    assert own([*foreign, mine], Gate.of(ask.invocation), ANDI.id) == [mine]
 
 
 async def test_rows_on_disk_outlive_a_restart_until_they_expire(desk: Desk) -> None:
