@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import reduce
 from operator import add
@@ -15,6 +16,8 @@ from memory.layer import Ask, Interaction, Learner, Remembered, Session
 from memory.slices import Slices
 
 log = logging.getLogger("moot.memory")
+
+SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
@@ -78,6 +81,16 @@ class Layers:
                 kind = type(error).__name__
                 log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
                 log.debug("memory.not_learned", exc_info=True)
+
+    async def settled(self, scope: str) -> None:
+        """Return once what was told of a scope until now has been learned from; at the latest
+        after SETTLED_S."""
+        waiting = self._waiting.get(scope, deque())
+        told = set(map(id, waiting))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLED_S):
+                while told & set(map(id, waiting)):
+                    await asyncio.sleep(0.05)
 
     def learning(self) -> int:
         """How many turns and ends wait to be learned from, the ones under way included."""
