@@ -52,6 +52,7 @@ class Layers:
         self._learners = tuple(learners)
         self._spawn = spawn
         self._waiting: dict[str, deque[Interaction | Session]] = {}
+        self._learned = asyncio.Condition()
 
     async def brief(self, ask: Ask) -> Remembered:
         """What every layer has to say, all asked at once. Never raises."""
@@ -70,6 +71,8 @@ class Layers:
             while waiting:
                 await self._teach(waiting[0])
                 waiting.popleft()
+                async with self._learned:
+                    self._learned.notify_all()
         finally:
             del self._waiting[scope]
 
@@ -88,9 +91,8 @@ class Layers:
         waiting = self._waiting.get(scope, deque())
         told = set(map(id, waiting))
         with suppress(TimeoutError):
-            async with asyncio.timeout(SETTLED_S):
-                while told & set(map(id, waiting)):
-                    await asyncio.sleep(0.05)
+            async with asyncio.timeout(SETTLED_S), self._learned:
+                await self._learned.wait_for(lambda: not told & set(map(id, waiting)))
 
     def learning(self) -> int:
         """How many turns and ends wait to be learned from, the ones under way included."""
