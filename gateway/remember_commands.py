@@ -97,9 +97,9 @@ class RememberCommands:
     # ── !share, !unshare ────────────────────────────────────────────────────────────────
 
     async def _share(self, argument: str, owner: Owner, asked: Stored) -> str:
-        first, _, rest = argument.partition(" ")
+        first, *rest = argument.split(None, 1) or [""]
         project = first.lower() == "project"
-        what = rest.strip() if project else argument
+        what = "".join(rest) if project else argument
         fact = await self._shared(what, owner, asked, project=project)
         if fact is None:
             return "Say what: `!share 12`, `!share <text>`, or `!share` as a reply to your message."

@@ -122,7 +122,7 @@ class Keeper:
 
         def work(connection: Connection) -> Known:
             gate = owner.gate()
-            own = _own(connection, owner, gate)
+            own = _about(connection, owner, gate)
             notes = _insights(connection, owner)
             kept = connection.execute(_IS_KEPT.where(rooms.c.id == owner.at.room.id)).scalar()
             return Known(
@@ -237,7 +237,7 @@ class Keeper:
         """
 
         def work(connection: Connection) -> str:
-            fact = self._visible(connection, owner, seq)
+            fact = self._visible(connection, owner, seq, or_said_alone=True)
             if fact.first_seq is not None:
                 connection.execute(
                     delete(staging).where(
@@ -263,13 +263,12 @@ class Keeper:
             connection.execute(update(messages).where(said).values(include_in_memory=False))
 
         def work(connection: Connection) -> list[str]:
-            own = _own(connection, owner, owner.gate(), replaced=True)
+            own = _about(connection, owner, owner.gate(), replaced=True)
             if owner.alone:
-                own += _every(connection, [owner.home])
                 _clear(connection, owner.home)
             key = (insights.c.scope == owner.home) & (insights.c.sender_id == owner.id)
             connection.execute(delete(insights).where(key))
-            return list(dict.fromkeys(fact.id for fact in own))
+            return [fact.id for fact in own]
 
         await self._store.write(unlearn)
         await self._settled(owner.home)
@@ -280,10 +279,17 @@ class Keeper:
             return await self._recall.forget(ids)
         return len(await self._store.write(lambda connection: remove_facts(connection, ids)))
 
-    def _visible(self, connection: Connection, owner: Owner, seq: int) -> StoredFact:
-        """Their fact of that number, if it may be seen here. Raises Refusal."""
+    def _visible(
+        self, connection: Connection, owner: Owner, seq: int, *, or_said_alone: bool = False
+    ) -> StoredFact:
+        """Their fact of that number, if it may be seen here. Raises Refusal.
+
+        or_said_alone: any fact of their own direct message will do, whomever it is about.
+        """
         gate = owner.gate()
         mine = _one(connection, gate.scopes, seq, person=owner.id)
+        if mine is None and or_said_alone and owner.alone:
+            mine = _one(connection, [owner.home], seq)
         if mine is not None and gate.admit("facts", [mine]):
             return mine
         if _one(connection, gate.scopes, seq) is not None:
@@ -306,14 +312,18 @@ def _clear(connection: Connection, scope: str) -> None:
     )
 
 
-def _own(
+def _about(
     connection: Connection, owner: Owner, gate: Gate, *, replaced: bool = False
 ) -> list[StoredFact]:
-    return _every(connection, sorted(gate.scopes), person=owner.id, replaced=replaced)
+    """What is known of them; in a direct message that is all that was made of it."""
+    found = _every(connection, sorted(gate.scopes), person=owner.id, replaced=replaced)
+    if owner.alone:
+        found += _every(connection, [owner.home], replaced=replaced)
+    return sorted({fact.seq: fact for fact in found}.values(), key=lambda fact: fact.seq)
 
 
 def _every(
-    connection: Connection, scopes: Sequence[str], person: str | None = None, replaced: bool = True
+    connection: Connection, scopes: Sequence[str], person: str | None = None, *, replaced: bool
 ) -> list[StoredFact]:
     """Facts without an end to their number."""
     found: list[StoredFact] = []

@@ -167,6 +167,16 @@ async def test_a_fact_about_somebody_else_is_theirs(tmp_path: Path) -> None:
         assert await left(moot) == ["The team uses Postgres", "Andi likes tea"]
 
 
+async def test_in_a_dm_one_sees_and_forgets_all_that_was_made_of_it(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+        about = {"person": "fake:budi", "person_name": "Budi"}
+        await know(moot, "Budi is on leave", **about)
+        assert "- 1: Budi is on leave" in (await tell(moot, in_dm("!memory")))[0]
+        assert (await tell(moot, in_dm("!share 1")))[0].startswith("1 is not about you")
+        await tell(moot, in_dm("!forget 1"))
+        assert await left(moot) == []
+
+
 async def test_a_look_alike_id_a_taken_name_and_a_namesake_get_nothing(tmp_path: Path) -> None:
     async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
         await know(moot, "Andi likes tea", "profile:fake:andi", first_seq=None, last_seq=None)
@@ -333,7 +343,7 @@ async def test_forget_all_in_a_dm_takes_everything_that_was_made_of_it(tmp_path:
         assert moot.programs.launches[-1].session_id is None
         remembered = await moot.house.memories.slices.after(SCOPE["dm"], 0)
         assert remembered is not None
-        assert [item.text for item in remembered.spoken][0] == "tea?"
+        assert remembered.spoken[0].text == "tea?"
 
 
 async def test_forget_all_in_a_room_takes_only_what_is_about_its_sender(tmp_path: Path) -> None:
