@@ -11,7 +11,8 @@ from gateway.personas import Persona
 from gateway.quoting import number_in, quoted
 from gateway.sessions import Sessions
 from memory.facts import StoredFact
-from memory.keeper import Keeper, Known, Owner
+from memory.keeper import Keeper
+from memory.owner import Known, Owner
 from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
 
