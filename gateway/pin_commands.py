@@ -119,10 +119,10 @@ class PinCommands:
 
 
 class Suggestions:
-    """Says at most once an hour a room, after an agent answered, that something is worth a pin.
+    """Says at most once an hour a room, after an agent answered, that a pin would be worth it.
 
-    Only then: among people who talk to each other, a bot keeps quiet. The hour begins anew with
-    the process.
+    Only then, and only of what the person had written: among people who talk to each other a bot
+    keeps quiet, and long code is what agents write all day. The hour begins anew with the process.
     """
 
     def __init__(
@@ -144,13 +144,10 @@ class Suggestions:
         if not self._enabled or turn.fault or not self._is_due(turn.room):
             return None
         asked = await self._transcript.get(turn.message_seq)
-        if asked is None or await self._slices.keepable(asked.seq, "") is None:
+        if asked is None or asked.by.kind != "human" or pins_in(asked.content, reply=True):
             return None
-        what = worth_pinning(asked.content, by_human=asked.by.kind == "human")
-        if pins_in(asked.content, reply=True):  # that person knows how
-            what = None
-        what = what or worth_pinning(turn.answer or "", by_human=False)
-        if what is None:
+        what = worth_pinning(asked.content)
+        if what is None or await self._slices.keepable(asked.seq, "") is None:
             return None
         self._told[turn.room.id] = self._clock()
         return SUGGESTED[what]

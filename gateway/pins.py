@@ -94,16 +94,16 @@ _DECIDED = re.compile(
 _SENTENCE_END = re.compile(r"[.!?\n]|\Z")
 
 
-def worth_pinning(text: str, *, by_human: bool) -> Literal["decision", "code"] | None:
-    """Whether a message sounds like a decision (a person's, in English) or has long code.
+def worth_pinning(text: str) -> Literal["decision", "code"] | None:
+    """Whether what a person wrote sounds like a decision, in English, or has long code.
 
-    A question is no decision, and neither is what an agent says it would do.
+    A question is no decision.
     """
     if has_private(text):
         return None
     lines = list(_lines(_BREAK.sub("\n", text)))
     prose = "\n".join(line for line, code in lines if not code)
-    for match in _DECIDED.finditer(prose) if by_human else ():
+    for match in _DECIDED.finditer(prose):
         end = _SENTENCE_END.search(prose, match.end())
         if end is None or end[0] != "?":
             return "decision"

@@ -203,12 +203,14 @@ async def test_a_pin_is_suggested_after_an_answer_and_never_made(tmp_path: Path)
         assert await pinned(moot) == []
 
 
-async def test_long_code_of_an_agent_is_suggested_too(tmp_path: Path) -> None:
+async def test_long_code_is_suggested_when_a_person_wrote_it(tmp_path: Path) -> None:
     async def code(prompt: str, reply: Reply) -> str:
-        return LONG_CODE
+        return f"We decided:\n{LONG_CODE}"
 
     async with gateway(tmp_path, programs=ScriptedPrograms(code)) as moot:
-        posted = await tell(moot, said("@demo show me"))
+        assert len(await tell(moot, said("@demo show me"))) == 1
+        assert len(await tell(moot, said("@demo we decided", by="ad", kind="bot"))) == 1
+        posted = await tell(moot, said(f"@demo look\n{LONG_CODE}"))
         assert posted[1].startswith("💡 To keep that code in view")
 
 
@@ -221,3 +223,13 @@ async def test_suggestions_can_be_switched_off_and_respect_what_is_kept_out(
     async with gateway(tmp_path / "on") as moot:
         assert len(await tell(moot, said(decided, include_in_memory=False))) == 1
         assert len(await tell(moot, said(f"{decided} <private>x</private>"))) == 1
+
+
+async def test_what_was_said_to_one_persona_is_not_pinned_for_another(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=OPEN, personas=("ada", "bob")) as moot:
+        await tell(moot, said("@ada for you alone", message_id="m1", room=DM))
+        [line] = await tell(moot, reply(said("@bob !pin", room=DM), "m1"))
+        assert line.startswith("I don't know the message")
+        [line] = await tell(moot, reply(said("@ada !pin", room=DM), "m1"))
+        assert line.startswith("📌 Pinned as 1")
+        assert "Nothing is pinned" in (await tell(moot, said("@bob !landmarks", room=DM)))[0]

@@ -61,12 +61,7 @@ def test_only_what_begins_with_a_pin_is_one_as_a_whole() -> None:
     ],
 )
 def test_a_decision_or_long_code_is_worth_a_pin(text: str, what: str | None) -> None:
-    assert worth_pinning(text, by_human=True) == what
-
-
-def test_what_an_agent_would_do_is_no_decision() -> None:
-    assert worth_pinning("We decided to rotate.", by_human=False) is None
-    assert worth_pinning("```\n" + "x\n" * 20 + "```", by_human=False) == "code"
+    assert worth_pinning(text) == what
 
 
 def test_a_quoted_text_is_one_line_that_mentions_nobody() -> None:

@@ -105,6 +105,18 @@ async def test_a_fact_of_a_dm_is_unseen_in_rooms_until_its_owner_shares_it(tmp_p
         assert await left(moot) == ["Andi prefers 30 min JWT expiry"]
 
 
+async def test_what_is_shared_keeps_its_kind_and_names_its_person(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+        await know(moot, "tea at four, please", kind="message")
+        await know(moot, "Chose Postgres over tea", kind="decision")
+        await tell(moot, in_dm("!share 1"), in_dm("!share 2"), said("hi", by="andi"))
+        await tell(moot, said("@demo tea at over", by="budi"))
+        assert sorted(recalled(moot)) == [
+            "- Andi: Chose Postgres over tea (decision, 2026-04-15, DM)",
+            "- Andi: tea at four, please (fact, 2026-04-15, DM)",
+        ]
+
+
 async def test_forgotten_is_gone_from_header_table_and_index(tmp_path: Path) -> None:
     index = WordIndex()
     async with gateway(tmp_path, access=OPEN, index=index) as moot:
