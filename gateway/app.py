@@ -20,6 +20,7 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening
+from gateway.idle import Idle
 from gateway.marks import Marks
 from gateway.memories import Memories
 from gateway.metrics import Metrics
@@ -33,6 +34,7 @@ from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
 from gateway.sql_ledger import SqlLedger
 from gateway.turn import Middle
+from gateway.window import Windows
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
@@ -132,9 +134,17 @@ class House:
             model=model,
             spawn=lambda work, name: group.create_task(work, name=name),
             clock=clock,
+            budget=config.budget.budget(),
         )
         self.url = ""
         self.rooms = self._rooms()
+        self.idle = Idle(
+            ledger=self.ledger,
+            remember=self.memories.layers.remember,
+            busy=self.rooms.busy,
+            idle_s=config.memory.idle_s,
+            clock=clock,
+        )
         self.door = self._door()
         self.desk = self._desk()
         self._page = PageSettings(
@@ -157,6 +167,7 @@ class House:
                 sessions=self.sessions,
                 questions=self.questions,
                 page_url=lambda: self.url,
+                ended=lambda ended: self.idle.end(ended),
             ),
             marks=Marks(self._group),
             publish=self._publish,
@@ -195,8 +206,15 @@ class House:
         )
 
     def _middle(self) -> Middle:
+        budget = self._config.budget.budget()
         return Middle(
             transcript=self.transcript,
+            windows=Windows(
+                self.transcript,
+                self.memories.episodes.covered,
+                budget,
+                self._config.turns.full_window,
+            ),
             layers=self.memories.layers,
             ledger=self.ledger,
             sessions=self.sessions,
@@ -208,7 +226,7 @@ class House:
             measure=self.metrics.ended,
             clock=clock,
             timezone=self._config.gateway.timezone,
-            budget=self._config.budget.budget(),
+            budget=budget,
             limits=self._config.turns,
         )
 
@@ -222,6 +240,7 @@ class House:
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)
+        self._group.create_task(self.idle.run(), name="idle sessions")
         for bot in self.bots.values():
             self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from contract import Budget
 from gateway.config import MemoryTable
+from memory.episodes import Episodes
 from memory.index import Index
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
@@ -27,9 +29,13 @@ class Memories:
         model: Model | None,
         spawn: Spawn,
         clock: Callable[[], datetime],
+        budget: Budget,
     ) -> None:
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
         sources: list[Source] = [self.recall] if self.recall is not None else []
         learners: list[Learner] = []
+        self.episodes = Episodes(store, self.slices, model, budget=budget, clock=clock)
+        sources.append(self.episodes)
+        learners.append(self.episodes)
         self.layers = Layers(sources, learners, self.slices, spawn)

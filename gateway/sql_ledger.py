@@ -10,17 +10,22 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
-from gateway.ledger import Accepted, Post, Turn, Wanted
+from gateway.ledger import Accepted, Ended, Post, Turn, Wanted
 from gateway.sql_rows import (
     DECIDE,
     DECISIONS,
-    FORGET_SESSION,
+    END_SESSION,
+    IDLE_SESSIONS,
     KNOWN_POSTS,
     LAST_TURN,
+    ONE_SESSION,
     OPEN_TURNS,
+    RETIRE_SESSION,
     SESSION,
     TURN,
     TURNS_OF,
+    USED_FIRST,
+    ended_of,
     entered,
     mark,
     posts_of,
@@ -64,7 +69,7 @@ class SqlLedger:
             index_elements=["persona", "scope"],
             set_={
                 name: new_session.excluded[name]
-                for name in ("agent", "agent_session_id", "used_at")
+                for name in ("agent", "agent_session_id", "used_at", "ended_at")
             },
         )
 
@@ -292,12 +297,51 @@ class SqlLedger:
     async def keep_session(
         self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
     ) -> None:
-        values: dict[str, Any] = {"persona": persona, "scope": scope}
-        statement: Any = FORGET_SESSION
-        if session_id is not None:
-            statement = self._keep_session
-            values |= {"agent": agent, "agent_session_id": session_id, "used_at": micros(now)}
-        await self._store.write(lambda connection: connection.execute(statement, values))
+        values = _session(persona, scope, agent, session_id, now)
+        await self._store.write(lambda connection: connection.execute(self._keep_session, values))
+
+    def use_session(
+        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
+    ) -> None:
+        values = _session(persona, scope, agent, session_id, now)
+
+        def work(connection: Connection) -> None:
+            connection.execute(self._keep_session, values)
+
+        self._store.write_later(work)
+
+    async def retire_session(self, persona: str, scope: str) -> Ended | None:
+        where = {"of_persona": persona, "of_scope": scope}
+
+        def work(connection: Connection) -> Ended | None:
+            row = connection.execute(ONE_SESSION, where).first()
+            connection.execute(RETIRE_SESSION, where)
+            return None if row is None else ended_of(row)
+
+        return await self._store.write(work)
+
+    async def idle_sessions(self, since: datetime) -> list[Ended]:
+        where = {"since": micros(since)}
+        return await self._store.read(
+            lambda connection: [ended_of(row) for row in connection.execute(IDLE_SESSIONS, where)]
+        )
+
+    async def used_first(self) -> datetime | None:
+        at = await self._store.read(lambda connection: connection.execute(USED_FIRST).scalar())
+        return None if at is None else moment(at)
+
+    def ended_session(self, ended: Ended, now: datetime) -> None:
+        values = {
+            "of_persona": ended.session.persona,
+            "of_scope": ended.session.scope,
+            "last_used_at": ended.used_at,
+            "at": micros(now),
+        }
+
+        def work(connection: Connection) -> None:
+            connection.execute(END_SESSION, values)
+
+        self._store.write_later(work)
 
     async def decide(
         self, turn_id: str, question: str, chosen: str, by: str, now: datetime
@@ -326,3 +370,16 @@ class SqlLedger:
             ]
 
         return await self._store.read(work)
+
+
+def _session(
+    persona: str, scope: str, agent: str, session_id: str | None, now: datetime
+) -> dict[str, Any]:
+    return {
+        "persona": persona,
+        "scope": scope,
+        "agent": agent,
+        "agent_session_id": session_id,
+        "used_at": micros(now),
+        "ended_at": None,
+    }

@@ -19,6 +19,8 @@ log = logging.getLogger("moot.memory")
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
 
+_Told = tuple[Interaction | Session, asyncio.Future[None]]
+
 
 class Source(Protocol):
     """A layer that has something to say for a briefing."""
@@ -48,27 +50,37 @@ class Layers:
         self._sources = tuple(sources)
         self._learners = tuple(learners)
         self._spawn = spawn
-        self._waiting: dict[str, deque[Interaction | Session]] = {}
+        self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: Ask) -> Remembered:
         """What every layer has to say, all asked at once. Never raises."""
         parts = await asyncio.gather(*(_part(source, ask) for source in self._sources))
         return _joined(parts)
 
-    def remember(self, told: Interaction | Session) -> None:
-        """Learn from a turn, or from a session's end, in the background."""
+    def remember(self, told: Interaction | Session) -> asyncio.Future[None]:
+        """Learn from a turn, or from a session's end, in the background.
+
+        The future is done when every layer was told, and cancelled when that was broken off.
+        """
+        learned = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(told.scope, deque())
-        waiting.append(told)
+        waiting.append((told, learned))
         if len(waiting) == 1:
             self._spawn(self._learn(told.scope, waiting), f"memory {told.scope}")
+        return learned
 
-    async def _learn(self, scope: str, waiting: deque[Interaction | Session]) -> None:
+    async def _learn(self, scope: str, waiting: deque[_Told]) -> None:
         try:
             while waiting:
-                await self._teach(waiting[0])
+                told, learned = waiting[0]
+                await self._teach(told)
                 waiting.popleft()
+                if not learned.done():
+                    learned.set_result(None)
         finally:
             del self._waiting[scope]
+            for _, learned in waiting:
+                learned.cancel()
 
     async def _teach(self, told: Interaction | Session) -> None:
         for learner in self._learners:
