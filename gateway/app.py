@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.hooks import HookListener
 from bots.bot import Bot
@@ -127,12 +128,16 @@ class House:
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
         )
+
+        def spawn(work: Coroutine[Any, Any, None], name: str) -> None:
+            group.create_task(work, name=name)
+
         self.memories = Memories(
             config.memory,
             store=store,
             index=index,
             model=model,
-            spawn=lambda work, name: group.create_task(work, name=name),
+            spawn=spawn,
             clock=clock,
             budget=config.budget.budget(),
         )
@@ -142,6 +147,7 @@ class House:
             ledger=self.ledger,
             remember=self.memories.layers.remember,
             busy=self.rooms.busy,
+            spawn=spawn,
             idle_s=config.memory.idle_s,
             clock=clock,
         )

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from gateway.ledger import Ended, Ledger
 from memory.layer import Session
+from memory.layers import Spawn
 
 log = logging.getLogger("moot.idle")
 
@@ -30,6 +31,7 @@ class Idle:
         ledger: Ledger,
         remember: Callable[[Session], asyncio.Future[None]],
         busy: Callable[[str, str], bool],
+        spawn: Spawn,
         idle_s: float,
         clock: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -38,6 +40,7 @@ class Idle:
         self._ledger = ledger
         self._remember = remember
         self._busy = busy
+        self._spawn = spawn
         self._idle = timedelta(seconds=idle_s)
         self._clock = clock
         self._sleep = sleep
@@ -60,11 +63,10 @@ class Idle:
         ended = await asyncio.gather(*(self._end_idle(one) for one in found))
         return sum(ended)
 
-    def end(self, ended: Ended) -> asyncio.Future[None]:
-        """Tell the memory at once, behind what it was told before; done when it has learned it."""
+    def end(self, ended: Ended) -> None:
+        """Tell the memory at once, behind what it was told before."""
         learned = self._remember(ended.session)
-        learned.add_done_callback(lambda done: self._note(ended, done))
-        return learned
+        self._spawn(self._note(ended, learned), f"end {ended.session.persona}")
 
     async def _end_idle(self, ended: Ended) -> bool:
         session = ended.session
@@ -72,12 +74,14 @@ class Idle:
             if self._busy(session.persona, session.scope):
                 return False
             log.info("session.idle persona=%s", session.persona)
-            await self.end(ended)
+            await self._note(ended, self._remember(session))
         return True
 
-    def _note(self, ended: Ended, learned: asyncio.Future[None]) -> None:
+    async def _note(self, ended: Ended, learned: asyncio.Future[None]) -> None:
+        """Note the end as soon as it is learned; not when that was broken off."""
+        await asyncio.wait([learned])
         if not learned.cancelled():
-            self._ledger.ended_session(ended, self._clock())
+            await self._ledger.ended_session(ended, self._clock())
 
     async def _due_in_s(self) -> float:
         first = await self._ledger.used_first()

@@ -177,8 +177,8 @@ class Ledger(Protocol):
     async def used_first(self) -> datetime | None:
         """When the longest idle session that did not end yet was used."""
 
-    def ended_session(self, ended: Ended, now: datetime) -> None:
-        """The memory knows of the end, unless the session was used again: on disk soon."""
+    async def ended_session(self, ended: Ended, now: datetime) -> None:
+        """The memory knows of the end; nothing changes when the session was used again."""
 
     async def last_turn(self, scope: str) -> Turn | None:
         """The newest finished turn of a scope that an agent answered."""

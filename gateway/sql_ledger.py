@@ -330,18 +330,14 @@ class SqlLedger:
         at = await self._store.read(lambda connection: connection.execute(USED_FIRST).scalar())
         return None if at is None else moment(at)
 
-    def ended_session(self, ended: Ended, now: datetime) -> None:
+    async def ended_session(self, ended: Ended, now: datetime) -> None:
         values = {
             "of_persona": ended.session.persona,
             "of_scope": ended.session.scope,
             "last_used_at": ended.used_at,
             "at": micros(now),
         }
-
-        def work(connection: Connection) -> None:
-            connection.execute(END_SESSION, values)
-
-        self._store.write_later(work)
+        await self._store.write(lambda connection: connection.execute(END_SESSION, values))
 
     async def decide(
         self, turn_id: str, question: str, chosen: str, by: str, now: datetime

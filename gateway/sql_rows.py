@@ -79,11 +79,12 @@ _LAST_ROOM = (
     .where(turns.c.scope == sessions.c.scope, turns.c.persona == sessions.c.persona)
     .order_by(turns.c.seq.desc())
     .limit(1)
+    .correlate(sessions)
     .scalar_subquery()
 )
 _UNENDED = sessions.c.ended_at.is_(None)
-_ENDS = select(sessions, rooms.c.id, rooms.c.name, rooms.c.kind, rooms.c.project).join(
-    rooms, rooms.c.id == _LAST_ROOM
+_ENDS = select(sessions, rooms.c.id, rooms.c.name, rooms.c.kind, rooms.c.project).select_from(
+    sessions.join(rooms, rooms.c.id == _LAST_ROOM)
 )
 IDLE_SESSIONS = _ENDS.where(_UNENDED, sessions.c.used_at <= bindparam("since")).order_by(
     sessions.c.used_at

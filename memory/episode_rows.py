@@ -84,6 +84,7 @@ class Progress:
 
 _E, _P, _U = episodes.c, pointers.c, tool_uses.c
 _NEWEST = select(episodes).where(_E.scope == bindparam("scope")).order_by(_E.seq.desc()).limit(1)
+_LAST = select(_E.last_seq).where(_E.scope == bindparam("scope")).order_by(_E.seq.desc()).limit(1)
 _POINTER = select(_P.seq, _P.failures, _P.tried_at).where(
     _P.layer == LAYER, _P.scope == bindparam("scope")
 )
@@ -114,6 +115,11 @@ def newest_episode(connection: Connection, scope: str) -> Episode | None:
     """The newest summary of a scope."""
     row = connection.execute(_NEWEST, {"scope": scope}).first()
     return None if row is None else _episode(row)
+
+
+def covered(connection: Connection, scope: str) -> int:
+    """The last message that the newest summary of a scope took in; 0: there is none."""
+    return connection.execute(_LAST, {"scope": scope}).scalar() or 0
 
 
 def progress(connection: Connection, scope: str) -> Progress:

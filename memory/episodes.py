@@ -14,6 +14,7 @@ from memory.episode_rows import (
     Pages,
     Progress,
     SessionRecord,
+    covered,
     newest_episode,
     progress,
     recorded,
@@ -114,8 +115,7 @@ class Episodes:
 
     async def covered(self, scope: str) -> int:
         """The last message that the newest summary of a scope took in; 0: there is none."""
-        newest = await self._store.read(lambda c: newest_episode(c, scope), small=True)
-        return newest.last_seq if newest is not None else 0
+        return await self._store.read(lambda c: covered(c, scope), small=True)
 
     async def brief(self, ask: Ask) -> Remembered:
         """The newest summary, if one is wanted and it reaches as far as was asked for."""

@@ -54,7 +54,8 @@ each field with one to three plain sentences, with an empty text where the conve
 nothing. Name files exactly as they are written in the conversation, and only those that the agent
 read or edited. Invent nothing."""
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"')\]]*(?=\s)|\n")
 _TEXT = {"type": "string", "maxLength": 2_000}
 _FILES = {"type": "array", "items": {"type": "string", "maxLength": 500}, "maxItems": 100}
@@ -110,7 +111,7 @@ def labels(said: Sequence[Spoken]) -> dict[str, str]:
 
 def one_line(text: str) -> str:
     """White space collapsed, without controls."""
-    return " ".join(_CONTROLS.sub(" ", text).split())
+    return " ".join(visible(text).split())
 
 
 def first_part(slice_: Slice, message_chars: int) -> Slice:
@@ -136,10 +137,10 @@ def last_part(said: Sequence[Spoken], message_chars: int) -> tuple[Spoken, ...]:
 
 def checked_summary(text: str, cap: int) -> str:
     """The model's text as it is stored: visible, and within `cap`. Raises ModelError if empty."""
-    clean = _CONTROLS.sub("", whole(text.replace("\r\n", "\n"))).strip()
-    if not clean:
+    seen = visible(text)
+    if not seen:
         raise ModelError("an empty summary", passing=True)
-    return cut_at_sentence(clean, cap)
+    return cut_at_sentence(seen, cap)
 
 
 def checked_record(completion: Completion, known: Iterable[str]) -> SessionRecord:
@@ -156,11 +157,7 @@ def checked_record(completion: Completion, known: Iterable[str]) -> SessionRecor
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise ModelError(f"not a session's record: {place}", passing=True) from None
     texts = tuple(known)
-    said = {
-        name: _CONTROLS.sub("", whole(value)).strip()
-        for name, value in found
-        if isinstance(value, str)
-    }
+    said = {name: visible(value) for name, value in found if isinstance(value, str)}
     files = {
         name: tuple(
             path for path in dict.fromkeys(value) if path and any(path in text for text in texts)
@@ -171,9 +168,10 @@ def checked_record(completion: Completion, known: Iterable[str]) -> SessionRecor
     return found.model_copy(update=said | files)
 
 
-def whole(text: str) -> str:
-    """Text that UTF-8 can hold: halves of pairs, which JSON lets through, are replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def visible(text: str) -> str:
+    """Without controls but LF and TAB, and without the half characters that JSON lets pass."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _CONTROLS.sub("", _BREAKS.sub("\n", whole)).strip()
 
 
 def cut_at_sentence(text: str, cap: int) -> str:

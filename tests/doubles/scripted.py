@@ -10,7 +10,7 @@ from adapters.agent import Agent, Launch, Reply
 from contract import AgentError, Answer
 from gateway.sessions import Program
 
-Script = Callable[[str, Reply], Awaitable[str]]
+Script = Callable[[str, Reply], Awaitable[str | Answer]]
 
 
 async def echo(prompt: str, reply: Reply) -> str:
@@ -30,13 +30,14 @@ class ScriptedAgent:
     dead: bool = False
     closed: bool = False
     _stopped: bool = False
-    _task: asyncio.Task[str] | None = None
+    _task: asyncio.Task[str | Answer] | None = None
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         self.prompts.append(prompt)
         self._task = asyncio.ensure_future(self.script(prompt, reply))
         try:
-            return Answer(await self._task, "record", "script")
+            said = await self._task
+            return said if isinstance(said, Answer) else Answer(said, "record", "script")
         except asyncio.CancelledError:
             if not self._stopped:
                 self._task.cancel()
