@@ -36,7 +36,7 @@ from memory.summaries import (
     record_tool,
     written,
 )
-from memory.tail import passed, weights
+from memory.tail import last_answer, passed, weights
 from memory.transcript import micros, moment
 from memory.used_files import used_files
 
@@ -79,8 +79,8 @@ class Episodes:
     - when what is not summarised passes 70 % of the window, in messages or in characters: the
       newest messages that fill 30 % of it stay raw, so that a header shows every message or a
       summary that took it in;
-    - when a session ends: then it takes in everything that was said, and a record of eight
-      fields is put beside it.
+    - when a session ends: then it takes in everything up to the agent's last answer, and a record
+      of eight fields is put beside it. What others went on to say is not of that session.
 
     When the model fails, nothing changes but the count of failures, and it is tried again with a
     later turn, after a minute at first and an hour at last. Without a model the summary is made
@@ -142,10 +142,10 @@ class Episodes:
             await self._compact(scope, until)
 
     async def end(self, session: Session) -> None:
-        """Summarise all that was said, and record what the session was about."""
-        newest = await self._store.read(lambda c: weights(c, session.scope, 0, 1))
-        if newest:
-            await self._end(_Owed(session, newest[0].seq))
+        """Summarise what was said until the agent's last answer, and record what it was about."""
+        scope, persona = session.scope, session.persona
+        if until := await self._store.read(lambda c: last_answer(c, scope, persona)):
+            await self._end(_Owed(session, until))
 
     async def _end(self, owed: _Owed) -> None:
         if not await self._compact(owed.session.scope, owed.until):

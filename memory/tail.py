@@ -31,11 +31,24 @@ _WEIGHTS = (
     .limit(bindparam("size"))
 )
 
+_LAST_ANSWER = (
+    select(_M.seq)
+    .where(_M.scope == bindparam("scope"), _M.persona == bindparam("persona"))
+    .order_by(_M.seq.desc())
+    .limit(1)
+)
+
 
 def weights(connection: Connection, scope: str, after: int, size: int) -> list[Weight]:
     """Of the newest `size` messages of a scope after `after`, newest first."""
     where = {"scope": scope, "after": after, "size": size}
     return [Weight(row.seq, row.chars) for row in connection.execute(_WEIGHTS, where)]
+
+
+def last_answer(connection: Connection, scope: str, persona: str) -> int:
+    """The newest message of a persona in a scope: what its session ended with; 0: it said none."""
+    where = {"scope": scope, "persona": persona}
+    return connection.execute(_LAST_ANSWER, where).scalar() or 0
 
 
 def passed(newest: Sequence[Weight], budget: Budget) -> int:

@@ -343,13 +343,25 @@ async def test_two_personas_of_a_room_get_one_summary_and_a_record_each(tmp_path
     async with desk(tmp_path, "Talk.", RECORD, RECORD | {"request": "of the other"}) as at:
         await at.answer("one")
         await at.answer("two", persona="other")
-        await at.end()
         await at.end("other")
+        await at.end()
         await at.end("third")  # it never said a word
         one, two = await at.rows()
         assert (one.text, one.last_seq) == (two.text, two.last_seq)
-        assert [row.persona for row in (one, two)] == ["demo", "other"]
+        assert [row.persona for row in (one, two)] == ["other", "demo"]
         assert [one.tool is None for one in _calls(at)] == [True, False, False]
+
+
+async def test_what_others_say_after_a_sessions_last_answer_stays_raw(tmp_path: Path) -> None:
+    async with desk(tmp_path, "Talk.", RECORD, "More.", RECORD) as at:
+        last = await at.answer("one")
+        await at.hear("and now to something else")
+        later = await at.answer("indeed", persona="other")
+        await at.end()
+        assert (await at.newest()).last_seq == last
+        assert "and now to something else" not in "".join(asked(at))
+        await at.end("other")
+        assert (await at.newest()).last_seq == later
 
 
 async def test_an_end_told_twice_changes_nothing(tmp_path: Path) -> None:
@@ -434,10 +446,10 @@ async def test_a_talk_of_private_parts_alone_is_passed_over(tmp_path: Path) -> N
 
 async def test_a_summary_is_shown_only_where_it_was_made(tmp_path: Path) -> None:
     async with desk(tmp_path, "Of the room.", "Of the DM.") as at:
-        await at.hear("in the room")
-        await at.end()
-        await at.hear("in private", scope="dm:fake:ash:demo")
-        await at.end(scope="dm:fake:ash:demo")
+        await at.chat(30)
+        await at.turn()
+        await at.chat(30, scope="dm:fake:ash:demo")
+        await at.turn(scope="dm:fake:ash:demo")
         dm = Room("fake:d1", "Ash", "dm")
         shown = [
             (await at.layer.brief(one)).summary
