@@ -154,8 +154,9 @@ def checked_record(completion: Completion, known: Iterable[str]) -> SessionRecor
     try:
         found = SessionRecord.model_validate(dict(calls[0].input))
     except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise ModelError(f"not a session's record: {place}", passing=True) from None
+        place = error.errors()[0]["loc"][0]
+        known_place = place if place in SessionRecord.model_fields else "a key of its own"
+        raise ModelError(f"not a session's record: {known_place}", passing=True) from None
     texts = tuple(known)
     said = {name: visible(value) for name, value in found if isinstance(value, str)}
     files = {

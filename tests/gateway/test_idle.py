@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contract import Room
 from gateway.config import MemoryTable
-from gateway.idle import AT_ONCE, LOOK_S, Idle
+from gateway.idle import LOOK_S, Idle
 from gateway.ledger import Wanted
 from gateway.sql_ledger import SqlLedger
 from memory.layer import Session
@@ -158,9 +158,9 @@ async def test_what_ended_while_nobody_looked_is_told_some_at_a_time(tmp_path: P
         at.at_once = False
         task = asyncio.create_task(at.idle.look())
         for done in range(7):
-            await until(lambda done=done: len(at.learning) == min(done + AT_ONCE, 7))  # type: ignore[misc]
+            await until(lambda done=done: len(at.learning) == min(done + 2, 7))  # type: ignore[misc]
             await asyncio.sleep(0.01)
-            assert len(at.learning) == min(done + AT_ONCE, 7)
+            assert len(at.learning) == min(done + 2, 7)
             at.learning[done].set_result(None)
         assert await task == 7
 

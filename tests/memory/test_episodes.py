@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from contract import Budget, Completion, ModelError, MootError, Room, Speaker, Tool, ToolUse
@@ -22,6 +24,7 @@ from memory.schema import episodes, messages, tool_uses, turns
 from memory.scopes import Invocation
 from memory.slices import Slices
 from memory.store import Store
+from memory.tail import LABEL_CHARS, weights
 from memory.transcript import Transcript
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, said
@@ -205,6 +208,26 @@ async def test_a_backlog_is_summarised_in_steps_that_leave_no_gap(tmp_path: Path
         told = [text.split(" ")[0] for prompt in asked(at) for text in texts(prompt)]
         assert told == [str(n) for n in range(69)]
         assert all(len(prompt) < 45_000 for prompt in asked(at))
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_what_no_summary_took_in_always_fits_the_window(tmp_path: Path, seed: int) -> None:
+    dice = Random(seed)
+    budget = Budget()
+    async with desk(tmp_path) as at:
+        for _ in range(40):
+            room = 30 * budget.transcript // 100
+            for _ in range(dice.randint(1, 12)):
+                size = min(dice.choice((5, 50, 500, 3_000)), room - 100)
+                room -= size + LABEL_CHARS
+                if size > 0:
+                    await at.hear("x" * size)
+            after = (await at.progress()).after
+            raw = await at.store.read(lambda c, after=after: weights(c, SCOPE, after, 99))  # type: ignore[misc]
+            assert len(raw) <= budget.window_messages
+            assert sum(one.chars + LABEL_CHARS for one in raw) <= budget.transcript
+            await at.turn()
+        assert len(await at.rows()) > 5
 
 
 async def test_a_failure_of_what_runs_before_does_not_keep_a_summary_back(tmp_path: Path) -> None:

@@ -170,6 +170,12 @@ def test_what_is_no_record_is_refused(wrong: Completion) -> None:
         checked_record(wrong, [])
 
 
+def test_a_refusal_quotes_nothing_that_the_model_wrote() -> None:
+    with pytest.raises(ModelError) as refused:
+        checked_record(called(hunter2="secret"), [])
+    assert str(refused.value) == "not a session's record: a key of its own"
+
+
 def test_the_tool_asks_for_what_the_record_takes() -> None:
     schema = record_tool().schema
     jsonschema.Draft202012Validator.check_schema(schema)
