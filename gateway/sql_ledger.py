@@ -10,29 +10,23 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
-from gateway.ledger import Accepted, Ended, Post, Turn, Wanted
+from gateway.ledger import Accepted, Post, Turn, Wanted
 from gateway.sql_rows import (
     DECIDE,
     DECISIONS,
-    END_SESSION,
-    IDLE_SESSIONS,
     KNOWN_POSTS,
     LAST_TURN,
-    ONE_SESSION,
     OPEN_TURNS,
-    RETIRE_SESSION,
-    SESSION,
     TURN,
     TURNS_OF,
-    USED_FIRST,
-    ended_of,
     entered,
     mark,
     posts_of,
     save,
     turn_of,
 )
-from memory.schema import posts, sessions, turns
+from gateway.sql_sessions import SqlSessions
+from memory.schema import posts, turns
 from memory.store import Store
 from memory.transcript import Transcript, insert_of, micros, moment
 
@@ -47,11 +41,11 @@ class _Asked:
     room: Room
 
 
-class SqlLedger:
+class SqlLedger(SqlSessions):
     """See `gateway.ledger.Ledger`."""
 
     def __init__(self, store: Store, transcript: Transcript) -> None:
-        self._store = store
+        super().__init__(store)
         self._transcript = transcript
         insert = insert_of(store)
         self._queue_turn = (
@@ -63,14 +57,6 @@ class SqlLedger:
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
-        )
-        new_session = insert(sessions)
-        self._keep_session = new_session.on_conflict_do_update(
-            index_elements=["persona", "scope"],
-            set_={
-                name: new_session.excluded[name]
-                for name in ("agent", "agent_session_id", "used_at", "ended_at")
-            },
         )
 
     # ── Turns ───────────────────────────────────────────────────────────────────────────
@@ -286,58 +272,7 @@ class SqlLedger:
             lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
         )
 
-    # ── Sessions and decisions ──────────────────────────────────────────────────────────
-
-    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
-        where = {"persona": persona, "scope": scope, "agent": agent}
-        return await self._store.read(
-            lambda connection: connection.execute(SESSION, where).scalar()
-        )
-
-    async def keep_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        values = _session(persona, scope, agent, session_id, now)
-        await self._store.write(lambda connection: connection.execute(self._keep_session, values))
-
-    def use_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        values = _session(persona, scope, agent, session_id, now)
-
-        def work(connection: Connection) -> None:
-            connection.execute(self._keep_session, values)
-
-        self._store.write_later(work)
-
-    async def retire_session(self, persona: str, scope: str) -> Ended | None:
-        where = {"of_persona": persona, "of_scope": scope}
-
-        def work(connection: Connection) -> Ended | None:
-            row = connection.execute(ONE_SESSION, where).first()
-            connection.execute(RETIRE_SESSION, where)
-            return None if row is None else ended_of(row)
-
-        return await self._store.write(work)
-
-    async def idle_sessions(self, since: datetime) -> list[Ended]:
-        where = {"since": micros(since)}
-        return await self._store.read(
-            lambda connection: [ended_of(row) for row in connection.execute(IDLE_SESSIONS, where)]
-        )
-
-    async def used_first(self) -> datetime | None:
-        at = await self._store.read(lambda connection: connection.execute(USED_FIRST).scalar())
-        return None if at is None else moment(at)
-
-    async def ended_session(self, ended: Ended, now: datetime) -> None:
-        values = {
-            "of_persona": ended.session.persona,
-            "of_scope": ended.session.scope,
-            "last_used_at": ended.used_at,
-            "at": micros(now),
-        }
-        await self._store.write(lambda connection: connection.execute(END_SESSION, values))
+    # ── Decisions ───────────────────────────────────────────────────────────────────────────
 
     async def decide(
         self, turn_id: str, question: str, chosen: str, by: str, now: datetime
@@ -366,16 +301,3 @@ class SqlLedger:
             ]
 
         return await self._store.read(work)
-
-
-def _session(
-    persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-) -> dict[str, Any]:
-    return {
-        "persona": persona,
-        "scope": scope,
-        "agent": agent,
-        "agent_session_id": session_id,
-        "used_at": micros(now),
-        "ended_at": None,
-    }

@@ -194,7 +194,8 @@ async def test_the_message_that_asked_is_there_though_a_summary_took_it_in(tmp_p
         return "ok"
 
     programs = ScriptedPrograms(waits)
-    async with gateway(tmp_path, model=ScriptedModel(rest="Before."), programs=programs) as moot:
+    model = ScriptedModel(rest="Before.")
+    async with gateway(tmp_path, model=model, programs=programs) as moot:
         await ask(moot)
         gate.clear()
         await moot.hear(said("@demo first"))
@@ -203,7 +204,7 @@ async def test_the_message_that_asked_is_there_though_a_summary_took_it_in(tmp_p
         programs.agents[0].dead = True
         programs.starts = asyncio.Event()
         gate.set()
-        await until(lambda: len(moot.texts()) == 2)
+        await until(lambda: bool(model.asked))
         await until(lambda: not moot.house.memories.layers.learning())
         programs.starts.set()
         await learned(moot)
