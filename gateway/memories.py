@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 
+from contract import Budget
 from gateway.config import MemoryTable
+from memory.episodes import Episodes
 from memory.index import Index
 from memory.insights import Insights
 from memory.keeper import Keeper
@@ -32,6 +34,7 @@ class Memories:
         spawn: Spawn,
         clock: Callable[[], datetime],
         zone: tzinfo,
+        budget: Budget,
     ) -> None:
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
@@ -49,4 +52,7 @@ class Memories:
             insights = Insights(store, model, clock)
             sources.append(insights)
             learners.append(insights)
+        self.episodes = Episodes(store, self.slices, model, budget=budget, clock=clock)
+        sources.append(self.episodes)
+        learners.append(self.episodes)
         self.layers = Layers(sources, learners, self.slices, spawn)
