@@ -22,7 +22,7 @@ from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import route
 from memory.scopes import home_scope
-from memory.transcript import Transcript
+from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.door")
 
@@ -47,8 +47,10 @@ class Door:
         clock: Callable[[], datetime],
         mention_free: frozenset[str],
         max_hops: int,
+        changed: Callable[[Stored], None] = lambda _: None,
     ) -> None:
-        """mention_free: names of the bots that answer every message of their rooms."""
+        """mention_free: names of the bots that answer every message of their rooms. changed: told
+        of every message that was edited or deleted."""
         self._rooms = rooms
         self._ledger = ledger
         self._transcript = transcript
@@ -59,6 +61,7 @@ class Door:
         self._clock = clock
         self._mention_free = mention_free
         self._max_hops = max_hops
+        self._changed = changed
         self._refused: set[tuple[str, str]] = set()
         self._seen_rooms: set[str] = set()
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
@@ -71,9 +74,11 @@ class Door:
             case Edited():
                 if stored := await self._transcript.edit(event):
                     self._publish(Reworded(show.message(stored)))
+                    self._changed(stored)
             case Deleted():
                 if stored := await self._transcript.delete(event, self._clock()):
                     self._publish(Gone(stored.room_id, stored.message_id))
+                    self._changed(stored)
             case Chosen():
                 try:
                     self._questions.choose(event.question_id, event.option, event.by)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
+from typing import Any
 
 from gateway.config import MemoryTable
+from memory.calls import Calls
+from memory.extraction import Extraction
 from memory.index import Index
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
+from memory.messages import MessageFacts
 from memory.model import Model
 from memory.recall import Recall
 from memory.slices import Slices
 from memory.store import Store
+from memory.transcript import Stored
+
+log = logging.getLogger("moot.memory")
 
 
 class Memories:
@@ -28,8 +36,64 @@ class Memories:
         spawn: Spawn,
         clock: Callable[[], datetime],
     ) -> None:
+        self._spawn = spawn
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
+        self.calls = Calls(model, store, clock) if model is not None else None
+        self.messages = MessageFacts(
+            store,
+            self.slices,
+            clock,
+            found=self._index,
+            gone=self._unindex,
+            learns=_remembers("messages", table, model),
+        )
+        self.extraction: Extraction | None = None
+        if self.calls is not None and _remembers("extracted", table, model):
+            self.extraction = Extraction(
+                store,
+                self.slices,
+                self.calls,
+                clock,
+                found=self._index,
+                threshold_tokens=table.extract_tokens,
+            )
         sources: list[Source] = [self.recall] if self.recall is not None else []
         learners: list[Learner] = []
+        if _remembers("messages", table, model):
+            learners.append(self.messages)
+        if self.extraction is not None:
+            learners.append(self.extraction)
         self.layers = Layers(sources, learners, self.slices, spawn)
+
+    async def begin(self) -> None:
+        """Take up what an earlier process left undone."""
+        if self.extraction is not None:
+            await self.extraction.begin()
+
+    def changed(self, message: Stored) -> None:
+        """A message was edited or deleted: what was remembered of it follows."""
+        work = self.messages.follow(message.scope, message.seq)
+        self._spawn(_guarded(work), f"memory follows message {message.seq}")
+
+    async def _index(self) -> None:
+        if self.recall is not None:
+            await self.recall.index_pending()
+
+    async def _unindex(self, ids: Sequence[str]) -> None:
+        if self.recall is not None:
+            await self.recall.forget(ids)
+
+
+async def _guarded(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as error:  # a memory layer's failure is nobody else's
+        log.warning("memory.not_followed error=%s", type(error).__name__)
+        log.debug("memory.not_followed", exc_info=True)
+
+
+def _remembers(what: str, table: MemoryTable, model: Model | None) -> bool:
+    """Whether recall is fed with people's "messages", or with what is "extracted" from them."""
+    auto = "messages" if model is None else "extracted"
+    return table.remember in (what, "both") or (table.remember == "auto" and what == auto)
