@@ -226,7 +226,7 @@ class House:
     async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
         """Take up what an earlier process left, then serve until `stop` is set."""
         await self.desk.open_lobby()
-        await self.memories.begin()
+        self.memories.begin()
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)

@@ -66,10 +66,10 @@ class Memories:
             learners.append(self.extraction)
         self.layers = Layers(sources, learners, self.slices, spawn)
 
-    async def begin(self) -> None:
-        """Take up what an earlier process left undone."""
+    def begin(self) -> None:
+        """Take up, in the background, what an earlier process left undone."""
         if self.extraction is not None:
-            await self.extraction.begin()
+            self._spawn(_guarded(self.extraction.begin()), "memory begins")
 
     def changed(self, message: Stored) -> None:
         """A message was edited or deleted: what was remembered of it follows."""
@@ -89,8 +89,8 @@ async def _guarded(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except Exception as error:  # a memory layer's failure is nobody else's
-        log.warning("memory.not_followed error=%s", type(error).__name__)
-        log.debug("memory.not_followed", exc_info=True)
+        log.warning("memory.not_kept_up error=%s", type(error).__name__)
+        log.debug("memory.not_kept_up", exc_info=True)
 
 
 def _remembers(what: str, table: MemoryTable, model: Model | None) -> bool:

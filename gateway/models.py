@@ -35,8 +35,8 @@ def describe_model(config: Config, environment: Mapping[str, str]) -> str:
     chosen = config.memory.model
     if chosen == OFF:
         return (
-            'memory works in its plain form, without a model; [memory] model = "anthropic", or an '
-            "agent's name, lets one write summaries and extract facts"
+            "memory works in its plain form, without a model: [memory] model names one that writes "
+            "summaries and extracts facts"
         )
     if chosen == ANTHROPIC:
         return f"memory works with {_anthropic(config.memory.anthropic, environment).name}"
