@@ -117,7 +117,7 @@ def scripted(tmp_path: Path, body: str, **changes: Any) -> HeadlessModel:
         leaves=(".double/sessions", ".double/log"),
     )
     program = replace(program, **changes.pop("program", {}))
-    settings = {"env": {"PATH": "/usr/bin"}, "timeout_s": 20.0} | changes
+    settings: dict[str, Any] = {"env": {"PATH": "/usr/bin"}, "timeout_s": 20.0} | changes
     command = (sys.executable, "-I", "-S", "-c", code)
     return HeadlessModel(program, command=command, home=tmp_path / "home", **settings)
 

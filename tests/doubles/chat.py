@@ -25,7 +25,7 @@ Dump = dict[str, list[tuple[Any, ...]]]
 
 @dataclass
 class Chat:
-    """What was said. now: the time, which the test moves. indexed, gone: what the index was told."""
+    """What was said. now: the time, which a test moves. indexed, gone: what the index was told."""
 
     store: Store
     now: datetime = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)

@@ -17,7 +17,7 @@ from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
 
 NOTE = Tool("note", "Take a note.", {"type": "object", "properties": {"text": {"type": "string"}}})
-EMPTY = {"decisions": [], "discussions": [], "attempts": [], "requests": []}
+EMPTY: dict[str, Any] = {"decisions": [], "discussions": [], "attempts": [], "requests": []}
 
 
 @pytest.fixture

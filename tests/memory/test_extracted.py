@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pydantic import BaseModel
 
 from contract import Completion, ToolCall, Usage
 from memory.extracted import (
@@ -29,7 +30,7 @@ DECISION = {"options": ["a", "b"], "chosen": "a", "rationale": "why"}
 DISCUSSION = {"topic": "t", "points": ["p"]}
 ATTEMPT = {"action": "a", "result": "r", "succeeded": False}
 REQUEST = {"intent": "i", "target": "t", "summary": "s"}
-FULL = {
+FULL: dict[str, list[dict[str, Any]]] = {
     "decisions": [DECISION],
     "discussions": [DISCUSSION],
     "attempts": [ATTEMPT],
@@ -172,12 +173,13 @@ def test_the_tools_schema_allows_what_the_check_allows_and_can_be_strict() -> No
     jsonschema.Draft202012Validator.check_schema(dict(TOOL.schema))
     jsonschema.validate(FULL, TOOL.schema)
     assert set(TOOL.schema["properties"]) == set(Extracted.model_fields)
-    for key, entry in [
+    entries: list[tuple[str, type[BaseModel]]] = [
         ("decisions", Decision),
         ("discussions", Discussion),
         ("attempts", Attempt),
         ("requests", Request),
-    ]:
+    ]
+    for key, entry in entries:
         assert set(TOOL.schema["properties"][key]["items"]["properties"]) == set(entry.model_fields)
 
 
@@ -204,7 +206,11 @@ def test_a_schema_with_a_gap_is_not_strict(schema: dict[str, Any]) -> None:
             "Chose X over A, B: why",
         ),
         ({"decisions": [{"options": [], "chosen": "X"}]}, "decision", "Chose X: why"),
-        ({"decisions": [{"options": ["A"], "chosen": "X", "rationale": " "}]}, "decision", "Chose X over A"),
+        (
+            {"decisions": [{"options": ["A"], "chosen": "X", "rationale": " "}]},
+            "decision",
+            "Chose X over A",
+        ),
         ({"requests": [{"summary": "Andi  asks", "target": "x"}]}, "request", "Andi asks (x)"),
         ({"requests": [{"summary": "Andi wants T"}]}, "request", "Andi wants T"),
         ({"requests": [{"summary": "Andi wants x", "target": None}]}, "request", "Andi wants x"),

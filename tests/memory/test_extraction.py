@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
 from contract import Completion, ModelError, Room, Tool, ToolCall, Usage
 from memory.calls import Calls
@@ -19,7 +19,7 @@ from memory.extracted import TOOL_NAME
 from memory.extraction import INSTRUCTIONS, Extraction
 from memory.layer import Session
 from memory.pointers import Pointer, read_pointer
-from memory.schema import model_calls, staging
+from memory.schema import fact_speakers, model_calls, staging
 from memory.transcript import micros
 from tests.doubles.chat import Chat, Dump, open_chat
 from tests.doubles.model import ScriptedModel
@@ -101,7 +101,7 @@ async def test_little_talk_is_left_until_there_is_more(rig: Rig) -> None:
     assert await rig.extraction.run(SCOPE)
     assert len(rig.model.asked) == 1
     assert (await rig.pointer()).seq == last
-    assert [line["text"] for line in lines(rig.prompts()[0])][0] == "hello there"
+    assert lines(rig.prompts()[0])[0]["text"] == "hello there"
 
 
 async def test_before_a_compaction_and_at_a_sessions_end_little_is_enough(rig: Rig) -> None:
@@ -201,19 +201,21 @@ async def test_what_was_found_becomes_facts_with_their_provenance(rig: Rig) -> N
     assert decision.data == DECISION
     assert (decision.person, decision.person_name) == (None, None)
     assert (wish.person, wish.person_name) == ("fake:budi", "Budi")
-    for person in ("fake:andi", "fake:budi"):
-        assert await rig.chat.store.read(lambda c, p=person: _spoke(c, p)) == [1, 2]
+    assert await rig.chat.store.read(_speakers) == [
+        (decision.seq, "fake:andi"),
+        (decision.seq, "fake:budi"),
+        (wish.seq, "fake:andi"),
+        (wish.seq, "fake:budi"),
+    ]
     dump = await rig.chat.dump()
     assert dump["staging"] == []
     assert rig.chat.indexed == 1
     assert (await rig.pointer()).seq == last
 
 
-def _spoke(connection: Any, person: str) -> list[int]:
-    from memory.schema import fact_speakers as table
-
-    rows = select(table.c.fact_seq).where(table.c.sender_id == person).order_by(table.c.fact_seq)
-    return list(connection.execute(rows).scalars())
+def _speakers(connection: Connection) -> list[tuple[int, str]]:
+    rows = connection.execute(select(fact_speakers).order_by(*fact_speakers.c))
+    return [(row.fact_seq, row.sender_id) for row in rows]
 
 
 @pytest.mark.parametrize(
