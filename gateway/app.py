@@ -183,6 +183,7 @@ class House:
                 bot.name or bot.platform for bot in self._config.bots if not bot.require_mention
             ),
             max_hops=self._config.turns.max_hops,
+            heard=self.memories.heard,
             changed=self.memories.changed,
         )
 

@@ -47,10 +47,11 @@ class Door:
         clock: Callable[[], datetime],
         mention_free: frozenset[str],
         max_hops: int,
+        heard: Callable[[str], None] = lambda _: None,
         changed: Callable[[Stored], None] = lambda _: None,
     ) -> None:
-        """mention_free: names of the bots that answer every message of their rooms. changed: told
-        of every message that was edited or deleted."""
+        """mention_free: names of the bots that answer every message of their rooms. heard:
+        told the scope of every new message. changed: told what was edited or deleted."""
         self._rooms = rooms
         self._ledger = ledger
         self._transcript = transcript
@@ -61,6 +62,7 @@ class Door:
         self._clock = clock
         self._mention_free = mention_free
         self._max_hops = max_hops
+        self._heard = heard
         self._changed = changed
         self._refused: set[tuple[str, str]] = set()
         self._seen_rooms: set[str] = set()
@@ -114,6 +116,7 @@ class Door:
                 self._seen_rooms.add(inbound.room.id)
                 self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
             self._publish(Said(show.inbound(inbound)))
+            self._heard(scope)
         for turn in accepted.turns:
             self._rooms.start(turn, inbound.message_id, inbound.content)
         return accepted

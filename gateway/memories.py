@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
@@ -23,6 +24,9 @@ from memory.transcript import Stored
 log = logging.getLogger("moot.memory")
 
 
+HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
+
+
 class Memories:
     """Every layer of one gateway. index, model: None when there is none."""
 
@@ -35,8 +39,11 @@ class Memories:
         model: Model | None,
         spawn: Spawn,
         clock: Callable[[], datetime],
+        heard_s: float = HEARD_S,
     ) -> None:
         self._spawn = spawn
+        self._heard_s = heard_s
+        self._heard = set[str]()
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
         self.calls = Calls(model, store, clock) if model is not None else None
@@ -60,7 +67,7 @@ class Memories:
             )
         sources: list[Source] = [self.recall] if self.recall is not None else []
         learners: list[Learner] = []
-        if _remembers("messages", table, model):
+        if self.messages.learns:
             learners.append(self.messages)
         if self.extraction is not None:
             learners.append(self.extraction)
@@ -70,6 +77,20 @@ class Memories:
         """Take up, in the background, what an earlier process left undone."""
         if self.extraction is not None:
             self._spawn(_guarded(self.extraction.begin()), "memory begins")
+
+    def heard(self, scope: str) -> None:
+        """Something was said, whether or not an agent is asked: it is taken in a little later."""
+        if scope not in self._heard:
+            self._heard.add(scope)
+            self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
+
+    async def _take_in(self, scope: str) -> None:
+        await asyncio.sleep(self._heard_s)
+        self._heard.discard(scope)
+        if self.messages.learns:
+            await self.messages.run(scope)
+        if self.extraction is not None:
+            await self.extraction.run(scope)
 
     def changed(self, message: Stored) -> None:
         """A message was edited or deleted: what was remembered of it follows."""

@@ -45,7 +45,7 @@ class MessageFacts:
         self._clock = clock
         self._found = found
         self._gone = gone
-        self._learns = learns
+        self.learns = learns
 
     async def learn(self, interaction: Interaction) -> None:
         """Take in what was said since the last time."""
@@ -87,7 +87,7 @@ class MessageFacts:
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
         gone = remove_facts(connection, before)
-        read = self._learns and read_pointer(connection, self.name, scope).seq >= seq
+        read = self.learns and read_pointer(connection, self.name, scope).seq >= seq
         slice_ = self._slices.read(connection, scope, seq - 1, until=seq, size=1)
         if slice_ is None or not (before or read):
             return gone, 0

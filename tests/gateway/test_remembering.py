@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from contract import Deleted, Edited, ModelError
 from gateway.config import MemoryTable
+from gateway.memories import Memories
 from memory.facts import facts_in
+from tests.doubles.chat import open_chat
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, said
@@ -99,3 +102,23 @@ async def test_a_model_that_fails_changes_no_reply(tmp_path: Path) -> None:
         assert len(opened.texts()) == 3
         assert len(model.asked) == 1  # and then it waits
         assert await known(opened) == []
+
+
+async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
+    tmp_path: Path,
+) -> None:
+    async with open_chat(tmp_path) as chat, asyncio.TaskGroup() as group:
+        index = WordIndex()
+        memories = Memories(
+            MemoryTable(remember="both", extract_tokens=100),
+            store=chat.store,
+            index=index,
+            model=ScriptedModel(rest=FOUND),
+            spawn=lambda work, name: group.create_task(work, name=name),
+            clock=chat.clock,
+            heard_s=0.01,
+        )
+        for n in range(20):
+            await chat.say(f"{n}: staging can't have port 5432, which is taken")
+            memories.heard(SCOPE)
+        await until(lambda: len(index.entries) == 21)
