@@ -19,7 +19,7 @@ from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
-from gateway.happenings import Happening
+from gateway.happenings import Happening, Remembered
 from gateway.marks import Marks
 from gateway.memories import Memories
 from gateway.metrics import Metrics
@@ -28,6 +28,7 @@ from gateway.personas import Personas
 from gateway.platforms import make_bots
 from gateway.programs import Programs
 from gateway.questions import Questions
+from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
@@ -131,6 +132,7 @@ class House:
             index=index,
             model=model,
             spawn=lambda work, name: group.create_task(work, name=name),
+            learned=lambda room_id: self._publish(Remembered(room_id)),
             clock=clock,
         )
         self.url = ""
@@ -191,6 +193,7 @@ class House:
             bus=self.bus,
             bots=self.bots,
             metrics=self.metrics,
+            memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
             clock=clock,
         )
 

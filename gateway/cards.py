@@ -169,6 +169,14 @@ class PostRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A layer of the memory that gave nothing. reason: for people."""
+
+    layer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
     """All that is on record of a turn. raw: the message that asked, content and metadata."""
 
@@ -178,6 +186,7 @@ class TurnRecord:
     header: str = ""
     sections: tuple[SectionRecord, ...] = ()
     trims: tuple[Trim, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     timings: tuple[Timing, ...] = ()
     states: tuple[StateChange, ...] = ()
     answer: Answer | None = None

@@ -26,6 +26,7 @@ class Memories:
         index: Index | None,
         model: Model | None,
         spawn: Spawn,
+        learned: Callable[[str], None],
         clock: Callable[[], datetime],
     ) -> None:
         self.store = store
@@ -33,4 +34,4 @@ class Memories:
         self.recall = Recall(store, index) if index is not None else None
         sources: list[Source] = [self.recall] if self.recall is not None else []
         learners: list[Learner] = []
-        self.layers = Layers(sources, learners, self.slices, spawn)
+        self.layers = Layers(sources, learners, self.slices, spawn, learned)

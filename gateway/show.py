@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from contract import Answer, Inbound, Room, Speaker, Trim
 from gateway.cards import (
+    LeftOut,
     Message,
     PersonaCard,
     PostRecord,
@@ -22,6 +24,7 @@ from gateway.personas import Persona
 from gateway.sessions import Program
 from memory.transcript import Stored, moment
 
+AT_ONCE_MS = 250  # every layer has longer than this: one that is missing sooner has failed
 ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
 
 
@@ -139,6 +142,7 @@ def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> Tur
             for s in record.get("sections", [])
         ),
         trims=tuple(Trim(**item) for item in record.get("trims", [])),
+        left_out=_left_out(record.get("memory", {})),
         timings=_timings(turn),
         states=tuple(StateChange(state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
         answer=answer,
@@ -149,6 +153,15 @@ def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> Tur
 
 def _scored(items: list[dict[str, object]]) -> tuple[Scored, ...]:
     return tuple(Scored(str(i["text"]), float(str(i["score"]))) for i in items)
+
+
+def _left_out(memory: Mapping[str, Any]) -> tuple[LeftOut, ...]:
+    """The layers that are missing from a turn. Without its time a layer counts as late."""
+    ms = memory.get("ms", {})
+    return tuple(
+        LeftOut(layer, "failed" if ms.get(layer, AT_ONCE_MS) < AT_ONCE_MS else "took too long")
+        for layer in memory.get("missing", ())
+    )
 
 
 def _timings(turn: Turn) -> tuple[Timing, ...]:
