@@ -28,7 +28,7 @@ from memory.transcript import moment
 END = 2**62  # after every row
 PAGE = 30  # rows that a person reads before asking for more
 SCANNED = 2_000  # rows that one search looks through: 0.1 s off the loop
-AROUND = 5  # neighbours of an observation, on each side
+AROUND = 3  # neighbours of an observation, on each side
 LANDMARKS, EPISODES, SESSIONS = 200, 20, 20  # the newest; older ones are not browsed
 RECORD = (  # of a session that ended
     "request",

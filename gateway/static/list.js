@@ -1,7 +1,6 @@
 // A titled list of the memory's panel, which can be filled again under somebody's hands.
 
 import { h } from "./dom.js";
-import { plural } from "./words.js";
 
 let numbers = 0;
 
@@ -22,15 +21,15 @@ export class List {
       h("div", { class: "part-head" }, this.heading, this.count, tool), before, this.rows, this.older);
   }
 
-  /** Take other rows; what is open stays open, and who stood on a button stands on it again. */
-  fill(rows, more = false, empty = null) {
+  /** Take other rows, which stand for `count` entries; what is open stays open, and who stood on a button stands on it again. */
+  fill(rows, { more = false, empty = null, count = rows.length } = {}) {
     const open = new Set([...this.rows.querySelectorAll("details[open][data-key]")].map((details) => details.dataset.key));
     const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.key ?? "" : null;
     const leaving = document.activeElement === this.older && !more;
     this.rows.replaceChildren(...(rows.length ? [h("ul", { class: "held-rows" }, ...rows)] : [h("p", { class: "note" }, empty ?? this.empty)]));
     for (const details of this.rows.querySelectorAll("details[data-key]")) details.open = open.has(details.dataset.key);
     this.older.hidden = !more;
-    this.count.textContent = rows.length ? `${plural(rows.length, "entry", "entries").split(" ")[0]}${more ? "+" : ""}` : "";
+    this.count.textContent = count ? `${count}${more ? "+" : ""}` : "";
     if (focused !== null) (byKey(this.rows, focused) ?? this.heading).focus({ preventScroll: true });
     else if (leaving) this.heading.focus({ preventScroll: true });
   }

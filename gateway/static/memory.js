@@ -59,7 +59,7 @@ class MemoryPanel {
       summary: new List("Summary", EMPTY.summary),
       facts: new List("Facts", EMPTY.facts, { tool: this.replacedSwitch(), onMore: () => this.more("facts"), more: "Older facts" }),
       observations: new List("What the agents did", EMPTY.observations, { before: this.filters(), onMore: () => this.more("observations"), more: "Older ones" }),
-      insights: new List("What helps whom", EMPTY.insights),
+      insights: new List("Insights", EMPTY.insights),
       sessions: new List("Sessions", EMPTY.sessions),
     };
     this.home = h("div", { hidden: true }, ...Object.values(this.lists).map((list) => list.element));
@@ -79,7 +79,7 @@ class MemoryPanel {
   // ── Forms ─────────────────────────────────────────────────────────────────────────────
 
   searchForm() {
-    this.query = h("input", { type: "search", class: "field", "aria-label": "Search this memory", placeholder: "Search facts and what the agents did", autocomplete: "off", maxlength: 1000 });
+    this.query = h("input", { type: "search", class: "field", "aria-label": "Search this memory", placeholder: "Search facts and agents' work", autocomplete: "off", maxlength: 1000 });
     const form = h("form", { class: "memory-search", role: "search" }, this.query, h("button", { class: "button" }, "Search"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -181,10 +181,12 @@ class MemoryPanel {
     const { lists, row } = this;
     this.about.textContent = whose(this.room, memory.scopes);
     lists.landmarks.fill(memory.landmarks.map((landmark) => landmarkRow(landmark, row)));
-    lists.summary.fill(summaryRows(memory.episodes));
-    lists.facts.fill(memory.facts.items.map((fact) => factRow(fact, row)), memory.facts.next_before !== null);
-    lists.observations.fill(memory.observations.items.map((title) => titleRow(title, row)), memory.observations.next_before !== null,
-      Object.keys(this.sought).length ? "Nothing here fits the filter." : null);
+    lists.summary.fill(summaryRows(memory.episodes), { count: memory.episodes.length });
+    lists.facts.fill(memory.facts.items.map((fact) => factRow(fact, row)), { more: memory.facts.next_before !== null });
+    const sought = Object.keys(this.sought).length > 0;
+    const titles = memory.observations.items.map((title) => titleRow(title, row));
+    lists.observations.fill(titles, { more: memory.observations.next_before !== null, empty: sought ? "Nothing here fits the filter." : null });
+    this.filter.hidden = !sought && !titles.length;
     lists.insights.fill(memory.insights.map(insightRows));
     lists.sessions.fill(memory.sessions.map(sessionRow));
   }

@@ -1,7 +1,7 @@
 // The rows of the memory's panel: a landmark, a summary, a fact, a title, notes on a person, a session.
 
 import { h } from "./dom.js";
-import { dated, full } from "./words.js";
+import { dated, datedRange, full } from "./words.js";
 
 const SURE_MS = 4_000; // how long a button that deletes waits for the second press
 
@@ -15,7 +15,8 @@ function about(...parts) {
 }
 
 function foot(told, ...buttons) {
-  return h("div", { class: "held-foot" }, told, ...buttons);
+  const kept = buttons.filter(Boolean);
+  return h("div", { class: "held-foot" }, told, kept.length ? h("span", { class: "held-buttons" }, ...kept) : null);
 }
 
 function action(key, label, name, run) {
@@ -76,7 +77,7 @@ export function summaryRows([newest, ...earlier]) {
 }
 
 function summaryRow({ seq, text, record, persona, plain, first_at, last_at, at }) {
-  const range = first_at && last_at ? ["covers ", when(first_at), " to ", when(last_at)] : ["written ", when(at)];
+  const range = first_at && last_at ? [`covers ${datedRange(first_at, last_at)}`] : ["written ", when(at)];
   const fields = Object.entries(record);
   return h("li", {}, h("p", { class: "held-text prose" }, text),
     foot(about(h("span", {}, ...range), persona && `@${persona}`, plain ? "made without a model" : null)),

@@ -9,6 +9,7 @@ const secondFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minut
 
 export const seconds = (at) => secondFormat.format(new Date(at));
 export const clock = (at) => clockFormat.format(new Date(at));
+export const datedRange = (from, to) => datedFormat.formatRange(new Date(from), new Date(to));
 export const dated = (at) => datedFormat.format(new Date(at));
 export const full = (at) => fullFormat.format(new Date(at));
 

@@ -96,8 +96,8 @@ async def test_the_timeline_around_an_observation_is_in_order(store: Store) -> N
     found = await store.read(lambda c: browse.held_observation(c, {ROOM}, ids[7]))
     assert found is not None
     assert found.record.title == "n7"
-    assert [entry.title for entry in found.earlier] == ["n2", "n3", "n4", "n5", "n6"]
-    assert [entry.title for entry in found.later] == ["n8", "n9", "n10", "n11", "n12"]
+    assert [entry.title for entry in found.earlier] == ["n4", "n5", "n6"]
+    assert [entry.title for entry in found.later] == ["n8", "n9", "n10"]
 
 
 async def test_facts_come_in_pages_newest_first(store: Store) -> None:
