@@ -46,6 +46,7 @@ class MemoryPanel {
     this.room = room;
     this.timer = 0;
     this.asked = 0; // of the newest fetch: what comes of earlier ones is dropped
+    this.looked = 0; // likewise, of searches and records
     this.drawn = "";
     this.pages = { facts: 1, observations: 1 };
     this.replaced = false;
@@ -211,6 +212,7 @@ class MemoryPanel {
   }
 
   goHome(key = null) {
+    this.looked += 1;
     this.other.hidden = true;
     this.other.replaceChildren();
     this.home.hidden = false;
@@ -224,7 +226,7 @@ class MemoryPanel {
   }
 
   async search(query, focusKey = null) {
-    const found = await this.attempt(api.get(`${this.path}/search?${new URLSearchParams({ q: query })}`), { facts: [], observations: [], by: "recall" });
+    const found = await this.attempt(`search?${new URLSearchParams({ q: query })}`, { facts: [], observations: [], by: "recall" });
     if (!found) return;
     const facts = new List("Facts", "No fact fits.");
     const observations = new List("What the agents did", "No observation fits.");
@@ -239,7 +241,7 @@ class MemoryPanel {
   }
 
   async showObservation(id, goBack = () => this.goHome(`observation-${id}`), label = "All of this memory") {
-    const found = await this.attempt(api.get(`${this.path}/observations/${encodeURIComponent(id)}`), null);
+    const found = await this.attempt(`observations/${encodeURIComponent(id)}`);
     if (!found) return;
     const { elements, heading } = observationView(found, {
       open: (other) => this.showObservation(other, goBack, label),
@@ -255,12 +257,16 @@ class MemoryPanel {
     this.showOther([this.back(label, goBack), ...elements], heading);
   }
 
-  async attempt(fetching, whenMissing) {
+  /** What is there; null when it failed, or somebody has looked at something else meanwhile. */
+  async attempt(path, whenMissing = null) {
+    const looked = ++this.looked;
     try {
-      const got = await fetching;
+      const got = await api.get(`${this.path}/${path}`);
+      if (looked !== this.looked) return null;
       this.fail(null);
       return got;
     } catch (error) {
+      if (looked !== this.looked) return null;
       if (error.status === 404 && whenMissing) return whenMissing;
       this.fail(error);
       return null;
