@@ -10,7 +10,7 @@ from contract import Speaker
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.happenings import Happening
 from gateway.room_memory import Found, Overview
-from memory.browse import HeldFact, HeldTitle, Page, Sought, Surroundings
+from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
 @dataclass(frozen=True, slots=True)

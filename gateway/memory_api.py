@@ -17,7 +17,8 @@ from gateway.memory_views import (
     memory_view,
     observation_view,
 )
-from memory.browse import END, Sought
+from memory.browse import END
+from memory.held import Sought
 
 MOST_QUERY = 1_000  # characters; a question, not a document
 

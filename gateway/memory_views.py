@@ -8,7 +8,7 @@ from itertools import groupby
 
 from gateway.room_memory import Found, Overview
 from gateway.views import View
-from memory.browse import HeldInsight, HeldTitle, Surroundings
+from memory.held import HeldInsight, HeldTitle, Surroundings
 
 
 class LandmarkView(View):

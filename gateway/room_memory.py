@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 from contract import Room
 from gateway.submission import DIRECT
 from memory import browse
-from memory.browse import (
+from memory.gate import Gate
+from memory.held import (
     HeldEpisode,
     HeldFact,
     HeldInsight,
@@ -24,7 +25,6 @@ from memory.browse import (
     Sought,
     Surroundings,
 )
-from memory.gate import Gate
 from memory.recall import Recall
 from memory.scopes import home_scope
 from memory.store import Store

@@ -13,8 +13,8 @@ from contract import Inbound, IngestMetadata, Room
 from gateway.happenings import Remembered
 from gateway.page import PageSettings, open_page
 from gateway.room_memory import RoomMemories, scopes_of
-from memory.browse import Sought
 from memory.facts import replace_facts
+from memory.held import Sought
 from memory.index import Hit
 from memory.scopes import ScopeError
 from tests.doubles.index import WordIndex

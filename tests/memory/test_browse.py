@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from memory import browse
-from memory.browse import Sought
 from memory.facts import replace_facts
 from memory.gate import Gate
+from memory.held import Sought
 from memory.schema import facts as fact_rows
 from memory.store import Store
 from tests.doubles.remembered import Shelf, fill, lying
