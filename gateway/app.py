@@ -20,7 +20,7 @@ from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
-from gateway.happenings import Happening
+from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
 from gateway.marks import Marks
 from gateway.memories import Memories
@@ -33,6 +33,7 @@ from gateway.platforms import make_bots
 from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
+from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
@@ -147,6 +148,7 @@ class House:
             index=index,
             model=model,
             spawn=spawn,
+            learned=lambda room_id: self._publish(Remembered(room_id)),
             clock=clock,
             zone=config.gateway.zone,
             budget=config.budget.budget(),
@@ -233,6 +235,7 @@ class House:
             bus=self.bus,
             bots=self.bots,
             metrics=self.metrics,
+            memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
             clock=clock,
         )
 

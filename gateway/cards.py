@@ -169,10 +169,18 @@ class PostRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A layer of the memory that gave nothing. reason: for people."""
+
+    layer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
     """All that is on record of a turn. raw: the message that asked, content and metadata.
 
-    missing: layers of the memory that gave nothing because they failed or took too long.
+    left_out: layers of the memory that gave nothing.
     """
 
     card: TurnCard
@@ -181,7 +189,7 @@ class TurnRecord:
     header: str = ""
     sections: tuple[SectionRecord, ...] = ()
     trims: tuple[Trim, ...] = ()
-    missing: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     timings: tuple[Timing, ...] = ()
     states: tuple[StateChange, ...] = ()
     answer: Answer | None = None

@@ -152,7 +152,7 @@ class Commands:
                 f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
                 for item in record.get("trims", [])
             ),
-            *(f"- missing: {what}" for what in show.missing(last)),
+            *(f"- left out: {item.layer} ({item.reason})" for item in show.left_out(last)),
             "",
             f"Timings: {', '.join(steps)}",
             f"All of it: {self._page_url()}#turn/{last.id}",

@@ -167,7 +167,7 @@ class MemoryTable(_Table):
     model: str = "off"
     anthropic: AnthropicTable = AnthropicTable()
     headless: HeadlessTable = HeadlessTable()
-    remember: Literal["auto", "messages", "extracted", "both"] = "auto"
+    remember: Literal["auto", "messages", "extracted", "both", "off"] = "auto"
     extract_tokens: Annotated[int, Field(ge=100)] = 2_000
     embedder: str = "builtin"
     store: str = "sqlite"

@@ -22,6 +22,7 @@ from gateway.ledger import Turn
 from gateway.metrics import Metrics
 from gateway.personas import Personas
 from gateway.questions import Questions
+from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.sessions import LocalSessions
 from gateway.sql_ledger import SqlLedger
@@ -46,8 +47,10 @@ class Desk:
         bus: Bus,
         bots: Mapping[str, Bot],
         metrics: Metrics,
+        memory: RoomMemories,
         clock: Callable[[], datetime],
     ) -> None:
+        self.memory = memory
         self._door = door
         self._rooms = rooms
         self._transcript = transcript

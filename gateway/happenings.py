@@ -99,6 +99,14 @@ class Typing:
 
 
 @dataclass(frozen=True, slots=True)
+class Remembered:
+    """The memory of a room may have changed: fetch it again."""
+
+    room_id: str
+    type: ClassVar[str] = "memory"
+
+
+@dataclass(frozen=True, slots=True)
 class PersonasChanged:
     """Fetch the personas again."""
 
@@ -127,6 +135,7 @@ Happening = (
     | Asked
     | QuestionClosed
     | Typing
+    | Remembered
     | PersonasChanged
     | RoomOpened
 )

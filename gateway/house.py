@@ -9,6 +9,8 @@ from typing import Any, Literal, Protocol
 from contract import Speaker
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.happenings import Happening
+from gateway.room_memory import Found, Overview
+from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,27 @@ Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
 
 
+class Memories(Protocol):
+    """What is remembered of a room, for people who look. None: there is no such room."""
+
+    async def overview(self, room_id: str) -> Overview | None:
+        """The first page of every section."""
+
+    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[HeldFact] | None:
+        """Facts numbered below `before`. replaced: those that were replaced, too."""
+
+    async def observations(
+        self, room_id: str, sought: Sought | None, *, before: int
+    ) -> Page[HeldTitle] | None:
+        """Titles of what agents did, older than `before`."""
+
+    async def observation(self, room_id: str, observation_id: str) -> Surroundings | None:
+        """One of them and its timeline; None also when the room holds none of this id."""
+
+    async def search(self, room_id: str, query: str) -> Found | None:
+        """Facts and observations."""
+
+
 class House(Protocol):
     """The gateway behind the page.
 
@@ -58,6 +81,10 @@ class House(Protocol):
     they call first), return when the message is on disk, and raise contract.Rejected. Any other
     contract.MootError becomes its `.say` for the caller.
     """
+
+    @property
+    def memory(self) -> Memories:
+        """What is remembered, by room."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

@@ -45,6 +45,7 @@ class Memories:
         index: Index | None,
         model: Model | None,
         spawn: Spawn,
+        learned: Callable[[str], None] = lambda room_id: None,
         clock: Callable[[], datetime],
         zone: tzinfo,
         budget: Budget,
@@ -101,7 +102,7 @@ class Memories:
             sources.append(insights)
             learners.append(insights)
         learners.append(self.episodes)
-        self.layers = Layers(sources, learners, self.slices, spawn)
+        self.layers = Layers(sources, learners, self.slices, spawn, learned)
 
     def _model_of(self, purpose: str) -> ModelOf | None:
         return partial(self.calls.of, purpose) if self.calls is not None else None

@@ -20,6 +20,7 @@ from gateway.body import answer, error
 from gateway.doorman import Access, Refused
 from gateway.files import Files
 from gateway.house import House
+from gateway.memory_api import MemoryApi
 from gateway.stream import Hub
 from gateway.views import HealthView, happening_view
 
@@ -85,6 +86,7 @@ def make_app(
     )
     app.add_routes(webhooks)
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
+    app.add_routes(MemoryApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from contract import Answer, Inbound, Room, Speaker, Trim
 from gateway.cards import (
+    LeftOut,
     Message,
     PersonaCard,
     PostRecord,
@@ -139,7 +140,7 @@ def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> Tur
             for s in record.get("sections", [])
         ),
         trims=tuple(Trim(**item) for item in record.get("trims", [])),
-        missing=missing(turn),
+        left_out=left_out(turn),
         timings=_timings(turn),
         states=tuple(StateChange(state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
         answer=answer,
@@ -148,18 +149,18 @@ def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> Tur
     )
 
 
-def missing(turn: Turn) -> tuple[str, ...]:
-    """What the memory could not give for a turn, and why; one phrase a layer."""
-    memory = turn.record.get("memory", {})
-    late = memory.get("late", [])
-    return tuple(
-        f"{layer} ({'took too long' if layer in late else 'failed'})"
-        for layer in memory.get("missing", [])
-    )
-
-
 def _scored(items: list[dict[str, object]]) -> tuple[Scored, ...]:
     return tuple(Scored(str(i["text"]), float(str(i["score"]))) for i in items)
+
+
+def left_out(turn: Turn) -> tuple[LeftOut, ...]:
+    """The layers of the memory that gave nothing for a turn, and why."""
+    memory = turn.record.get("memory", {})
+    late = memory.get("late", ())
+    return tuple(
+        LeftOut(layer, "took too long" if layer in late else "failed")
+        for layer in memory.get("missing", ())
+    )
 
 
 def _timings(turn: Turn) -> tuple[Timing, ...]:

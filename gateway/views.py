@@ -151,6 +151,11 @@ class TrimView(View):
     chars: int
 
 
+class LeftOutView(View):
+    layer: str
+    reason: str
+
+
 class TimingView(View):
     name: str
     ms: float
@@ -185,7 +190,7 @@ class TurnRecordView(TurnView):
     header: str
     sections: list[SectionView]
     trims: list[TrimView]
-    missing: list[str]
+    left_out: list[LeftOutView]
     timings: list[TimingView]
     states: list[StateView]
     answer: AnswerView | None

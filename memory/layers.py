@@ -36,7 +36,7 @@ class Source(Protocol):
 
 
 class Layers:
-    """The memory as the middle sees it.
+    """The memory as the middle sees it. learned: told the id of a room that was learned from.
 
     A layer that fails or takes too long counts as empty. Learning happens in the background, one
     thing at a time a scope, in the order in which it was told.
@@ -48,11 +48,13 @@ class Layers:
         learners: Sequence[Learner],
         slices: Slices,
         spawn: Spawn,
+        learned: Callable[[str], None] = lambda room_id: None,
     ) -> None:
         self._slices = slices
         self._sources = tuple(sources)
         self._learners = tuple(learners)
         self._spawn = spawn
+        self._learned = learned
         self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: Ask) -> Remembered:
@@ -93,6 +95,7 @@ class Layers:
                 kind = type(error).__name__
                 log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
                 log.debug("memory.not_learned", exc_info=True)
+        self._learned(told.room.id)
 
     async def settled(self, scope: str) -> None:
         """Return once what was told of a scope until now has been learned from; at the latest

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Select, select
 from memory.facts import NewFact, add_facts, origin_of, remove_facts
 from memory.layer import Interaction, Session
 from memory.pointers import advance, read_pointer
+from memory.relevance import unaddressed
 from memory.schema import facts, messages, rooms
 from memory.slices import Slice, Slices
 from memory.store import Store
@@ -102,7 +103,7 @@ class MessageFacts:
             NewFact(
                 scope=item.scope,
                 kind=KIND,
-                text=f"{item.by.name}: {item.text}"[:MOST_CHARS],
+                text=f"{item.by.name}: {text}"[:MOST_CHARS],
                 said_at=item.at,
                 source=f"{item.scope} {item.thread_id}" if item.thread_id else item.scope,
                 person=item.by.id,
@@ -114,7 +115,8 @@ class MessageFacts:
                 speakers=(item.by.id,),
             )
             for item in slice_.spoken
-            if item.by.kind == "human" and len(item.text.split()) >= LEAST_WORDS
+            for text in (unaddressed(item.text),)
+            if item.by.kind == "human" and len(text.split()) >= LEAST_WORDS
         ]
         return len(add_facts(connection, new, self._clock()))
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from playwright.async_api import async_playwright, expect
 
+from memory.store import Store
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
+from tests.doubles.remembered import fill
 from tests.doubles.service import service
 
 CONFIG = '[gateway]\nlisten = "127.0.0.1:0"\n'
@@ -63,4 +65,29 @@ async def test_a_message_pinned_on_the_page_is_in_the_next_header(tmp_path: Path
         await answer.last.get_by_text("Why this answer").click()
         why = page.get_by_role("complementary").last
         await expect(why).to_contain_text("we rotate refresh tokens (by Andi)")
+        await browser.close()
+
+
+async def test_a_newcomer_looks_at_what_is_remembered(tmp_path: Path) -> None:
+    path = chromium()
+    async with service(tmp_path, CONFIG) as moot, async_playwright() as playwright:
+        async with Store.open(f"sqlite:///{tmp_path}/data/moot.db") as store:
+            await store.write(fill(("room:web:general", ""), ("room:web:other", " of others")))
+        browser = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
+        page = await browser.new_page()
+        await enter(page, moot.url, "Andi")
+        await page.get_by_role("button", name="Memory", exact=True).click()
+        panel = page.get_by_role("complementary").last
+        for text in ("Rotate refresh tokens", "They debated token expiry", "Prefers short answers"):
+            await expect(panel).to_contain_text(text)
+        await panel.get_by_role("searchbox").fill("minutes")
+        await page.keyboard.press("Enter")
+        await expect(panel.locator(".held-text:visible").first).to_have_text(
+            "Tokens live 30 minutes"
+        )
+        await panel.get_by_role("button", name="Found the token's expiry").click()
+        await expect(panel).to_contain_text("The agent read the module and found a constant.")
+        assert "of others" not in await panel.inner_text()
+        await page.keyboard.press("Escape")
+        await expect(panel).to_be_hidden()
         await browser.close()

@@ -4,7 +4,8 @@ import * as api from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { switcher, whoDialog } from "./dialogs.js";
-import { $, announce, icon } from "./dom.js";
+import { $, announce, h, icon } from "./dom.js";
+import { memoryChanged, toggleMemory } from "./memory.js";
 import { closePanel, panelKind, setUpPanel } from "./panel.js";
 import { setUpSidebar } from "./sidebar.js";
 import * as store from "./store.js";
@@ -154,7 +155,9 @@ function onEvent(type, data) {
     case "reload": catchUp(); return;
     case "personas": store.fetchPersonas().then(drawAll); return;
     case "room": store.setRoom(data.room); return;
+    case "memory": memoryChanged(data.room_id); return;
   }
+  if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
   const known = conversations.get(data.room_id);
   if (type === "message") arrived(data.message);
   if (!known) return;
@@ -185,6 +188,7 @@ async function catchUp() {
     say(error.message);
     return;
   }
+  memoryChanged(null);
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
   if (room) {
     await load();
@@ -224,16 +228,20 @@ on("reply", (message) => composer.reply(message));
 on("pin", (message) => send({ text: "!pin", replyTo: message }));
 on("retry", (message) => deliver({ ...message, failed: null }));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
+on("command", (text) => send({ text }));
 on("why", showWhy);
 on("watch", showTerminal);
 on("show-message", showMessage);
 on("rooms", drawAll);
 on("me", () => { if (room) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general"); });
 
-$("show-terminal").append(icon("terminal"), "Terminal");
+$("show-memory").append(icon("book"), h("span", {}, "Memory"));
+$("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
+$("show-terminal").append(icon("terminal"), h("span", {}, "Terminal"));
 $("show-terminal").addEventListener("click", () => (panelKind() === "terminal" ? closePanel() : showTerminal()));
-new MutationObserver(() => $("show-terminal").setAttribute("aria-pressed", String(panelKind() === "terminal")))
-  .observe($("side"), { attributes: true, attributeFilter: ["hidden", "class"] });
+new MutationObserver(() => {
+  for (const kind of ["memory", "terminal"]) $(`show-${kind}`).setAttribute("aria-pressed", String(panelKind() === kind));
+}).observe($("side"), { attributes: true, attributeFilter: ["hidden", "class"] });
 $("jump").addEventListener("click", switcher);
 if (/Mac|iPhone|iPad/.test(navigator.platform)) $("jump-key").textContent = "⌘K";
 document.addEventListener("keydown", (event) => {

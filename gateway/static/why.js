@@ -22,9 +22,8 @@ function parts(record) {
   return [
     summary(record),
     part("Time", chart(steps(record)), states(record.states)),
-    part("What it was given", ...record.sections.map(section)),
+    part("What it was given", ...record.sections.map(section), leftOut(record.left_out)),
     record.trims.length ? part("Left out to stay within its budget", trims(record.trims)) : null,
-    record.missing.length ? part("Missing from memory", missing(record.missing)) : null,
     part("The exact text", exact(record.header)),
     record.posts.length ? part("Posts", posts(record.posts)) : null,
     part("The message as it came", code(JSON.stringify(record.raw, null, 2), "The message as it came")),
@@ -66,13 +65,14 @@ function section({ name, text, source, items }) {
 /** A heading's words, without shouting. */
 const title = (name) => name.charAt(0) + name.slice(1).toLowerCase();
 
+function leftOut(list) {
+  if (!list.length) return null;
+  return h("p", { class: "note left-out" }, `left out: ${list.map(({ layer, reason }) => `${layer} (${reason})`).join(", ")}`);
+}
+
 function trims(list) {
   return h("ul", { class: "trims" }, ...list.map((trim) => h("li", {},
     h("b", {}, title(trim.section)), ` ${trim.what}`, h("span", { class: "row-more" }, plural(trim.chars, "character")))));
-}
-
-function missing(list) {
-  return h("ul", { class: "trims" }, ...list.map((layer) => h("li", {}, layer)));
 }
 
 function posts(list) {

@@ -2,12 +2,15 @@
 
 const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const datedFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
 const secondFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 export const seconds = (at) => secondFormat.format(new Date(at));
 export const clock = (at) => clockFormat.format(new Date(at));
+export const datedRange = (from, to) => datedFormat.formatRange(new Date(from), new Date(to));
+export const dated = (at) => datedFormat.format(new Date(at));
 export const full = (at) => fullFormat.format(new Date(at));
 
 /** The local day of a time, for grouping. */

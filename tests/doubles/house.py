@@ -16,6 +16,7 @@ from typing import Any
 
 from contract import Answer, Attachment, Option, Question, Rejected, Room, Speaker, Trim
 from gateway.cards import (
+    LeftOut,
     Message,
     OpenQuestion,
     PersonaCard,
@@ -45,6 +46,7 @@ from gateway.happenings import (
 )
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.submission import Submission, parse_submission
+from tests.doubles.memories import FakeMemories
 
 PERSONAS = (
     PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
@@ -90,6 +92,7 @@ class FakeHouse:
 
     def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.calls: list[Call] = []
+        self.memory = FakeMemories()
         self.room_cards: dict[str, RoomCard] = {}
         self.said: dict[str, list[Message]] = {}
         self.records: dict[str, TurnRecord] = {}
@@ -259,7 +262,7 @@ class FakeHouse:
         record = TurnRecord(
             card=card, agent=agent, raw=raw, header=header, sections=_sections(header),
             trims=(Trim("transcript", "12 oldest lines", 4210),),
-            missing=("observations (took too long)",),
+            left_out=(LeftOut("recall", "took too long"),),
             timings=(Timing("recall", 41, 2), Timing("compose", 3, 43)),
             states=(StateChange("queued", at),),
         )  # fmt: skip

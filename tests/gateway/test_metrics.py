@@ -208,14 +208,14 @@ async def test_what_failed_stands_in_the_figures_the_record_and_why(tmp_path: Pa
         assert of(found, "moot_memory_brief_seconds_count", layer="insights") == 1
         shown = await moot.house.desk.turn(accepted.turns[0].id)
         assert shown is not None
-        assert shown.missing == ("recall (failed)",)
+        assert [(item.layer, item.reason) for item in shown.left_out] == [("recall", "failed")]
         turn = await moot.house.ledger.turn(accepted.turns[0].id)
         assert turn is not None
         assert turn.record["memory"]["missing"] == ["recall"]
         assert "insights" in turn.record["memory"]["ms"]
         await moot.hear(said("@demo !why"))
         await moot.settle()
-        assert "\n- missing: recall (failed)\n" in moot.texts()[-1]
+        assert "\n- left out: recall (failed)\n" in moot.texts()[-1]
 
 
 async def test_what_waits_to_be_learned_from_is_told(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
+ASKED_ONLY = MemoryTable(remember="off")  # only what a test plants is known
 OPEN = AccessTable(dms="open", approvers=frozenset({"fake:boss"}))
 DM = Room("fake:d1", "Andi", "dm")
 SAGA = Room("fake:general", "general", project="saga")
@@ -79,7 +80,7 @@ def recalled(moot: Opened) -> list[str]:
 
 async def test_a_fact_of_a_dm_is_unseen_in_rooms_until_its_owner_shares_it(tmp_path: Path) -> None:
     index = WordIndex()
-    async with gateway(tmp_path, access=OPEN, index=index) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=index) as moot:
         fact = await know(moot, "Andi prefers 30 min JWT expiry")
         question = "@demo which JWT expiry?"
         await tell(moot, said("hi", by="andi"), said(question, by="budi"))
@@ -106,7 +107,7 @@ async def test_a_fact_of_a_dm_is_unseen_in_rooms_until_its_owner_shares_it(tmp_p
 
 
 async def test_what_is_shared_keeps_its_kind_and_names_its_person(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         await know(moot, "tea at four, please", kind="message")
         await know(moot, "Chose Postgres over tea", kind="decision")
         await tell(moot, in_dm("!share 1"), in_dm("!share 2"), said("hi", by="andi"))
@@ -119,7 +120,7 @@ async def test_what_is_shared_keeps_its_kind_and_names_its_person(tmp_path: Path
 
 async def test_forgotten_is_gone_from_header_table_and_index(tmp_path: Path) -> None:
     index = WordIndex()
-    async with gateway(tmp_path, access=OPEN, index=index) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=index) as moot:
         fact = await know(moot, "Andi prefers 30 min JWT expiry")
         await tell(moot, in_dm(f"!share {fact.seq}"))
         assert len(index.entries) == 2
@@ -147,7 +148,7 @@ class BrokenIndex(WordIndex):
 
 async def test_forgetting_works_when_the_index_fails_and_a_sweep_ends_it(tmp_path: Path) -> None:
     index = BrokenIndex()
-    async with gateway(tmp_path, access=OPEN, index=index) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=index) as moot:
         fact = await know(moot, "Andi prefers 30 min JWT expiry")
         [line] = await tell(moot, in_dm(f"!forget {fact.seq}"))
         assert line.startswith("Forgotten: 1")
@@ -163,7 +164,7 @@ async def test_forgetting_works_when_the_index_fails_and_a_sweep_ends_it(tmp_pat
 
 
 async def test_a_fact_about_somebody_else_is_theirs(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         about = {"person": "fake:budi", "person_name": "Budi", "speakers": ("fake:andi",)}
         await know(moot, "Budi is slow", SCOPE["room"], **about)
         both = {"person": None, "speakers": ("fake:andi", "fake:budi")}
@@ -180,7 +181,7 @@ async def test_a_fact_about_somebody_else_is_theirs(tmp_path: Path) -> None:
 
 
 async def test_in_a_dm_one_sees_and_forgets_all_that_was_made_of_it(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         about = {"person": "fake:budi", "person_name": "Budi"}
         await know(moot, "Budi is on leave", **about)
         assert "- 1: Budi is on leave" in (await tell(moot, in_dm("!memory")))[0]
@@ -190,7 +191,7 @@ async def test_in_a_dm_one_sees_and_forgets_all_that_was_made_of_it(tmp_path: Pa
 
 
 async def test_a_look_alike_id_a_taken_name_and_a_namesake_get_nothing(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         await know(moot, "Andi likes tea", "profile:fake:andi", first_seq=None, last_seq=None)
         await know(moot, "Andi fears cats", SCOPE["room"])
         for impostor in ("Andi", "andi2", "and", "andi:demo", "аndi"):
@@ -209,7 +210,7 @@ async def test_a_look_alike_id_a_taken_name_and_a_namesake_get_nothing(tmp_path:
 async def test_a_profile_is_seen_where_its_owner_has_spoken_and_nowhere_else(
     tmp_path: Path,
 ) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         await know(moot, "Andi likes tea", "profile:fake:andi", first_seq=None, last_seq=None)
         await tell(moot, said("tea?", by="andi2"), said("tea?", by="andi", kind="bot"))
         await tell(moot, said("@demo who likes tea", by="budi"))
@@ -252,7 +253,7 @@ async def test_two_personas_of_one_bot_keep_their_dms_apart(tmp_path: Path) -> N
 
 
 async def test_own_words_are_shared_as_a_text_or_by_a_reply(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         await tell(moot, in_dm("I drink tea at four", message_id="mine"))
         await tell(moot, replace(in_dm("!share"), reply_to="mine"))
         await tell(moot, said("!share Andi is away\non Friday", by="andi"))
@@ -266,7 +267,7 @@ async def test_own_words_are_shared_as_a_text_or_by_a_reply(tmp_path: Path) -> N
 
 
 async def test_what_is_private_or_another_persons_is_not_shared(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         await tell(
             moot,
             said("I like tea", by="budi", message_id="budis"),
@@ -285,7 +286,7 @@ async def test_what_is_private_or_another_persons_is_not_shared(tmp_path: Path) 
 
 
 async def test_a_project_is_told_where_the_room_is_bound_to_one(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         assert await tell(moot, said("!share project we use NestJS", by="andi")) == [
             "No project is bound to this room."
         ]
@@ -335,7 +336,7 @@ async def rows(moot: Opened, scope: str) -> dict[str, int]:
 
 async def test_forget_all_in_a_dm_takes_everything_that_was_made_of_it(tmp_path: Path) -> None:
     index = WordIndex()
-    async with gateway(tmp_path, access=OPEN, index=index) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=index) as moot:
         await know(moot, "Andi likes tea")
         await know(moot, "The house is old", person=None, speakers=("fake:andi", "bot:demo"))
         await know(moot, "Andi fears cats", SCOPE["room"])
@@ -359,7 +360,7 @@ async def test_forget_all_in_a_dm_takes_everything_that_was_made_of_it(tmp_path:
 
 
 async def test_forget_all_in_a_room_takes_only_what_is_about_its_sender(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         budis = {"person": "fake:budi", "speakers": ("fake:budi",)}
         both = {"person": None, "speakers": ("fake:andi", "fake:budi")}
         await know(moot, "Andi likes tea")
@@ -395,7 +396,7 @@ async def test_forget_all_waits_for_what_is_being_learned_just_now(tmp_path: Pat
         async def end(self, session: Session) -> None:
             return None
 
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         moot.house.memories.layers._learners = (Slow(),)
         await tell(moot, in_dm("I like tea"))
         await begun.wait()
@@ -408,7 +409,7 @@ async def test_forget_all_waits_for_what_is_being_learned_just_now(tmp_path: Pat
 
 
 async def test_memory_tells_what_is_known_here_and_what_stands_behind_it(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         [told] = await tell(moot, in_dm("!memory"))
         assert told.startswith("I know nothing of you here.")
         assert "No model works behind my memory" in told
@@ -419,12 +420,12 @@ async def test_memory_tells_what_is_known_here_and_what_stands_behind_it(tmp_pat
         assert "- likes tea" in told
         [told] = await tell(moot, said("!memory", by="andi"))
         assert "tea" not in told
-    async with gateway(tmp_path, access=OPEN, model=ScriptedModel()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, model=ScriptedModel()) as moot:
         assert "No model" not in (await tell(moot, in_dm("!memory")))[0]
 
 
 async def test_memory_can_be_switched_off_and_on_by_those_who_may(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+    async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         [line] = await tell(moot, said("!memory off", by="andi"))
         assert line == "Andi, only `approvers` under `[access]` may say that here."
         [line] = await tell(moot, said("!memory off", by="boss"))

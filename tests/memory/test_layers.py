@@ -128,3 +128,23 @@ async def test_a_learner_that_fails_stops_no_other(store: Store) -> None:
     memory.remember(ENDED)
     await until(lambda: memory.learning() == 0)
     assert fine.told == [f"{ENDED.scope} s1"]
+
+
+async def test_a_room_is_told_of_after_every_learner_had_its_turn(store: Store) -> None:
+    broken, fine = Learns(fails=True), Learns()
+    told: list[tuple[str, int]] = []
+    kept: set[object] = set()
+    memory = Layers(
+        (),
+        (broken, fine),
+        Slices(store),
+        lambda work, name: kept.add(asyncio.create_task(work, name=name)),
+        lambda room_id: told.append((room_id, len(fine.told))),
+    )
+    memory.remember(ENDED)
+    await until(lambda: broken.at_once == 1)
+    assert told == []
+    broken.gate.set()
+    fine.gate.set()
+    await until(lambda: memory.learning() == 0)
+    assert told == [("slack:C1", 1)]

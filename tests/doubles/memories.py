@@ -1,0 +1,52 @@
+"""A house's memory by room, told by the caller; records what it was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gateway.room_memory import Found, Overview
+from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
+
+EMPTY = Overview(
+    scopes=(), landmarks=(), episodes=(), facts=Page(()), observations=Page(()),
+    insights=(), sessions=(),
+)  # fmt: skip
+
+
+@dataclass
+class FakeMemories:
+    """Implements gateway.house.Memories. A room that is not in `rooms` is not there."""
+
+    rooms: dict[str, Overview] = field(default_factory=dict)
+    records: dict[str, Surroundings] = field(default_factory=dict)  # by observation id
+    asked: list[tuple[object, ...]] = field(default_factory=list)
+
+    async def overview(self, room_id: str) -> Overview | None:
+        self.asked.append(("overview", room_id))
+        return self.rooms.get(room_id)
+
+    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[HeldFact] | None:
+        self.asked.append(("facts", room_id, before, replaced))
+        held = self.rooms.get(room_id)
+        if held is None:
+            return None
+        wanted = [f for f in held.facts.items if f.seq < before]
+        return Page(tuple(f for f in wanted if replaced or f.replaced_by is None))
+
+    async def observations(
+        self, room_id: str, sought: Sought | None, *, before: int
+    ) -> Page[HeldTitle] | None:
+        self.asked.append(("observations", room_id, sought, before))
+        held = self.rooms.get(room_id)
+        return None if held is None else held.observations
+
+    async def observation(self, room_id: str, observation_id: str) -> Surroundings | None:
+        self.asked.append(("observation", room_id, observation_id))
+        return self.records.get(observation_id)
+
+    async def search(self, room_id: str, query: str) -> Found | None:
+        self.asked.append(("search", room_id, query))
+        held = self.rooms.get(room_id)
+        if held is None:
+            return None
+        return Found(held.facts.items, held.observations.items, "recall")
