@@ -10,56 +10,58 @@ from __future__ import annotations
 import bisect
 import math
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.int32]
-_Spot = tuple[int, int, float]  # an entry's order, its place, its time
+_Spot = tuple[int, int]  # an entry's order and its place
 
 NOWHERE = -1  # the place of a neighbour that isn't there
-PAUSE_S = 3600.0  # without a source, entries farther apart are not one conversation
 STEM = 4  # letters in which the beginning or the end of kindred terms agrees
 TYPO_LETTERS = 5  # a shorter term has too many others within one slip
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An entry as the lexicon takes it. at: seconds since 1970; day: the date's ordinal number."""
+class Row(NamedTuple):
+    """An entry as the lexicon takes it.
+
+    number: rises with every row. day: the date's ordinal number. length:
+    how many terms the text has. terms: each once. times: how often each stands there, a byte each.
+    """
 
     number: int
     order: int
     source: str
-    at: float
     day: int
-    terms: Sequence[str]
+    length: int
+    terms: str
+    times: bytes
 
 
 class Column:
     """An array that grows at its end."""
 
     def __init__(self, dtype: str, width: int = 0) -> None:
-        self._width = width
-        self._data = np.zeros((64, width) if width else 64, dtype)
+        self._data = np.zeros((0, width) if width else 0, dtype)
         self._size = 0
 
-    def append(self, value: object) -> None:
-        """Put one more value, or one more row, at the end."""
-        if self._size == len(self._data):
-            bigger = np.zeros((2 * self._size, *self._data.shape[1:]), self._data.dtype)
-            bigger[: self._size] = self._data
+    def extend(self, values: Sequence[object] | NDArray[Any]) -> None:
+        """Put more values, or rows, at the end."""
+        size = self._size + len(values)
+        if size > len(self._data):
+            bigger = np.zeros((2 * size, *self._data.shape[1:]), self._data.dtype)
+            bigger[: self._size] = self._data[: self._size]
             self._data = bigger
-        self._data[self._size] = value
-        self._size += 1
+        self._data[self._size : size] = values
+        self._size = size
 
     @property
     def values(self) -> NDArray[Any]:
-        """What is in it; a view, good until the next append."""
+        """What is in it; a view, good until the next extend."""
         return self._data[: self._size]
 
 
@@ -85,37 +87,39 @@ class Lexicon:
         self._total_length = 0.0
         self._source_ids: dict[str, int] = {}
         self._threads: dict[str, list[_Spot]] = defaultdict(list)
-        self._spots: list[tuple[str, _Spot]] = []
         self._kin: dict[str, list[int]] = defaultdict(list)
         self._empty = 0
 
     # ── In and out ──────────────────────────────────────────────────────────────────────
 
-    def add(self, row: Row) -> None:
-        """Take one entry in; its number must be new."""
-        place = self.size
-        self.size += 1
-        self.living += 1
-        self.numbers.append(row.number)
-        self._places[row.number] = place
-        mine = array("i")
-        for term, times in Counter(row.terms).items():
-            number = self._ids.get(term)
-            if number is None:
-                number = self._new_term(term)
-            self._in[number].append(place)
-            self._times[number].append(min(times, 255))
-            mine.append(number)
-        self._of.append(mine)
-        length = sum(1 for term in row.terms if term[0] != "@")
-        self._lengths.append(length)
-        self._alive.append(True)
-        self._total_length += length
-        self._days.append(row.day)
-        source = row.source
-        known = self._source_ids.setdefault(source, len(self._source_ids)) if source else NOWHERE
-        self._sources.append(known)
-        self._link(place, row)
+    def extend(self, rows: Sequence[Row]) -> None:
+        """Take entries in; their numbers must be new."""
+        first = self.size
+        self.size += len(rows)
+        self.living += len(rows)
+        ids, places_in, times_in = self._ids, self._in, self._times
+        for place, row in enumerate(rows, first):
+            self._places[row.number] = place
+            terms = row.terms.split(" ")
+            mine = [ids[term] if term in ids else self._new_term(term) for term in terms]
+            for term, times in zip(mine, row.times, strict=True):
+                places_in[term].append(place)
+                times_in[term].append(times)
+            self._of.append(array("i", mine))
+        self.numbers += [row.number for row in rows]
+        self._lengths.extend([row.length for row in rows])
+        self._total_length += sum(row.length for row in rows)
+        self._days.extend([row.day for row in rows])
+        known = self._source_ids
+        self._sources.extend(
+            [known.setdefault(row.source, len(known)) if row.source else NOWHERE for row in rows]
+        )
+        self._alive.extend([True] * len(rows))
+        self._before.extend([NOWHERE] * len(rows))
+        self._after.extend([NOWHERE] * len(rows))
+        for place, row in enumerate(rows, first):
+            if row.source:
+                self._link(place, row)
 
     def _new_term(self, term: str) -> int:
         number = self._ids[term] = len(self._terms)
@@ -129,37 +133,29 @@ class Lexicon:
 
     def _link(self, place: int, row: Row) -> None:
         """Find the entry's neighbours: the nearest orders of its source."""
-        spot = (row.order, place, row.at)
-        self._spots.append((row.source, spot))
+        spot = (row.order, place)
         thread = self._threads[row.source]
         index = bisect.bisect(thread, spot)
         thread.insert(index, spot)
-        self._before.append(NOWHERE)
-        self._after.append(NOWHERE)
         if index > 0:
-            self._join(thread[index - 1], spot, row.source)
+            self._join(thread[index - 1][1], place)
         if index + 1 < len(thread):
-            self._join(spot, thread[index + 1], row.source)
+            self._join(place, thread[index + 1][1])
+
+    def _join(self, first: int, then: int) -> None:
+        self._after.values[first] = then
+        self._before.values[then] = first
 
     def _unlink(self, place: int) -> None:
-        source, spot = self._spots[place]
-        thread = self._threads[source]
-        index = bisect.bisect_left(thread, spot)
-        del thread[index]
-        before = thread[index - 1] if index > 0 else None
-        after = thread[index] if index < len(thread) else None
-        if before is not None and after is not None:
-            self._join(before, after, source)
-        elif before is not None:
-            self._after.values[before[1]] = NOWHERE
-        elif after is not None:
-            self._before.values[after[1]] = NOWHERE
-        self._before.values[place] = self._after.values[place] = NOWHERE
-
-    def _join(self, first: _Spot, then: _Spot, source: str) -> None:
-        near = bool(source) or then[2] - first[2] <= PAUSE_S
-        self._after.values[first[1]] = then[1] if near else NOWHERE
-        self._before.values[then[1]] = first[1] if near else NOWHERE
+        before, after = int(self._before.values[place]), int(self._after.values[place])
+        if before != NOWHERE:
+            self._after.values[before] = after
+        if after != NOWHERE:
+            self._before.values[after] = before
+        source = int(self._sources.values[place])
+        if source != NOWHERE:
+            thread = self._threads[list(self._source_ids)[source]]
+            thread.remove(next(spot for spot in thread if spot[1] == place))
 
     def remove(self, number: int) -> None:
         """Leave an entry out from now on; its place stays empty."""

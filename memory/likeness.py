@@ -7,10 +7,14 @@ the time and finds at least 98 in 100 of the best ten.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.lexicon import Column, Places, Scores
+
+Vectors = NDArray[np.floating[Any]]
 
 EXACT = 4_000  # so many are compared exactly in 2 ms
 CHOSEN = 1_000
@@ -24,10 +28,10 @@ class Likeness:
         self._vectors = Column("f2", dimensions)
         self._bits = Column("u8", -(-dimensions // 64))
 
-    def append(self, vector: Scores) -> None:
-        """The next place's vector."""
-        self._vectors.append(vector)
-        self._bits.append(self._signs(vector))
+    def extend(self, vectors: Vectors) -> None:
+        """The next places' vectors."""
+        self._vectors.extend(vectors)
+        self._bits.extend(self._signs(vectors))
 
     def of(self, question: Scores, also: Places) -> Scores:
         """Each place's cosine with the question's vector; exact for the best and for `also`."""
@@ -43,11 +47,9 @@ class Likeness:
         cosines[places] = vectors[places].astype(np.float32) @ question
         return cosines
 
-    def _signs(self, vector: Scores) -> NDArray[np.uint64]:
-        packed = np.zeros(self._bits_bytes(), np.uint8)
-        bits = np.packbits(vector > 0)
-        packed[: len(bits)] = bits
-        return packed.view(np.uint64)
-
-    def _bits_bytes(self) -> int:
-        return -(-self._dimensions // 64) * 8
+    def _signs(self, vectors: Vectors) -> NDArray[np.uint64]:
+        """One bit a number, in words of 64."""
+        bits = np.packbits(np.atleast_2d(vectors) > 0, axis=1)
+        padded = np.zeros((len(bits), -(-self._dimensions // 64) * 8), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        return padded.view(np.uint64)

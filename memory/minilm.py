@@ -119,7 +119,8 @@ def _gelu(x: Array) -> Array:
     for factor in reversed(_ERF):
         series = (series + np.float32(factor)) * t
     erf = np.copysign(1 - series * np.exp(-z * z), x)
-    return np.float32(0.5) * x * (1 + erf)
+    made: Array = np.float32(0.5) * x * (1 + erf)
+    return made
 
 
 def _model_folder(folder: Path) -> Path:

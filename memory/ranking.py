@@ -6,15 +6,14 @@ chosen on its first five conversations, where the neighbourhood of each is flat.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memory.lexicon import Lexicon, Places, Scores
+from memory.lexicon import NOWHERE, Lexicon, Places, Scores
 from memory.words import TIMED, Question
 
 Cosines = Callable[[Places], Scores]
@@ -93,6 +92,7 @@ class _Ranking:
         self._asked = asked
         self._w = weights
         k1, b = weights.saturation, weights.length
+        self._spread_out = np.zeros(lexicon.size + 1, np.float32)
         self._damping = k1 * (1 - b + b / lexicon.mean_length * lexicon.lengths)
 
     def best(self, limit: int, cosines: Cosines | None) -> list[Found]:
@@ -109,10 +109,8 @@ class _Ranking:
         head = _head(scores, max(HEAD, limit))
         if not head.size:
             return []
-        self._echo(scores, head)
-        scores[~(scores > 0)] = 0
-        head = _head(scores, max(HEAD, limit))
-        final = scores[head] + self._w.thread * self._thread_means(scores, head)
+        final = scores[head] + self._echo(scores, head)
+        final += self._w.thread * self._thread_means(final, head)
         order = np.argsort(-final, kind="stable")[:limit]
         scale = max(worth, 1.0)
         return [Found(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
@@ -133,23 +131,32 @@ class _Ranking:
             weight *= lexicon.rarity(min(frequency, lexicon.living))
             worth += weight
             if found:
-                scores += np.float32(weight) * self._spread(found)
+                with self._spread(found) as spread:
+                    scores += np.float32(weight) * spread
         return scores, worth
 
-    def _spread(self, found: Sequence[tuple[str, float]]) -> Scores:
-        """How strongly each entry has a term, itself or through its neighbours: 0 to 1 + k1."""
-        lexicon, w = self._lexicon, self._w
-        spread = np.zeros(lexicon.size + 1, np.float32)  # the last place is for NOWHERE
+    @contextmanager
+    def _spread(self, found: Sequence[tuple[str, float]]) -> Iterator[Scores]:
+        """How strongly each entry has a term, itself or through its neighbours: 0 to 1 + k1.
+
+        Good while the context lasts; the same array is used for every term, for to make a new one
+        of 100,000 takes longer than to fill in where the term stands.
+        """
+        lexicon, w, spread = self._lexicon, self._w, self._spread_out
+        touched = []
         for term, share in found:
             places, times = lexicon.places(term)
             value = times * (w.saturation + 1) / (times + self._damping[places])
-            _raise(spread, places, np.float32(share) * value)
+            touched += [(places, share * value)]
             for side in (lexicon.before, lexicon.after):
                 near = side[places]
-                _raise(spread, near, np.float32(share * w.beside) * value)
-                far = np.where(near >= 0, side[near], -1)
-                _raise(spread, far, np.float32(share * w.two_off) * value)
-        return spread[:-1]
+                far = np.where(near >= 0, side[near], NOWHERE)
+                touched += [(near, share * w.beside * value), (far, share * w.two_off * value)]
+        for places, values in touched:
+            spread[places] = np.maximum(spread[places], values)
+        yield spread[:-1]  # the last place is NOWHERE's
+        for places, _ in touched:
+            spread[places] = 0
 
     def _meaning(self, cosines: Scores) -> Scores:
         """Likeness in meaning, and some of the neighbours'."""
@@ -180,36 +187,38 @@ class _Ranking:
             bonus[(lexicon.days >= first) & (lexicon.days <= last)] += w.lately
         return bonus
 
-    def _echo(self, scores: Scores, head: Places) -> None:
-        """Let the terms of the best entries count a little, for entries that already do."""
+    def _echo(self, scores: Scores, head: Places) -> Scores:
+        """What the head's entries have of the terms of its best."""
         lexicon, w = self._lexicon, self._w
         top = head[: w.echo_entries]
         asked = set(self._asked.terms)
-        worth: Counter[str] = Counter()
-        for place, terms in zip(top, lexicon.terms_of(map(int, top)), strict=True):
+        worth: dict[str, float] = defaultdict(float)
+        for place, terms in zip(top.tolist(), lexicon.terms_of(top.tolist()), strict=True):
+            share = float(scores[place] / scores[top[0]])
             for term in terms:
-                if term not in asked and not lexicon.frequency(f"@p:{term}"):
-                    share = float(scores[place] / scores[top[0]])
-                    worth[term] += share * lexicon.rarity(lexicon.frequency(term))  # type: ignore[assignment]
-        best = worth.most_common(w.echo_terms)
-        for term, value in best:
-            weight = w.echo * value / best[0][1] * lexicon.rarity(lexicon.frequency(term))
-            scores += np.float32(weight) * self._spread([(term, 1.0)])
+                worth[term] += share * lexicon.rarity(lexicon.frequency(term))
+        fit = [
+            (value, term)
+            for term, value in worth.items()
+            if term not in asked and not lexicon.frequency(f"@p:{term}")
+        ]
+        best = sorted(fit, reverse=True)[: w.echo_terms]
+        echo = np.zeros(len(head), np.float32)
+        for value, term in best:
+            weight = w.echo * value / best[0][0] * lexicon.rarity(lexicon.frequency(term))
+            with self._spread([(term, 1.0)]) as spread:
+                echo += np.float32(weight) * spread[head]
+        return echo
 
     def _thread_means(self, scores: Scores, head: Places) -> Scores:
         """For each of the head, the mean of the three best entries of its source."""
-        sources = self._lexicon.sources[head]
+        sources = self._lexicon.sources[head].tolist()
         best: dict[int, list[float]] = defaultdict(list)
-        for source, score in zip(sources.tolist(), scores[head].tolist(), strict=True):
+        for source, score in sorted(zip(sources, scores.tolist(), strict=True), reverse=True):
             if source >= 0 and len(best[source]) < 3:
                 best[source].append(score)
         means = {source: sum(values) / 3 for source, values in best.items()}
-        return np.array([means.get(source, 0.0) for source in sources.tolist()], np.float32)
-
-
-def _raise(scores: Scores, places: Places, values: NDArray[np.floating[Any]]) -> None:
-    """Lift scores to values; a place occurs once, but for the last, which nobody reads."""
-    scores[places] = np.maximum(scores[places], values)
+        return np.array([means.get(source, 0.0) for source in sources], np.float32)
 
 
 def _head(scores: Scores, count: int) -> Places:

@@ -13,7 +13,7 @@ import logging
 import sqlite3
 import threading
 import uuid
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -43,7 +43,12 @@ CREATE TABLE IF NOT EXISTS entries (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     scope TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    length INTEGER NOT NULL,
     terms TEXT NOT NULL,
+    times BLOB NOT NULL,
     vector BLOB,
     payload TEXT NOT NULL
 );
@@ -53,6 +58,12 @@ CREATE TABLE IF NOT EXISTS gone (
 );
 CREATE INDEX IF NOT EXISTS gone_scope ON gone (scope, seq);
 """
+
+
+_COLUMNS = "id, scope, position, source, day, length, terms, times, vector, payload"
+_INSERT = (
+    f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * 10)}) ON CONFLICT (id) DO NOTHING"
+)
 
 
 class Remote(Protocol):
@@ -103,13 +114,16 @@ class SqliteVectors:
         now: Callable[[], datetime],
         dense: bool = False,
         remote: Remote | None = None,
+        overfetch: int = 1,
         collection_name: str = "moot",
     ) -> None:
-        """path: the database file. dense: vectors carry meaning, and are kept and compared."""
+        """path: the database file. dense: vectors carry meaning, and are kept and compared.
+        overfetch: the caller asks for so many times the rows that it keeps."""
         self._path = Path(path)
         self._now = now
         self._dense = dense and remote is None
         self._remote = remote
+        self._overfetch = overfetch
         self.collection_name = collection_name
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
@@ -201,10 +215,9 @@ class SqliteVectors:
         if self._remote is not None:
             self._put_remote(vectors, payloads)
         with self._writing() as connection:
-            _delete(connection, [row[0] for row in rows])
+            _delete(connection, [str(row[0]) for row in rows])
             connection.executemany(
-                "INSERT INTO entries (id, scope, terms, vector, payload) VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (id) DO NOTHING",
+                _INSERT,
                 reversed(rows),  # of one id twice in a batch the last one counts
             )
 
@@ -274,7 +287,7 @@ class SqliteVectors:
         with held.lock:
             self._catch_up(reader, scope, held)
             cosines = self._cosines(reader, scope, held, query, vector)
-            found = ranking.rank(held.lexicon, asked, top_k, cosines)
+            found = ranking.rank(held.lexicon, asked, -(-top_k // self._overfetch), cosines)
             scores = {held.lexicon.numbers[one.place]: one.score for one in found}
         records = _read(reader, "number", scores, scope)
         return sorted(
@@ -352,17 +365,18 @@ class SqliteVectors:
         if gone:
             held.gone_to = gone[-1][0]
         rows = reader.execute(
-            "SELECT number, terms, vector FROM entries WHERE scope = ? AND number > ?"
-            " ORDER BY number",
+            "SELECT number, position, source, day, length, terms, times, vector FROM entries"
+            " WHERE scope = ? AND number > ? ORDER BY number",
             (scope, held.read_to),
         )
-        for number, packed, vector in rows:
-            held.lexicon.add(_unpacked(number, packed))
-            held.read_to = number
-            if vector is not None:
-                values = np.frombuffer(vector, np.float16).astype(np.float32)
-                held.likeness = held.likeness or Likeness(len(values))
-                held.likeness.append(values)
+        while some := rows.fetchmany(CHUNK):
+            held.lexicon.extend([Row(*row[:-1]) for row in some])
+            held.read_to = some[-1][0]
+            if some[0][-1] is not None:
+                vectors = np.frombuffer(b"".join(row[-1] for row in some), np.float16)
+                vectors = vectors.reshape(len(some), -1)
+                held.likeness = held.likeness or Likeness(vectors.shape[1])
+                held.likeness.extend(vectors)
 
     def get(self, vector_id: str) -> Record | None:
         """One row by its id."""
@@ -432,28 +446,23 @@ def _point(entry: str) -> str:
     return str(uuid.uuid5(_POINTS, entry))
 
 
-def _row(
-    vector: Sequence[float] | None, payload: Mapping[str, Any]
-) -> tuple[str, str, str, bytes | None, str]:
-    """A payload as its row: id, scope, packed terms, vector, payload."""
+def _row(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
+    """A payload as its row, in the order of _COLUMNS."""
     at = datetime.fromisoformat(payload["at"])
     text = payload["data"][payload["skip"] :]
-    terms = entry_terms(text, payload["person"], at)
-    head = (str(payload["order"]), str(at.timestamp()), str(at.toordinal()), payload["source"])
-    packed = "\n".join((*head[:3], " ".join(terms), head[3]))
-    blob = None if vector is None else np.asarray(vector, np.float16).tobytes()
+    terms = Counter(entry_terms(text, payload["person"], at))
     return (
         checked_id(payload["entry"]),
         checked_id(payload["user_id"]),
-        packed,
-        blob,
+        payload["order"],
+        payload["source"],
+        at.toordinal(),
+        sum(times for term, times in terms.items() if term[0] != "@"),
+        " ".join(terms),
+        bytes(min(times, 255) for times in terms.values()),
+        None if vector is None else np.asarray(vector, np.float16).tobytes(),
         json.dumps(payload, ensure_ascii=False),
     )
-
-
-def _unpacked(number: int, packed: str) -> Row:
-    order, at, day, terms, source = packed.split("\n", 4)
-    return Row(number, int(order), source, float(at), int(day), terms.split(" "))
 
 
 def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
