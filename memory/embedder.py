@@ -34,6 +34,24 @@ class Embedder(Protocol):
         """Each text's vector."""
 
 
+class NoEmbedder:
+    """For our own store, which ranks by words alone when no model makes vectors."""
+
+    def __init__(self, config: Any) -> None:
+        config.embedding_dims = 1
+        self.config = config
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """Nothing said, in the shape of a vector."""
+        return [1.0]
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """The same for each."""
+        return [[1.0]] * len(texts)
+
+
 class BuiltinEmbedder:
     """Terms and their pieces, hashed into 384 numbers. No model, and little meaning.
 

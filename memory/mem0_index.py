@@ -286,7 +286,7 @@ def _open(settings: IndexSettings) -> _Opened:
     if settings.embedder == "minilm":
         given["model"] = str(settings.model)
     with _told("embedder", settings.embedder):
-        embedder = EmbedderFactory.create(_provider(settings.embedder), given, None)
+        embedder = EmbedderFactory.create(_provider(settings), given, None)
         dimensions = embedder.config.embedding_dims
         if settings.embedder not in OUR_OWN:
             dimensions = len(embedder.embed("a", "search"))  # what it says may not be so
@@ -296,7 +296,7 @@ def _open(settings: IndexSettings) -> _Opened:
             place.remote = _remote(settings, dimensions)
     config = MemoryConfig(
         embedder=EmbedderConfig.model_construct(
-            provider=_provider(settings.embedder), config={**given, "embedding_dims": dimensions}
+            provider=_provider(settings), config={**given, "embedding_dims": dimensions}
         ),
         llm=LlmConfig.model_construct(provider="moot-none", config={}),
         history_db_path=":memory:",
@@ -320,6 +320,7 @@ def _import_mem0(folder: Path) -> Any:
 
     logging.getLogger("mem0").setLevel(logging.WARNING)  # at INFO it logs memories
     spacy_models._load_failed_full = spacy_models._load_failed_lemma = True
+    EmbedderFactory.provider_to_class["moot-none"] = "memory.embedder.NoEmbedder"
     EmbedderFactory.provider_to_class["moot-builtin"] = "memory.embedder.BuiltinEmbedder"
     EmbedderFactory.provider_to_class["moot-minilm"] = "memory.embedder.MiniLMEmbedder"
     VectorStoreFactory.provider_to_class["moot-sqlite"] = "memory.vectors.SqliteVectors"
@@ -327,8 +328,11 @@ def _import_mem0(folder: Path) -> Any:
     return mem0
 
 
-def _provider(embedder: str) -> str:
-    return f"moot-{embedder}" if embedder in OUR_OWN else embedder
+def _provider(settings: IndexSettings) -> str:
+    """Mem0's name for the embedder; our own store needs none for the words."""
+    if settings.embedder == "builtin" and settings.store == "sqlite":
+        return "moot-none"
+    return f"moot-{settings.embedder}" if settings.embedder in OUR_OWN else settings.embedder
 
 
 def _remote(settings: IndexSettings, dimensions: int) -> Any:

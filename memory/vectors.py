@@ -1,8 +1,8 @@
-"""Mem0's vector store in SQLite: rows on disk, a lexicon of each scope in memory, our ranking.
+"""Mem0's vector store: rows in SQLite, a lexicon of each scope in memory, our own ranking.
 
-Mem0 gives `search` the question's text and its vector, and keeps the order it gets back, so the
-whole ranking happens here. A scope's lexicon is made at its first search, and every search begins
-by reading what was written since, by whatever process. With a `remote` store of Mem0's, the
+Mem0 gives `search` the question's text and its vector, and keeps the order that it gets back, so
+the whole ranking happens here. A scope's lexicon is made at its first search, and every search
+begins by reading what was written since, by whatever process. With a `remote` store of Mem0's, the
 vectors are there (and no text), and the words stay here.
 """
 
@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 import threading
 import uuid
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,45 +23,16 @@ import numpy as np
 
 from memory import ranking
 from memory.index import IndexFailed, checked_id
-from memory.lexicon import Lexicon, Places, Row, Scores
+from memory.index_file import IndexFile, Stored
+from memory.lexicon import Lexicon, Scores
 from memory.likeness import Likeness
 from memory.words import entry_terms, question
 
 log = logging.getLogger("moot.memory")
 
-SCHEMA = 1
-HELD = 400_000  # entries that the lexicons in memory may have together, some 0.5 GB
-BUSY_MS = 5_000
-CHUNK = 500  # ids in one statement
+HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
 REMOTE_HITS = 200  # more make a server slow, and the words find what lies behind
 _POINTS = uuid.UUID("6f2dd7a5-6a0c-5b0e-9d5b-0f6f3f1d7c11")  # names an entry's vector on a server
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS entries (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    scope TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    source TEXT NOT NULL,
-    day INTEGER NOT NULL,
-    length INTEGER NOT NULL,
-    terms TEXT NOT NULL,
-    times BLOB NOT NULL,
-    vector BLOB,
-    payload TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS entries_scope ON entries (scope, number);
-CREATE TABLE IF NOT EXISTS gone (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, number INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS gone_scope ON gone (scope, seq);
-"""
-
-
-_COLUMNS = "id, scope, position, source, day, length, terms, times, vector, payload"
-_INSERT = (
-    f"INSERT INTO entries ({_COLUMNS}) VALUES ({', '.join('?' * 10)}) ON CONFLICT (id) DO NOTHING"
-)
 
 
 class Remote(Protocol):
@@ -91,18 +60,32 @@ class Record:
     payload: dict[str, Any]
 
 
-class _Scope:
-    """A scope's lexicon, and up to where it has read."""
+class _Held:
+    """A scope in memory, and up to where it has read."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.empty()
-
-    def empty(self) -> None:
         self.lexicon = Lexicon()
         self.likeness: Likeness | None = None
         self.read_to = 0
         self.gone_to = 0
+
+    def catch_up(self, file: IndexFile, scope: str) -> None:
+        """Read what was written and removed since the last search."""
+        gone = file.gone(scope, self.gone_to)
+        for seq, number in gone:
+            self.lexicon.remove(number)
+            self.gone_to = seq
+        if self.lexicon.worn:
+            self.lexicon, self.likeness, self.read_to = Lexicon(), None, 0
+        for rows, blobs in file.newer(scope, self.read_to):
+            self.lexicon.extend(rows)
+            self.read_to = rows[-1].number
+            if blobs[0] is not None:
+                flat = np.frombuffer(b"".join(blob or b"" for blob in blobs), np.float16)
+                vectors = flat.reshape(len(blobs), -1)
+                self.likeness = self.likeness or Likeness(vectors.shape[1])
+                self.likeness.extend(vectors)
 
 
 class SqliteVectors:
@@ -119,84 +102,18 @@ class SqliteVectors:
     ) -> None:
         """path: the database file. dense: vectors carry meaning, and are kept and compared.
         overfetch: the caller asks for so many times the rows that it keeps."""
-        self._path = Path(path)
+        self._file = IndexFile(Path(path))
         self._now = now
         self._dense = dense and remote is None
         self._remote = remote
         self._overfetch = overfetch
         self.collection_name = collection_name
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
-        self._scopes: OrderedDict[str, _Scope] = OrderedDict()
+        self._scopes: OrderedDict[str, _Held] = OrderedDict()
         self._scopes_lock = threading.Lock()
-        self._write_lock = threading.Lock()
-        self._open()
-
-    # ── The file ────────────────────────────────────────────────────────────────────────
-
-    def _open(self) -> None:
-        """Open the file, and start anew when it is broken: it is made from other data.
-
-        It is not kept aside, for then what is forgotten later would stay in it.
-        """
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._writer = self._prepared()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "lock" in str(error):
-                raise
-            log.error("index.broken reason=%r action=start_anew", str(error))
-            for suffix in ("", "-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-            self._writer = self._prepared()
-
-    def _prepared(self) -> sqlite3.Connection:
-        connection = self._connect()
-        try:
-            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                raise sqlite3.DatabaseError("quick_check failed")
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, SCHEMA):
-                raise sqlite3.DatabaseError(f"schema {version}, not {SCHEMA}")
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(f"{_TABLES}PRAGMA user_version={SCHEMA};")
-        except sqlite3.DatabaseError:
-            connection.close()
-            raise
-        return connection
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        for pragma in ("synchronous=NORMAL", f"busy_timeout={BUSY_MS}", "secure_delete=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        return connection
-
-    def _reader(self) -> sqlite3.Connection:
-        """This thread's connection."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._connect()
-            connection.execute("PRAGMA query_only=ON")
-            with self._scopes_lock:
-                self._connections.append(connection)
-        return connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; one at a time in this process, and SQLite sees to the others."""
-        with self._write_lock:
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-            except BaseException:
-                self._writer.execute("ROLLBACK")
-                raise
-            self._writer.execute("COMMIT")
 
     def close(self) -> None:
         """Let go of the file. Nobody may be in a method."""
-        for connection in (*self._connections, self._writer):
-            connection.close()
+        self._file.close()
 
     # ── Writing ─────────────────────────────────────────────────────────────────────────
 
@@ -207,34 +124,29 @@ class SqliteVectors:
         ids: Sequence[str] | None = None,
     ) -> None:
         """Put rows in. A payload's `entry` is the row's id; a known one replaces the old row."""
-        payloads = payloads or []
+        last = {payload["entry"]: i for i, payload in enumerate(payloads or ())}
+        payloads = [(payloads or ())[i] for i in last.values()]
+        vectors = [vectors[i] for i in last.values()]
         rows = [
-            _row(vector if self._dense else None, payload)
+            _stored(vector if self._dense else None, payload)
             for vector, payload in zip(vectors, payloads, strict=True)
         ]
         if self._remote is not None:
-            self._put_remote(vectors, payloads)
-        with self._writing() as connection:
-            _delete(connection, [str(row[0]) for row in rows])
-            connection.executemany(
-                _INSERT,
-                reversed(rows),  # of one id twice in a batch the last one counts
-            )
+            self._put_remote(self._remote, vectors, payloads)
+        self._file.put(rows)
 
+    @staticmethod
     def _put_remote(
-        self, vectors: Sequence[Sequence[float]], payloads: Sequence[Mapping[str, Any]]
+        remote: Remote, vectors: Sequence[Sequence[float]], payloads: Sequence[Mapping[str, Any]]
     ) -> None:
-        assert self._remote is not None
-        latest = {payload["entry"]: i for i, payload in enumerate(payloads)}
-        for entry in latest:
-            with suppress(KeyError):
-                self._remote.delete(_point(entry))
-        self._remote.insert(
-            vectors=[vectors[i] for i in latest.values()],
-            payloads=[
-                {"user_id": payloads[i]["user_id"], "entry": entry} for entry, i in latest.items()
-            ],
-            ids=[_point(entry) for entry in latest],
+        """Give the server the vectors, each with its scope and its entry's id, and no text."""
+        points = [_point(payload["entry"]) for payload in payloads]
+        for point in points:  # PostgreSQL refuses a second row with the same id
+            remote.delete(point)
+        remote.insert(
+            vectors=vectors,
+            payloads=[{"user_id": p["user_id"], "entry": p["entry"]} for p in payloads],
+            ids=points,
         )
 
     def delete(self, vector_id: str) -> None:
@@ -246,27 +158,17 @@ class SqliteVectors:
         if self._remote is not None:
             for entry in ids:
                 self._remote.delete(_point(entry))
-        with self._writing() as connection:
-            _delete(connection, ids)
-        self._scrub()
+        self._file.forget(ids)
 
     def reset(self) -> None:
         """Take everything out."""
         if self._remote is not None:
             self._remote.reset()
-        with self._writing() as connection:
-            connection.execute("INSERT INTO gone (scope, number) SELECT scope, number FROM entries")
-            connection.execute("DELETE FROM entries")
-        self._scrub()
+        self._file.forget_all()
+        with self._scopes_lock:
+            self._scopes.clear()
 
-    def _scrub(self) -> None:
-        """Empty the write-ahead log; deleted rows were overwritten where they stood."""
-        with self._write_lock:
-            busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        if busy:
-            raise IndexFailed("the index's log is still read by another process; forget again")
-
-    # ── Reading ─────────────────────────────────────────────────────────────────────────
+    # ── Searching ───────────────────────────────────────────────────────────────────────
 
     def search(
         self,
@@ -282,68 +184,26 @@ class SqliteVectors:
         scope = _only_scope(filters)
         asked = question(query, self._now())
         vector = np.asarray(vectors, np.float32)
-        reader = self._reader()
         held = self._held(scope)
         with held.lock:
-            self._catch_up(reader, scope, held)
-            cosines = self._cosines(reader, scope, held, query, vector)
+            held.catch_up(self._file, scope)
+            cosines = self._cosines(scope, held, query, vector)
             found = ranking.rank(held.lexicon, asked, -(-top_k // self._overfetch), cosines)
             scores = {held.lexicon.numbers[one.place]: one.score for one in found}
-        records = _read(reader, "number", scores, scope)
-        return sorted(
-            (Record(id_, scores[number], payload) for number, id_, payload in records),
-            key=lambda record: -record.score,
-        )
-
-    def _cosines(
-        self, reader: sqlite3.Connection, scope: str, held: _Scope, query: str, vector: Scores
-    ) -> ranking.Cosines | None:
-        if held.likeness is not None:
-            likeness = held.likeness
-            return lambda places: likeness.of(vector, places)
-        if self._remote is None or not held.lexicon.living:
-            return None
-        near = self._near(reader, scope, held.lexicon, query, vector)
-        return lambda _: near
-
-    def _near(
-        self,
-        reader: sqlite3.Connection,
-        scope: str,
-        lexicon: Lexicon,
-        query: str,
-        vector: Scores,
-    ) -> Scores:
-        """Cosines of the server's nearest; of what it didn't name, 0.
-
-        A server that fails is left out: the words still find.
-        """
-        cosines = np.zeros(lexicon.size, np.float32)
-        assert self._remote is not None
-        try:
-            hits = self._remote.search(
-                query=query, vectors=vector.tolist(), top_k=REMOTE_HITS, filters={"user_id": scope}
-            )
-        except Exception as error:  # noqa: BLE001 - any client's own; recall goes on without it
-            log.warning("index.server_failed reason=%s", type(error).__name__)
-            return cosines
-        near = {
-            str(hit.payload.get("entry")): float(hit.score)
-            for hit in hits
-            if hit.payload and hit.payload.get("user_id") == scope
-        }
-        for number, id_, _ in _read(reader, "id", near, scope):
-            if (place := lexicon.place(number)) is not None:
-                cosines[place] = near[id_]
-        return cosines
+        rows = {row.number: row for row in self._file.by_numbers(scope, list(scores))}
+        return [
+            Record(rows[number].id, score, rows[number].payload)
+            for number, score in scores.items()
+            if number in rows
+        ]
 
     def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
         """None: `search` has done it."""
 
-    def _held(self, scope: str) -> _Scope:
-        """The scope's lexicon; those unused longest are let go when all grow too large."""
+    def _held(self, scope: str) -> _Held:
+        """The scope in memory; those unused longest are let go when all grow too large."""
         with self._scopes_lock:
-            held = self._scopes.setdefault(scope, _Scope())
+            held = self._scopes.setdefault(scope, _Held())
             self._scopes.move_to_end(scope)
             total = sum(other.lexicon.size for other in self._scopes.values())
             while total > HELD and len(self._scopes) > 1:
@@ -351,58 +211,58 @@ class SqliteVectors:
                 total -= other.lexicon.size
             return held
 
-    def _catch_up(self, reader: sqlite3.Connection, scope: str, held: _Scope) -> None:
-        """Read what was written and removed since the last search."""
-        gone = reader.execute(
-            "SELECT seq, number FROM gone WHERE scope = ? AND seq > ? ORDER BY seq",
-            (scope, held.gone_to),
-        ).fetchall()
-        if held.read_to:
-            for _, number in gone:
-                held.lexicon.remove(number)
-            if held.lexicon.worn:
-                held.empty()
-        if gone:
-            held.gone_to = gone[-1][0]
-        rows = reader.execute(
-            "SELECT number, position, source, day, length, terms, times, vector FROM entries"
-            " WHERE scope = ? AND number > ? ORDER BY number",
-            (scope, held.read_to),
-        )
-        while some := rows.fetchmany(CHUNK):
-            held.lexicon.extend([Row(*row[:-1]) for row in some])
-            held.read_to = some[-1][0]
-            if some[0][-1] is not None:
-                vectors = np.frombuffer(b"".join(row[-1] for row in some), np.float16)
-                vectors = vectors.reshape(len(some), -1)
-                held.likeness = held.likeness or Likeness(vectors.shape[1])
-                held.likeness.extend(vectors)
+    def _cosines(
+        self, scope: str, held: _Held, query: str, vector: Scores
+    ) -> ranking.Cosines | None:
+        if (likeness := held.likeness) is not None:
+            return lambda places: likeness.of(vector, places)
+        if self._remote is None or not held.lexicon.living:
+            return None
+        near = self._near(self._remote, scope, held.lexicon, query, vector)
+        return lambda _: near
+
+    def _near(
+        self, remote: Remote, scope: str, lexicon: Lexicon, query: str, vector: Scores
+    ) -> Scores:
+        """Cosines of the server's nearest; of what it didn't name, 0.
+
+        A server that fails is left out: the words still find.
+        """
+        cosines = np.zeros(lexicon.size, np.float32)
+        try:
+            hits = remote.search(
+                query=query, vectors=vector.tolist(), top_k=REMOTE_HITS, filters={"user_id": scope}
+            )
+        except Exception as error:  # noqa: BLE001 - a memory layer's border, any client's own
+            log.warning("index.server_failed reason=%s", type(error).__name__)
+            return cosines
+        near = {
+            str(hit.payload.get("entry")): float(hit.score)
+            for hit in hits
+            if hit.payload and hit.payload.get("user_id") == scope
+        }
+        for row in self._file.by_ids(scope, list(near)):
+            if (place := lexicon.place(row.number)) is not None:
+                cosines[place] = near[row.id]
+        return cosines
+
+    # ── The rest of Mem0's interface ────────────────────────────────────────────────────
 
     def get(self, vector_id: str) -> Record | None:
         """One row by its id."""
-        found = _read(self._reader(), "id", [vector_id], None)
-        return Record(found[0][1], 0.0, found[0][2]) if found else None
+        row = self._file.one(vector_id)
+        return Record(row.id, 0.0, row.payload) if row else None
 
     def list(
         self, filters: Mapping[str, Any] | None = None, top_k: int | None = None
-    ) -> list[list[Record]]:
+    ) -> Sequence[Sequence[Record]]:
         """The rows of one scope, oldest first."""
-        rows = self._reader().execute(
-            "SELECT id, payload FROM entries WHERE scope = ? ORDER BY number LIMIT ?",
-            (_only_scope(filters), -1 if top_k is None else top_k),
-        )
-        return [[Record(id_, 0.0, json.loads(payload)) for id_, payload in rows]]
+        rows = self._file.all(_only_scope(filters), top_k)
+        return [[Record(row.id, 0.0, row.payload) for row in rows]]
 
     def ids(self, scope: str | None) -> set[str]:
         """Ids of all rows, or of one scope's."""
-        reader = self._reader()
-        if scope is None:
-            rows = reader.execute("SELECT id FROM entries")
-        else:
-            rows = reader.execute("SELECT id FROM entries WHERE scope = ?", (scope,))
-        return {id_ for (id_,) in rows}
-
-    # ── The rest of Mem0's interface ────────────────────────────────────────────────────
+        return self._file.ids(scope)
 
     def update(self, vector_id: str, vector: object = None, payload: object = None) -> None:
         """Refused: an entry is replaced by adding it again."""
@@ -419,10 +279,9 @@ class SqliteVectors:
         """Take everything out."""
         self.reset()
 
-    def col_info(self) -> dict[str, Any]:
+    def col_info(self) -> Mapping[str, Any]:
         """Its name and how many rows it has."""
-        count = self._reader().execute("SELECT count(*) FROM entries").fetchone()[0]
-        return {"name": self.collection_name, "count": count}
+        return {"name": self.collection_name, "count": self._file.count()}
 
     def search_batch(
         self,
@@ -446,51 +305,20 @@ def _point(entry: str) -> str:
     return str(uuid.uuid5(_POINTS, entry))
 
 
-def _row(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    """A payload as its row, in the order of _COLUMNS."""
+def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> Stored:
+    """A payload as its row."""
     at = datetime.fromisoformat(payload["at"])
     text = payload["data"][payload["skip"] :]
     terms = Counter(entry_terms(text, payload["person"], at))
-    return (
-        checked_id(payload["entry"]),
-        checked_id(payload["user_id"]),
-        payload["order"],
-        payload["source"],
-        at.toordinal(),
-        sum(times for term, times in terms.items() if term[0] != "@"),
-        " ".join(terms),
-        bytes(min(times, 255) for times in terms.values()),
-        None if vector is None else np.asarray(vector, np.float16).tobytes(),
-        json.dumps(payload, ensure_ascii=False),
+    return Stored(
+        id=checked_id(payload["entry"]),
+        scope=checked_id(payload["user_id"]),
+        position=payload["order"],
+        source=payload["source"],
+        day=at.toordinal(),
+        length=sum(times for term, times in terms.items() if term[0] != "@"),
+        terms=" ".join(terms),
+        times=bytes(min(times, 255) for times in terms.values()),
+        vector=None if vector is None else np.asarray(vector, np.float16).tobytes(),
+        payload=json.dumps(payload, ensure_ascii=False),
     )
-
-
-def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Delete rows, and note their numbers for the lexicons of every process."""
-    for start in range(0, len(ids), CHUNK):
-        some = list(ids[start : start + CHUNK])
-        found = f"FROM entries WHERE id IN ({_marks(some)})"
-        connection.execute(f"INSERT INTO gone (scope, number) SELECT scope, number {found}", some)
-        connection.execute(f"DELETE {found}", some)
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _read(
-    reader: sqlite3.Connection,
-    column: str,
-    values: Mapping[Any, object] | Sequence[str],
-    scope: str | None,
-) -> list[tuple[int, str, dict[str, Any]]]:
-    """Number, id and payload of the rows with these values, of one scope if it is given."""
-    wanted = list(values)
-    only = "" if scope is None else " AND scope = ?"
-    found = f"FROM entries WHERE {column} IN ({_marks(wanted)}){only}"
-    given = wanted if scope is None else [*wanted, scope]
-    rows = reader.execute(f"SELECT number, id, payload {found}", given)
-    return [(number, id_, json.loads(payload)) for number, id_, payload in rows]
-
-
-__all__ = ["Places", "Record", "Remote", "SqliteVectors"]
