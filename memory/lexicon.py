@@ -22,7 +22,7 @@ Places = NDArray[np.int32]
 _Spot = tuple[int, int]  # an entry's order and its place
 
 NOWHERE = -1  # the place of a neighbour that isn't there
-STEM = 4  # letters in which the beginning or the end of kindred terms agrees
+STEM = 3  # letters at the beginning or the end that one slip leaves as they are
 TYPO_LETTERS = 5  # a shorter term has too many others within one slip
 
 

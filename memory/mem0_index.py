@@ -77,7 +77,7 @@ class Mem0Index:
 
     async def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
         """The best hits of all these scopes together; none when nothing is relevant."""
-        wanted = [checked_id(scope) for scope in dict.fromkeys(scopes)]
+        wanted = list(dict.fromkeys(map(checked_id, scopes)))
         if not query.strip() or limit < 1:
             return []
         return await self._in(self._searching, lambda: self._search(query, wanted, limit))
@@ -247,7 +247,10 @@ def _check(settings: IndexSettings) -> None:
             f"[memory] store: {settings.store} loses memories or mixes scopes; "
             'take "sqlite", or a server: "qdrant", "pgvector"'
         )
-    if settings.store == "qdrant" and not {"url", "host"} & settings.store_settings.keys():
+    if (
+        settings.store == "qdrant"
+        and not {"url", "host", "client"} & settings.store_settings.keys()
+    ):
         raise ConfigError("[memory.store] url: say where the Qdrant server listens")
 
 
@@ -345,6 +348,13 @@ def _remote(settings: IndexSettings, dimensions: int) -> Any:
         "embedding_model_dims": dimensions,
         **settings.store_settings,
     }
+    if settings.store == "qdrant" and "client" not in given:
+        from qdrant_client import QdrantClient
+
+        keys = given.keys() & {"url", "host", "port", "api_key", "https"}
+        told = {key: given.pop(key) for key in keys}
+        # Its check of versions runs in a thread beside and tells nobody when it fails.
+        given["client"] = QdrantClient(**told, check_compatibility=False)
     checked = VectorStoreConfig(provider=settings.store, config=given)
     store = VectorStoreFactory.create(settings.store, checked.config)
     store.list_cols()  # does it answer?

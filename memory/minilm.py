@@ -96,7 +96,7 @@ class MiniLM:
         seen = (weights @ value).transpose(0, 2, 1, 3).reshape(count, length, DIMENSIONS)
         seen = self._linear(f"{name}.attention.output.dense", seen)
         states = self._norm(f"{name}.attention.output.LayerNorm", states + seen)
-        inner = _gelu(self._linear(f"{name}.intermediate.dense", states))
+        inner = gelu(self._linear(f"{name}.intermediate.dense", states))
         inner = self._linear(f"{name}.output.dense", inner)
         return self._norm(f"{name}.output.LayerNorm", states + inner)
 
@@ -112,7 +112,8 @@ class MiniLM:
         return made
 
 
-def _gelu(x: Array) -> Array:
+def gelu(x: Array) -> Array:
+    """The layers' activation, exact to 1e-6."""
     z = np.abs(x) * np.float32(math.sqrt(0.5))
     t = 1 / (1 + np.float32(_ERF_P) * z)
     series = np.zeros_like(t)

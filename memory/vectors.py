@@ -306,7 +306,7 @@ def _point(entry: str) -> str:
 
 
 def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> Stored:
-    """A payload as its row."""
+    """A payload as its row. What Mem0 adds for full-text search is the text once more: left out."""
     at = datetime.fromisoformat(payload["at"])
     text = payload["data"][payload["skip"] :]
     terms = Counter(entry_terms(text, payload["person"], at))
@@ -320,5 +320,5 @@ def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> Store
         terms=" ".join(terms),
         times=bytes(min(times, 255) for times in terms.values()),
         vector=None if vector is None else np.asarray(vector, np.float16).tobytes(),
-        payload=json.dumps(payload, ensure_ascii=False),
+        payload=json.dumps({**payload, "text_lemmatized": None}, ensure_ascii=False),
     )
