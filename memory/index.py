@@ -74,7 +74,7 @@ class Index(Protocol):
         """Forget everything."""
 
     async def warm(self) -> None:
-        """Do now what the first call would have to wait for: some 1 s, off the loop."""
+        """Do now, off the loop, what the first calls would have to wait for: 1 to 3 s."""
 
 
 def utc_now() -> datetime:

@@ -188,6 +188,11 @@ class IndexFile:
             rows = self._reader().execute("SELECT id FROM entries WHERE scope = ?", (scope,))
         return {id_ for (id_,) in rows}
 
+    def largest(self, limit: int) -> list[tuple[str, int]]:
+        """The scopes with the most rows, and how many they have."""
+        found = "SELECT scope, count(*) FROM entries GROUP BY scope ORDER BY 2 DESC LIMIT ?"
+        return self._reader().execute(found, (limit,)).fetchall()
+
     def count(self) -> int:
         """How many rows there are."""
         rows: int = self._reader().execute("SELECT count(*) FROM entries").fetchone()[0]

@@ -12,14 +12,20 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.words import DatePart
+
 Scores = NDArray[np.float32]
 Places = NDArray[np.int32]
 _Spot = tuple[int, int]  # an entry's order and its place
+
+DATE_PARTS: tuple[DatePart, ...] = ("year", "month", "day")
+EPOCH = date(1970, 1, 1).toordinal()
 
 NOWHERE = -1  # the place of a neighbour that isn't there
 STEM = 3  # letters at the beginning or the end that one slip leaves as they are
@@ -83,6 +89,7 @@ class Lexicon:
         self._before = Column("i4")
         self._after = Column("i4")
         self._days = Column("i4")
+        self._dates: dict[DatePart, Column] = {part: Column("i2") for part in DATE_PARTS}
         self._sources = Column("i4")
         self._total_length = 0.0
         self._source_ids: dict[str, int] = {}
@@ -100,7 +107,7 @@ class Lexicon:
         ids, places_in, times_in = self._ids, self._in, self._times
         for place, row in enumerate(rows, first):
             self._places[row.number] = place
-            terms = row.terms.split(" ")
+            terms = row.terms.split()
             mine = [ids[term] if term in ids else self._new_term(term) for term in terms]
             for term, times in zip(mine, row.times, strict=True):
                 places_in[term].append(place)
@@ -109,7 +116,10 @@ class Lexicon:
         self.numbers += [row.number for row in rows]
         self._lengths.extend([row.length for row in rows])
         self._total_length += sum(row.length for row in rows)
-        self._days.extend([row.day for row in rows])
+        days = np.array([row.day for row in rows], np.int32)
+        self._days.extend(days)
+        for part, numbers in _calendar(days).items():
+            self._dates[part].extend(numbers)
         known = self._source_ids
         self._sources.extend(
             [known.setdefault(row.source, len(known)) if row.source else NOWHERE for row in rows]
@@ -205,6 +215,10 @@ class Lexicon:
         """The ordinal number of the day on which each was said."""
         return self._days.values
 
+    def said_in(self, part: DatePart, number: int) -> Places:
+        """The places of what was said in a year, in a month or on a day of whatever month."""
+        return np.flatnonzero((self._dates[part].values == number) & self.alive).astype(np.int32)
+
     @property
     def sources(self) -> Places:
         """A number for each entry's source, NOWHERE for none."""
@@ -256,6 +270,17 @@ class Lexicon:
             [term for number in self._of[place] if (term := self._terms[number])[0] != "@"]
             for place in places
         ]
+
+
+def _calendar(days: NDArray[np.int32]) -> dict[DatePart, NDArray[Any]]:
+    """Years, months and days of the month of days by their ordinal numbers."""
+    dates = (days.astype(np.int64) - EPOCH).astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    return {
+        "year": months.astype("datetime64[Y]").astype(np.int64) + 1970,
+        "month": months.astype(np.int64) % 12 + 1,
+        "day": (dates - months).astype(np.int64) + 1,
+    }
 
 
 def one_slip(one: str, other: str) -> bool:

@@ -65,8 +65,8 @@ class Mem0Index:
     # ── What others call ────────────────────────────────────────────────────────────────
 
     async def warm(self) -> None:
-        """Import Mem0 and open the store, off the loop."""
-        await self._in(self._searching, self._open)
+        """Import Mem0, open the store and read the largest scopes, off the loop."""
+        await self._in(self._searching, lambda: self._open().store.preload())
 
     async def add(self, entries: Sequence[Entry]) -> None:
         """Take entries in, on disk when it returns; one with a known id replaces the old one."""

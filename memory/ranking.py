@@ -179,8 +179,8 @@ class _Ranking:
     def _date_bonus(self) -> Scores:
         lexicon, w = self._lexicon, self._w
         bonus = np.zeros(lexicon.size, np.float32)
-        for mark in self._asked.dates:
-            places, _ = lexicon.places(mark)
+        for part, number in self._asked.dates:
+            places = lexicon.said_in(part, number)
             bonus[places] += w.date * lexicon.rarity(len(places))
         if self._asked.days is not None:
             first, last = (day.toordinal() for day in self._asked.days)

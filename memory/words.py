@@ -1,8 +1,8 @@
 """Terms: what a text is indexed by and what a question looks for.
 
 A term is a folded and stemmed word (`token`), a pair of neighbouring characters in scripts that
-put no blanks between words, or a mark: `@p:andi` the entry is Andi's, `@y:2026` `@m:4` `@d:15`
-when it was said, `@t` its text speaks of a time. No word of a text begins with `@`.
+put no blanks between words, or a mark: `@p:andi` the entry is Andi's, `@t` its text speaks of a
+time. No word of a text begins with `@`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal
 
 import regex
 import Stemmer  # type: ignore[import-not-found,unused-ignore]  # C, without type hints
@@ -63,17 +64,20 @@ _ASKS_WHEN = regex.compile(
 )
 
 
+DatePart = Literal["year", "month", "day"]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a search looks for.
 
-    terms: of its text, each once, in their order. dates: marks of the dates it names. when: it
-    asks for a time. days: the first and the last day of a time named by its distance, like
+    terms: of its text, each once, in their order. dates: the years, months and days of the month
+    that it names. when: it asks for a time. days: the first and the last day of a time named by its distance, like
     "last week".
     """
 
     terms: tuple[str, ...]
-    dates: tuple[str, ...] = ()
+    dates: tuple[tuple[DatePart, int], ...] = ()
     when: bool = False
     days: tuple[date, date] | None = None
 
@@ -96,10 +100,10 @@ def person_marks(name: str) -> list[str]:
     return [f"@p:{term}" for term in dict.fromkeys(_terms(fold(name[:200])))]
 
 
-def entry_terms(text: str, person: str, at: datetime) -> list[str]:
+def entry_terms(text: str, person: str) -> list[str]:
     """All that one entry is indexed by: its terms, then its marks."""
     folded = fold(text[:INDEXED_CHARS])
-    marks = [*person_marks(person), f"@y:{at.year}", f"@m:{at.month}", f"@d:{at.day}"]
+    marks = person_marks(person)
     if _TIME_WORD.search(folded):
         marks.append(TIMED)
     return [*_terms(folded), *marks]
@@ -157,16 +161,16 @@ _DAY = regex.compile(
 )
 
 
-def _dates(folded: str) -> list[str]:
-    found = [f"@y:{year}" for year in _YEAR.findall(folded)]
-    found += [f"@m:{_MONTHS.index(month) + 1}" for month in _MONTH.findall(folded)]
+def _dates(folded: str) -> list[tuple[DatePart, int]]:
+    found: list[tuple[DatePart, int]] = [("year", int(year)) for year in _YEAR.findall(folded)]
+    found += [("month", _MONTHS.index(month) + 1) for month in _MONTH.findall(folded)]
     if _MAY.search(folded):
-        found.append("@m:5")
-    found += [f"@d:{int(match['d'])}" for match in _DAY.finditer(folded)]
+        found.append(("month", 5))
+    found += [("day", int(match["d"])) for match in _DAY.finditer(folded)]
     for iso in _ISO.finditer(folded):
-        found.append(f"@m:{int(iso['m'])}")
+        found.append(("month", int(iso["m"])))
         if iso["d"]:
-            found.append(f"@d:{int(iso['d'])}")
+            found.append(("day", int(iso["d"])))
     return list(dict.fromkeys(found))
 
 

@@ -353,3 +353,12 @@ asyncio.run(main())
         check=False,
     )
     assert done.stdout == "[]\n", done.stderr
+
+
+async def test_warming_reads_what_is_there(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(entries())
+    warmed = Mem0Index(settings(tmp_path))
+    await warmed.warm()
+    assert set(warmed._open().store._scopes) == {AUTH, GARDEN, ANDIS}
+    await warmed.close()

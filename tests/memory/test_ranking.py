@@ -19,7 +19,7 @@ def row(
     number: int, text: str, person: str = "", source: str = "s", days: int = 0, order: int = 0
 ) -> Row:
     at = NOW - timedelta(days=days)
-    found = Counter(entry_terms(text, person, at))
+    found = Counter(entry_terms(text, person))
     length = sum(times for term, times in found.items() if term[0] != "@")
     times = bytes(found.values())
     return Row(number, order or number, source, at.toordinal(), length, " ".join(found), times)
