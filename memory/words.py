@@ -72,8 +72,8 @@ class Question:
     """What a search looks for.
 
     terms: of its text, each once, in their order. dates: the years, months and days of the month
-    that it names. when: it asks for a time. days: the first and the last day of a time named by its distance, like
-    "last week".
+    that it names. when: it asks for a time. days: the first and the last day of a time named by
+    its distance, like "last week".
     """
 
     terms: tuple[str, ...]
