@@ -2,7 +2,8 @@
 
 End to end through the index: the question's vector, Mem0's search, the store, the ranking. The
 texts are made up of words with the frequencies of a natural language (Zipf's law), 6 to 24 words
-each, by ten people in threads of 40. Questions are as in LoCoMo: some words of one entry and a name.
+each, by ten people in threads of 40. Questions are as in LoCoMo: some words of one entry and a
+name.
 """
 
 from __future__ import annotations
