@@ -1,19 +1,36 @@
-"""What finds facts by their meaning. It only finds: what is shown is our own row."""
+"""What finds facts by their meaning. It only finds: what is shown is our own row.
+
+One scope is one Mem0 `user_id`. An index may be lost at any time: whoever owns the entries compares
+`ids()` with their own, and adds what is missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from contract import MootError
+
+_ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,600}")
+
+
+class IndexFailed(MootError):
+    """The index, or a server behind it, failed; nothing is lost with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fact as the index is given it.
+    """One memory as the index is given it.
 
-    id: the fact's. order: the fact's seq. person: display name of whom it is about. source: e.g.
-    a session or a thread: entries of one source with neighbouring orders are each other's context.
+    id: of the fact in our own database. at: aware, when it was said. order: rises with time
+    within a scope. person: display name of who said it or whom it is about. source: e.g. a
+    session's or a thread's id; entries of one source with neighbouring orders are each other's
+    context, and without a source those within an hour are.
     """
 
     id: str
@@ -28,10 +45,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fact that was found. scope: as the backend claims; it is looked up again before use.
-
-    score: comparable within one search.
-    """
+    """An entry that was found. scope: as the backend claims. score: 0 to 1, best first,
+    comparable across the scopes of one search."""
 
     id: str
     scope: str
@@ -39,21 +54,71 @@ class Hit:
 
 
 class Index(Protocol):
-    """Holds entries by scope."""
+    """Finds entries. `name` says what made it: when it changes, everything is indexed anew."""
 
-    name: str  # what made it; when it changes, everything is indexed anew
+    name: str
 
     async def add(self, entries: Sequence[Entry]) -> None:
-        """Take in entries; one with a known id is replaced. On disk when it returns."""
+        """Take entries in, on disk when it returns; one with a known id replaces the old one."""
 
     async def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
-        """The best hits of these scopes together, best first."""
+        """The best hits of all these scopes together; none when nothing is relevant."""
 
     async def remove(self, ids: Sequence[str]) -> None:
-        """Forget entries: no byte of them stays in any file."""
+        """Forget: no byte of the text stays in any file. Unknown ids are no error."""
 
     async def ids(self, scope: str | None = None) -> set[str]:
-        """What it holds."""
+        """What it holds, in one scope or in all."""
 
     async def clear(self) -> None:
         """Forget everything."""
+
+    async def warm(self) -> None:
+        """Do now, off the loop, what the first calls would have to wait for: 1 to 3 s."""
+
+
+def utc_now() -> datetime:
+    """The time."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """Where and how to index.
+
+    folder: the index's own. embedder: "builtin", "minilm", or a provider of Mem0's, e.g. "openai",
+    "ollama". store: "sqlite", or beside it a server for the vectors: "qdrant", "pgvector", or
+    another of Mem0's. embedder_settings, store_settings: that provider's, as Mem0 names them.
+    model: the folder with MiniLM's weights. now: the clock, for questions like "yesterday".
+    """
+
+    folder: Path
+    embedder: str = "builtin"
+    store: str = "sqlite"
+    embedder_settings: Mapping[str, Any] = field(default_factory=dict)
+    store_settings: Mapping[str, Any] = field(default_factory=dict)
+    model: Path | None = None
+    now: Callable[[], datetime] = utc_now
+
+
+def checked_id(value: str) -> str:
+    """The id itself. Raises IndexFailed for one that could match others."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise IndexFailed(f"not an id: {value!r}")
+    return value
+
+
+@asynccontextmanager
+async def open_index(settings: IndexSettings) -> AsyncIterator[Index]:
+    """Open the index; returns at once, Mem0 is imported by the first call or by `warm`.
+
+    Raises ConfigError when the settings can't be right; what only the first call can tell (a
+    server that doesn't answer, a model that isn't there) that call raises.
+    """
+    from memory.mem0_index import Mem0Index  # numpy and the stemmer: 0.1 s that only recall needs
+
+    index = Mem0Index(settings)
+    try:
+        yield index
+    finally:
+        await index.close()

@@ -46,3 +46,6 @@ class WordIndex:
     async def clear(self) -> None:
         """Forget everything."""
         self.entries.clear()
+
+    async def warm(self) -> None:
+        """Nothing to do."""

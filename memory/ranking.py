@@ -1,0 +1,229 @@
+"""Which entries of a scope answer a question: a few features, added up, each with its reason.
+
+What each is worth was measured on LoCoMo (bench/README.md has the table); the constants were
+chosen on its first five conversations, where the neighbourhood of each is flat.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory.lexicon import NOWHERE, Lexicon, Places, Scores
+from memory.words import TIMED, Question
+
+Cosines = Callable[[Places], Scores]
+
+HEAD = 300  # entries that the features of the second look are computed for
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the features weigh. 1 is a term's own rarity, about 5 for a rare one."""
+
+    saturation: float = 0.9
+    """BM25's k1: chat repeats a word for emphasis, a third time says nothing new."""
+    length: float = 0.3
+    """BM25's b: a long message is about more, but it is also where things are told."""
+    beside: float = 0.6
+    """A term of the previous or next message: the answer seldom repeats the question's words."""
+    two_off: float = 0.35
+    """A term two messages away."""
+    name: float = 0.5
+    """A person's name in the text: names stand everywhere in a chat."""
+    by_person: float = 1.7
+    """The entry is by, or about, the person whom the question names."""
+    date: float = 1.0
+    """A date that the question names is the entry's own."""
+    timed: float = 1.5
+    """The question asks when, and the entry speaks of a time."""
+    lately: float = 2.0
+    """The question says "yesterday" or "last week", and the entry is of then."""
+    kindred: float = 0.4
+    """A term of the same family, or one slip away, of one that stands nowhere."""
+    echo: float = 0.1
+    """Terms of the best entries, as if they had been asked for too: the second hop."""
+    echo_entries: int = 15
+    echo_terms: int = 25
+    thread: float = 0.3
+    """The mean of the three best of the entry's source: an answer lies where its topic is."""
+    meaning: float = 0.5
+    """Cosine of the vectors, where a model makes them, in shares of the question's whole worth."""
+    meaning_beside: float = 0.2
+    """The neighbours' cosine, beside the entry's own."""
+    enough: float = 0.12
+    """The least share of the question's worth that an entry must have to be a hit."""
+    alike: float = 0.4
+    """The least cosine by which an entry without any common term is a hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry's place and its score, between 0 and 1 and comparable across scopes."""
+
+    place: int
+    score: float
+
+
+def rank(
+    lexicon: Lexicon,
+    asked: Question,
+    limit: int,
+    cosines: Cosines | None = None,
+    weights: Weights = Weights(),
+) -> list[Found]:
+    """The best `limit` entries for a question, best first; those with nothing in common left out.
+
+    cosines: where a model made vectors, tells each place's with the question; it is given the
+    places for which that must be exact.
+    """
+    if not lexicon.living:
+        return []
+    return _Ranking(lexicon, asked, weights).best(limit, cosines)
+
+
+class _Ranking:
+    def __init__(self, lexicon: Lexicon, asked: Question, weights: Weights) -> None:
+        self._lexicon = lexicon
+        self._asked = asked
+        self._w = weights
+        k1, b = weights.saturation, weights.length
+        self._spread_out = np.zeros(lexicon.size + 1, np.float32)
+        self._damping = k1 * (1 - b + b / lexicon.mean_length * lexicon.lengths)
+
+    def best(self, limit: int, cosines: Cosines | None) -> list[Found]:
+        """Add the features up."""
+        scores, worth = self._text()
+        scores[:] = np.where(scores >= self._w.enough * worth, scores, 0)
+        scores += self._date_bonus()
+        known = scores > 0
+        scores += known * self._bonus(scores.size)
+        if cosines is not None:
+            alike = np.where(self._lexicon.alive, cosines(_head(scores, HEAD)), 0)
+            scores += np.float32(self._w.meaning * worth) * self._meaning(alike)
+            scores[(alike < self._w.alike) & ~known] = 0
+        head = _head(scores, max(HEAD, limit))
+        if not head.size:
+            return []
+        final = scores[head] + self._echo(scores, head)
+        final += self._w.thread * self._thread_means(final, head)
+        order = np.argsort(-final, kind="stable")[:limit]
+        scale = max(worth, 1.0)
+        return [Found(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
+
+    def _text(self) -> tuple[Scores, float]:
+        """Scores by the text's terms, and what an entry with all of them would have."""
+        lexicon, w = self._lexicon, self._w
+        scores = np.zeros(lexicon.size, np.float32)
+        worth = 0.0
+        for term in self._asked.terms:
+            weight = w.name if lexicon.frequency(f"@p:{term}") else 1.0
+            found = (
+                [(term, 1.0)]
+                if lexicon.frequency(term)
+                else [(other, w.kindred) for other in lexicon.kindred(term)]
+            )
+            frequency = sum(lexicon.frequency(other) for other, _ in found)
+            weight *= lexicon.rarity(min(frequency, lexicon.living))
+            worth += weight
+            if found:
+                with self._spread(found) as spread:
+                    scores += np.float32(weight) * spread
+        return scores, worth
+
+    @contextmanager
+    def _spread(self, found: Sequence[tuple[str, float]]) -> Iterator[Scores]:
+        """How strongly each entry has a term, itself or through its neighbours: 0 to 1 + k1.
+
+        Good while the context lasts; the same array is used for every term, for to make a new one
+        of 100,000 takes longer than to fill in where the term stands.
+        """
+        lexicon, w, spread = self._lexicon, self._w, self._spread_out
+        touched = []
+        for term, share in found:
+            places, times = lexicon.places(term)
+            value = times * (w.saturation + 1) / (times + self._damping[places])
+            touched += [(places, share * value)]
+            for side in (lexicon.before, lexicon.after):
+                near = side[places]
+                far = np.where(near >= 0, side[near], NOWHERE)
+                touched += [(near, share * w.beside * value), (far, share * w.two_off * value)]
+        for places, values in touched:
+            spread[places] = np.maximum(spread[places], values)
+        yield spread[:-1]  # the last place is NOWHERE's
+        for places, _ in touched:
+            spread[places] = 0
+
+    def _meaning(self, cosines: Scores) -> Scores:
+        """Likeness in meaning, and some of the neighbours'."""
+        positive = np.append(np.maximum(cosines, 0), np.float32(0))  # the last is NOWHERE's
+        lexicon = self._lexicon
+        around = positive[lexicon.before] + positive[lexicon.after]
+        made: Scores = positive[:-1] + np.float32(self._w.meaning_beside) * around
+        return made
+
+    def _bonus(self, size: int) -> Scores:
+        """What an entry has for its person and its time, if its text has something at all."""
+        lexicon, w = self._lexicon, self._w
+        bonus = np.zeros(size, np.float32)
+        for term in self._asked.terms:
+            bonus[lexicon.places(f"@p:{term}")[0]] += w.by_person
+        if self._asked.when:
+            bonus[lexicon.places(TIMED)[0]] += w.timed
+        return bonus
+
+    def _date_bonus(self) -> Scores:
+        lexicon, w = self._lexicon, self._w
+        bonus = np.zeros(lexicon.size, np.float32)
+        for part, number in self._asked.dates:
+            places = lexicon.said_in(part, number)
+            bonus[places] += w.date * lexicon.rarity(len(places))
+        if self._asked.days is not None:
+            first, last = (day.toordinal() for day in self._asked.days)
+            bonus[(lexicon.days >= first) & (lexicon.days <= last)] += w.lately
+        return bonus
+
+    def _echo(self, scores: Scores, head: Places) -> Scores:
+        """What the head's entries have of the terms of its best."""
+        lexicon, w = self._lexicon, self._w
+        top = head[: w.echo_entries]
+        asked = set(self._asked.terms)
+        worth: dict[str, float] = defaultdict(float)
+        for place, terms in zip(top.tolist(), lexicon.terms_of(top.tolist()), strict=True):
+            share = float(scores[place] / scores[top[0]])
+            for term in terms:
+                worth[term] += share * lexicon.rarity(lexicon.frequency(term))
+        fit = [
+            (value, term)
+            for term, value in worth.items()
+            if term not in asked and not lexicon.frequency(f"@p:{term}")
+        ]
+        best = sorted(fit, reverse=True)[: w.echo_terms]
+        echo = np.zeros(len(head), np.float32)
+        for value, term in best:
+            weight = w.echo * value / best[0][0] * lexicon.rarity(lexicon.frequency(term))
+            with self._spread([(term, 1.0)]) as spread:
+                echo += np.float32(weight) * spread[head]
+        return echo
+
+    def _thread_means(self, scores: Scores, head: Places) -> Scores:
+        """For each of the head, the mean of the three best entries of its source."""
+        sources = self._lexicon.sources[head].tolist()
+        best: dict[int, list[float]] = defaultdict(list)
+        for source, score in sorted(zip(sources, scores.tolist(), strict=True), reverse=True):
+            if source >= 0 and len(best[source]) < 3:
+                best[source].append(score)
+        means = {source: sum(values) / 3 for source, values in best.items()}
+        return np.array([means.get(source, 0.0) for source in sources], np.float32)
+
+
+def _head(scores: Scores, count: int) -> Places:
+    """The places of the best scores above 0, best first."""
+    places = np.flatnonzero(scores)
+    if places.size > count:
+        places = places[np.argpartition(-scores[places], count)[:count]]
+    return places[np.lexsort((places, -scores[places]))].astype(np.int32)
