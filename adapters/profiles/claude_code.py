@@ -37,7 +37,17 @@ from adapters.profiles.profile import (
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
 # alone; about ten a second, no CPU to speak of.
-HOOKED = ("UserPromptSubmit", "MessageDisplay", "PermissionRequest", "Stop", "StopFailure")
+HOOKED = (
+    "UserPromptSubmit",
+    "MessageDisplay",
+    "PermissionRequest",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "Stop",
+    "StopFailure",
+)
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from contract import AgentFault, Question
+from contract import TOOL_TEXT, AgentFault, Question
 
 if TYPE_CHECKING:
     from adapters.looks import Look
@@ -72,6 +72,39 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Did:
+    """What is known of one use of a tool, for the memory; several may tell of the same `id`.
+
+    given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
+    """
+
+    id: str
+    tool: str = ""
+    given: str = ""
+    result: str | None = None
+    failed: bool = False
+    turn: str = ""
+
+
+def cut_tool_text(text: str) -> str:
+    """A tool's input or result as the memory keeps it: its beginning and its end."""
+    if len(text) <= TOOL_TEXT:
+        return text
+    head = TOOL_TEXT // 2
+    return f"{text[:head]}{_LEFT_OUT}{text[len(_LEFT_OUT) + head - TOOL_TEXT :]}"
+
+
+_LEFT_OUT = "\n[...]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The program compacts its context."""
+
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A hook asks and waits for its HTTP response.
 
@@ -110,7 +143,7 @@ class Failed:
     turn: str = ""
 
 
-TurnEvent = Named | Began | Said | Streamed | Used | Asked | Ended | Failed
+TurnEvent = Named | Began | Said | Streamed | Used | Did | Compacted | Asked | Ended | Failed
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
 
