@@ -132,6 +132,7 @@ class House:
             model=model,
             spawn=lambda work, name: group.create_task(work, name=name),
             clock=clock,
+            own_workspaces=config.gateway.data_dir / "scopes",
         )
         self.url = ""
         self.rooms = self._rooms()
