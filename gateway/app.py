@@ -22,6 +22,7 @@ from gateway.events import Bus
 from gateway.happenings import Happening
 from gateway.marks import Marks
 from gateway.memories import Memories
+from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
@@ -71,6 +72,7 @@ async def run(
                     bots=bots,
                     programs=Programs(config.agents, environment, hooks),
                     page_token=environment.get("MOOT_TOKEN") or None,
+                    hooks=hooks,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -97,6 +99,7 @@ class House:
         index: Index | None = None,
         model: Model | None = None,
         page_token: str | None = None,
+        hooks: HookListener | None = None,
     ) -> None:
         self._config = config
         self._group = group
@@ -106,12 +109,6 @@ class House:
         self.bots = bots
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
-        self.sessions = LocalSessions(
-            programs=programs,
-            ledger=self.ledger,
-            data_dir=config.gateway.data_dir,
-            clock=clock,
-        )
         self.access = Access(
             rooms_open=config.access.rooms == "open",
             dms_open=config.access.dms == "open",
@@ -133,6 +130,15 @@ class House:
             spawn=lambda work, name: group.create_task(work, name=name),
             clock=clock,
             own_workspaces=config.gateway.data_dir / "scopes",
+        )
+        self.sessions = LocalSessions(
+            programs=programs,
+            ledger=self.ledger,
+            data_dir=config.gateway.data_dir,
+            clock=clock,
+            memory_door=(
+                MemoryDoor(hooks, self.memories.librarian) if hooks and config.memory.mcp else None
+            ),
         )
         self.url = ""
         self.rooms = self._rooms()
@@ -158,6 +164,7 @@ class House:
                 sessions=self.sessions,
                 questions=self.questions,
                 page_url=lambda: self.url,
+                recalling=self.memories.recalling,
             ),
             marks=Marks(self._group),
             publish=self._publish,

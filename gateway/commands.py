@@ -11,6 +11,7 @@ from contract import Rejected
 from gateway.ledger import Ledger, Turn
 from gateway.personas import Persona
 from gateway.questions import Questions
+from gateway.recalling import Recalling
 from gateway.routing import unaddressed
 from gateway.sessions import Sessions
 from memory.scopes import home_scope
@@ -23,6 +24,7 @@ HELP = {
     "stop": "interrupt what the agent is doing here",
     "new": "let the agent's next turn begin a new session",
     "why": "what the last answer here was made from",
+    "recall": "what is remembered here: `!recall token expiry`, `!recall #12`",
     "1": "choose the first answer of a permission question (`!2` the second, ...)",
 }
 
@@ -60,11 +62,13 @@ class Commands:
         sessions: Sessions,
         questions: Questions,
         page_url: Callable[[], str],
+        recalling: Recalling,
     ) -> None:
         self._ledger = ledger
         self._sessions = sessions
         self._questions = questions
         self._page_url = page_url
+        self._recalling = recalling
 
     async def run(
         self, command: Command, turn: Turn, asked: Stored, here: Sequence[Persona]
@@ -81,6 +85,8 @@ class Commands:
                 return await self._new(turn, asked, here, command.argument)
             case "why":
                 return await self._why(turn)
+            case "recall":
+                return await self._recalling.reply(command.argument, turn.room, asked, here)
         near = difflib.get_close_matches(command.name, HELP, 1)
         hint = f" Did you mean `!{near[0]}`?" if near else " `!help` lists what I know."
         return f"I don't know `!{command.name}`.{hint}"

@@ -133,7 +133,7 @@ class MemoryTable(_Table):
     model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
     agent that can be run without a terminal. embedder, store: what recall is made of.
     excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
-    asked for so long has ended.
+    asked for so long has ended. mcp: may agents look into it by themselves.
     """
 
     model: str = "off"
@@ -144,6 +144,7 @@ class MemoryTable(_Table):
     excluded_rooms: frozenset[str] = frozenset()
     insights: bool = True
     observations: bool = True
+    mcp: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
 
 

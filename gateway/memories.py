@@ -7,9 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 from gateway.config import MemoryTable
+from gateway.librarian import Librarian
+from gateway.recalling import Recalling
 from memory.index import Index
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
+from memory.library import Library
 from memory.model import Model
 from memory.observer import Observer
 from memory.recall import Recall
@@ -36,6 +39,8 @@ class Memories:
     ) -> None:
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
+        self.librarian = Librarian(Library(store), self.recall)
+        self.recalling = Recalling(store, self.librarian)
         sources: list[Source] = [self.recall] if self.recall is not None else []
         learners: list[Learner] = []
         if table.observations:

@@ -224,9 +224,11 @@ class Middle:
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
         participants = _participants(roster, shown, asked, turn.persona)
         members = tuple(person.id for person in participants if person.kind == "human")
+        invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
+        live.admission.invocation = invocation
         known = await self.layers.brief(
             Ask(
-                Invocation(turn.room, asked.by.id, turn.persona, members),
+                invocation,
                 text=asked.content,
                 at=asked.sent_at,
                 recalls=asked.meta.get("trigger_rag", True),

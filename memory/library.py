@@ -29,10 +29,11 @@ WEIGHTS = {"title": 4.0, "concepts": 3.0, "subtitle": 2.0, "facts": 1.0, "files"
 REST = 0.5  # the narrative's
 
 _WORD = re.compile(r"[^\W_]+(?:[._/-][^\W_]+)*", re.UNICODE)
-_COMMON = frozenset(
+_COMMON_WORDS = (
     "a an and are as at be by did do does for from how in is it of on or that the this to was "
-    "were what when where which who why with you".split()
+    "were what when where which who why with you"
 )
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Library:
         return [*reversed(old), centre[0], *new]
 
     async def read(self, reader: Reader, ids: Sequence[str]) -> list[StoredObservation]:
-        """Step 3: whole records in the order of their ids; those that can't be seen are left out."""
+        """Step 3: whole records in the order of the ids; what can't be seen is left out."""
         wanted = list(dict.fromkeys(ids))[:MOST_READ]
         rows = within(reader.gate.scopes, reader.personas).where(_O.id.in_(wanted))
         known = {item.id: item for item in await self._found(reader, rows)}

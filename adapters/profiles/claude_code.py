@@ -24,6 +24,7 @@ from adapters.profiles.profile import (
     HomeFile,
     Hooks,
     Interrupt,
+    MemoryAccess,
     Permission,
     Profile,
     Ready,
@@ -48,6 +49,9 @@ HOOKED = (
     "Stop",
     "StopFailure",
 )
+
+MEMORY_SERVER = "moot"
+MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they only read: nobody is asked
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -74,11 +78,24 @@ def settings_file(setting: Setting, _present: str) -> str:
     return json.dumps(
         {
             "hooks": {name: [{"hooks": [hook]}] for name in HOOKED} if setting.hook_url else {},
-            "permissions": {"defaultMode": "default"},
+            "permissions": {
+                "defaultMode": "default",
+                "allow": [MEMORY_TOOLS] if setting.memory else [],
+            },
             "prefersReducedMotion": True,
             "spinnerTipsEnabled": False,
         }
     )
+
+
+def mcp_file(setting: Setting, _present: str) -> str:
+    """The one MCP server that the session has."""
+    memory = setting.memory
+    if memory is None:
+        return json.dumps({"mcpServers": {}})
+    program, *arguments = memory.command
+    server = {"type": "stdio", "command": program, "args": arguments, "env": dict(memory.env)}
+    return json.dumps({"mcpServers": {MEMORY_SERVER: server}})
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -293,4 +310,8 @@ CLAUDE_CODE = Profile(
     missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
     login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
     context_tokens=200_000,
+    memory=MemoryAccess(
+        HomeFile(".moot/mcp.json", mcp_file),
+        ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),
+    ),
 )
