@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.hooks import HookListener
 from bots.bot import Bot
@@ -127,7 +128,7 @@ class House:
             store=store,
             index=index,
             model=model,
-            spawn=lambda work, name: group.create_task(work, name=name),
+            spawn=self._spawn,
             clock=clock,
             own_workspaces=config.gateway.data_dir / "scopes",
         )
@@ -137,7 +138,9 @@ class House:
             data_dir=config.gateway.data_dir,
             clock=clock,
             memory_door=(
-                MemoryDoor(hooks, self.memories.librarian) if hooks and config.memory.mcp else None
+                MemoryDoor(hooks, self.memories.librarian, self._spawn)
+                if hooks and config.memory.mcp
+                else None
             ),
         )
         self.url = ""
@@ -219,6 +222,9 @@ class House:
             budget=self._config.budget.budget(),
             limits=self._config.turns,
         )
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        return self._group.create_task(work, name=name)
 
     def _publish(self, happening: Happening) -> None:
         self.metrics.heard(happening)

@@ -103,16 +103,15 @@ def _header(arguments: argparse.Namespace) -> int:
 
 
 def _mcp(arguments: argparse.Namespace) -> int:
-    from gateway.mcp_server import Gateway, serve
-
     if arguments.scope is None:
-        url = os.environ.get("MOOT_MEMORY_URL", "")
-        if not url:
+        from gateway import mcp_pipe
+
+        if not os.environ.get(mcp_pipe.URL):
             raise ConfigError(
                 "moot mcp: Moot starts it in an agent's session; by hand say whose memory: "
                 "--persona claude --scope room:slack:C06RY3YBSLE"
             )
-        asyncio.run(serve(Gateway(url)))
+        mcp_pipe.main()
         return 0
     from gateway.config import load_config
     from gateway.memory_desk import serve_database

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from contract import ConfigError
 from gateway.config import Config
 from gateway.librarian import Librarian
-from gateway.mcp_server import serve
+from gateway.mcp_server import serve_stdio
 from memory.gate import Gate
 from memory.library import Library, Reader
 from memory.scopes import ScopeError, check_scope
 from memory.store import Store
-
-
-class Opened:
-    """The tools over an open database, for one reader."""
-
-    def __init__(self, librarian: Librarian, reader: Reader) -> None:
-        self._librarian = librarian
-        self._reader = reader
-
-    async def tools(self) -> list[Mapping[str, Any]]:
-        """See gateway.mcp_server.Answers."""
-        return list(self._librarian.tools())
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """See gateway.mcp_server.Answers."""
-        reply = await self._librarian.answer(tool, arguments, self._reader)
-        return reply.text, reply.failed
 
 
 async def serve_database(config: Config, persona: str | None, scope: str) -> None:
@@ -40,4 +20,4 @@ async def serve_database(config: Config, persona: str | None, scope: str) -> Non
         raise ConfigError(f"--scope: {error}; e.g. room:slack:C06RY3YBSLE") from None
     reader = Reader(gate, None if persona is None else frozenset({persona}))
     async with Store.open(config.store_url, read_only=True) as store:
-        await serve(Opened(Librarian(Library(store), None), reader))
+        await serve_stdio(Librarian(Library(store), None), lambda: reader)

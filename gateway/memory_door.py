@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
 from adapters.hooks import HookListener
-from gateway.librarian import Librarian, Reply
+from gateway.librarian import Librarian
+from gateway.mcp_pipe import URL
 from memory.gate import Gate
 from memory.library import Reader
 from memory.scopes import Invocation, home_scope
 
-URL = "MOOT_MEMORY_URL"
+if TYPE_CHECKING:
+    from gateway.mcp_server import Pipe, Spawn
+
 _HOUSE = str(Path(__file__).parent.parent)
 COMMAND = (
     sys.executable,
     "-P",  # the agent's working directory is no place to import from
     "-c",
-    f"import sys; sys.path.insert(0, {_HOUSE!r}); from gateway.main import main; main()",
-    "mcp",
+    f"import sys; sys.path.insert(0, {_HOUSE!r}); from gateway.mcp_pipe import main; main()",
 )
-"""What runs `moot mcp` wherever it is started."""
+"""What `moot mcp` does in a session, wherever and with whatever PATH it is started."""
+MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves the old ones
 
 
 @dataclass(slots=True)
@@ -38,6 +42,7 @@ class Admission:
     scope: str = ""
     invocation: Invocation | None = None
     url: str = ""
+    pipes: dict[str, Pipe] = field(default_factory=dict)
 
     def reader(self) -> Reader | None:
         """Who looks; None while there is nothing to be seen."""
@@ -50,9 +55,10 @@ class Admission:
 class MemoryDoor:
     """Gives each session an address that nobody can guess, behind which its own memory is."""
 
-    def __init__(self, listener: HookListener, librarian: Librarian) -> None:
+    def __init__(self, listener: HookListener, librarian: Librarian, spawn: Spawn) -> None:
         self._listener = listener
         self._librarian = librarian
+        self._spawn = spawn
 
     def open(self, admission: Admission) -> MemoryServer:
         """Serve a session until it is closed."""
@@ -66,19 +72,28 @@ class MemoryDoor:
     def close(self, admission: Admission) -> None:
         """Forget a session: its address answers no more."""
         self._listener.release(admission.url)
+        for pipe in admission.pipes.values():
+            pipe.close()
+        admission.pipes.clear()
         admission.url, admission.invocation = "", None
 
     async def _answer(self, payload: Mapping[str, Any], admission: Admission) -> Mapping[str, Any]:
-        tool, arguments = payload.get("tool"), payload.get("arguments", {})
-        if tool is None:
-            return {"tools": self._librarian.tools()}
-        if not isinstance(tool, str) or not isinstance(arguments, dict):
-            return _told(Reply("Not a call of a tool.", failed=True))
-        reader = admission.reader()
-        if reader is None:
-            return _told(Reply("There is nothing to look into yet.", failed=True))
-        return _told(await self._librarian.answer(tool, arguments, reader))
+        name, message = payload.get("pipe"), payload.get("message")
+        if not isinstance(name, str) or not isinstance(message, dict):
+            return {"message": None}
+        pipe = admission.pipes.get(name) or await self._new_pipe(name, admission)
+        return {"message": await pipe.say(message)}
+
+    async def _new_pipe(self, name: str, admission: Admission) -> Pipe:
+        server = await asyncio.to_thread(_import_server)
+        pipe: Pipe = server.Pipe(server.make_server(self._librarian, admission.reader), self._spawn)
+        if len(admission.pipes) >= MOST_PIPES:
+            admission.pipes.pop(next(iter(admission.pipes))).close()
+        admission.pipes[name] = pipe
+        return pipe
 
 
-def _told(reply: Reply) -> Mapping[str, Any]:
-    return {"text": reply.text, "failed": reply.failed}
+def _import_server() -> Any:
+    from gateway import mcp_server
+
+    return mcp_server

@@ -94,7 +94,13 @@ def mcp_file(setting: Setting, _present: str) -> str:
     if memory is None:
         return json.dumps({"mcpServers": {}})
     program, *arguments = memory.command
-    server = {"type": "stdio", "command": program, "args": arguments, "env": dict(memory.env)}
+    server = {
+        "type": "stdio",
+        "command": program,
+        "args": arguments,
+        "env": dict(memory.env),
+        "alwaysLoad": True,  # else 2.1.330 shows the model no tool before it searches for tools
+    }
     return json.dumps({"mcpServers": {MEMORY_SERVER: server}})
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from contract import ModelError, Room, Speaker, ToolUse
 from memory.layer import Ask, Interaction, Session
@@ -74,13 +74,13 @@ class Kept:
         return await self.store.read(lambda c: c.execute(query).scalar_one())
 
     async def add(self, *records: Record, session_id: str = "s1", at: datetime = NOW) -> list[str]:
-        def work(connection: object) -> list[str]:
+        def work(connection: Connection) -> list[str]:
             session = open_session(
                 self.store, connection, scope=SCOPE, persona="claude", session_id=session_id,
                 project="saga", at=at,
-            )  # type: ignore[arg-type]  # fmt: skip
+            )  # fmt: skip
             return [
-                add_observation(connection, session.id, record, turn_id=None, at=at)  # type: ignore[arg-type]
+                add_observation(connection, session.id, record, turn_id=None, at=at)
                 for record in records
             ]
 
