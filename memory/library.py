@@ -157,15 +157,19 @@ def _is_file(name: str, wanted: str) -> bool:
 
 def words_of(text: str) -> list[str]:
     """The words of a question that tell something, in lower case, each once."""
-    words = dict.fromkeys(word.casefold() for word in _WORD.findall(text))
-    telling = [word for word in words if word not in _COMMON] or list(words)
-    return [_stem(word) for word in telling[:MOST_WORDS]]
+    words = [word.casefold() for word in _WORD.findall(text)]
+    telling = [word for word in words if word not in _COMMON and not _is_letter(word)] or words
+    return list(dict.fromkeys(map(_stem, telling)))[:MOST_WORDS]
+
+
+def _is_letter(word: str) -> bool:
+    return len(word) == 1 and word.isascii() and word.isalpha()
 
 
 def _stem(word: str) -> str:
     """The word without an ending that other forms of it don't have; looked for as a part."""
     for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) >= len(ending) + 4:
+        if word.isalpha() and word.endswith(ending) and len(word) >= len(ending) + 4:
             return word[: -len(ending)]
     return word
 
