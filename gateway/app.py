@@ -21,20 +21,24 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening
+from gateway.idle import Idle
 from gateway.marks import Marks
 from gateway.memories import Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
+from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platforms import make_bots
 from gateway.programs import Programs
 from gateway.questions import Questions
+from gateway.remember_commands import RememberCommands
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
 from gateway.sql_ledger import SqlLedger
 from gateway.turn import Middle
+from gateway.window import Windows
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
@@ -123,6 +127,7 @@ class House:
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
         )
+        self._has_model = model is not None
         self.memories = Memories(
             config.memory,
             store=store,
@@ -130,6 +135,8 @@ class House:
             model=model,
             spawn=self._spawn,
             clock=clock,
+            zone=config.gateway.zone,
+            budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
         )
         self.sessions = LocalSessions(
@@ -143,8 +150,17 @@ class House:
                 else None
             ),
         )
+        self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
         self.rooms = self._rooms()
+        self.idle = Idle(
+            ledger=self.ledger,
+            remember=self.memories.layers.remember,
+            busy=self.rooms.busy,
+            spawn=self._spawn,
+            idle_s=config.memory.idle_s,
+            clock=clock,
+        )
         self.door = self._door()
         self.desk = self._desk()
         self._page = PageSettings(
@@ -162,16 +178,29 @@ class House:
             transcript=self.transcript,
             personas=self.personas,
             bots=self.bots,
-            commands=Commands(
-                ledger=self.ledger,
-                sessions=self.sessions,
-                questions=self.questions,
-                page_url=lambda: self.url,
-                recalling=self.memories.recalling,
-            ),
+            commands=self._commands(),
             marks=Marks(self._group),
             publish=self._publish,
             clock=clock,
+        )
+
+    def _commands(self) -> Commands:
+        memories = self.memories
+        return Commands(
+            ledger=self.ledger,
+            sessions=self.sessions,
+            questions=self.questions,
+            pins=PinCommands(memories.landmarks, memories.slices, self.transcript),
+            remembering=RememberCommands(
+                memories.keeper,
+                transcript=self.transcript,
+                sessions=self.sessions,
+                access=self.access,
+                has_model=self._has_model,
+            ),
+            recalling=memories.recalling,
+            page_url=lambda: self.url,
+            ended=lambda ended: self.idle.end(ended),
         )
 
     def _door(self) -> Door:
@@ -206,9 +235,18 @@ class House:
         )
 
     def _middle(self) -> Middle:
+        budget = self._config.budget.budget()
         return Middle(
             transcript=self.transcript,
+            windows=Windows(
+                self.transcript,
+                self.memories.episodes.covered,
+                budget,
+                self._config.turns.full_window,
+            ),
             layers=self.memories.layers,
+            members=self.memories.members,
+            suggest=self._suggestions().after,
             ledger=self.ledger,
             sessions=self.sessions,
             personas=self.personas,
@@ -219,12 +257,16 @@ class House:
             measure=self.metrics.ended,
             clock=clock,
             timezone=self._config.gateway.timezone,
-            budget=self._config.budget.budget(),
+            budget=budget,
             limits=self._config.turns,
         )
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         return self._group.create_task(work, name=name)
+
+    def _suggestions(self) -> Suggestions:
+        enabled = self._config.memory.suggest_pins
+        return Suggestions(self.transcript, self.memories.slices, clock, enabled=enabled)
 
     def _publish(self, happening: Happening) -> None:
         self.metrics.heard(happening)
@@ -236,6 +278,7 @@ class House:
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)
+        self._group.create_task(self.idle.run(), name="idle sessions")
         for bot in self.bots.values():
             self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]

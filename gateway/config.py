@@ -133,7 +133,8 @@ class MemoryTable(_Table):
     model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
     agent that can be run without a terminal. embedder, store: what recall is made of.
     excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
-    asked for so long has ended. mcp: may agents look into it by themselves.
+    asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
+    something is worth a pin. mcp: may agents look into it by themselves.
     """
 
     model: str = "off"
@@ -145,6 +146,7 @@ class MemoryTable(_Table):
     insights: bool = True
     observations: bool = True
     mcp: bool = True
+    suggest_pins: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
 
 

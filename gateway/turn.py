@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from uuid import uuid4
@@ -32,13 +32,16 @@ from gateway.events import Publish
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
 from gateway.personas import Persona, Personas
+from gateway.pins import PINNER
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.roster import Rosters
 from gateway.routing import named, unaddressed
 from gateway.sessions import Live, Sessions
-from memory.layer import Ask, Interaction
+from gateway.window import Window, Windows
+from memory.layer import Ask, Interaction, Remembered
 from memory.layers import Layers
+from memory.members import Members
 from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
 
@@ -75,7 +78,10 @@ class Middle:
     """What a turn needs, and how one is taken."""
 
     transcript: Transcript
+    windows: Windows
     layers: Layers
+    members: Members
+    suggest: Callable[[Turn], Awaitable[str | None]]
     ledger: Ledger
     sessions: Sessions
     personas: Personas
@@ -134,18 +140,18 @@ class Middle:
     async def _ask_live(
         self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
     ) -> _Outcome | None:
-        lines = await self._window(turn, live)
-        asked = next((line for line in lines if line.seq == turn.message_seq), None)
+        window = await self.windows.choose(turn, live)
+        asked = next((line for line in window.lines if line.seq == turn.message_seq), None)
         if asked is None:
             return None
         room = replace(turn.room, project=turn.room.project or persona.front.project)
-        briefing = await self._brief(replace(turn, room=room), asked, lines, live)
+        briefing, known = await self._brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
         header = compose(briefing)
         names = [name for p in self.personas.all().values() for name in p.names]
         prompt = typable(header.text, [*names, *_names(briefing)], _mentions(briefing))
         clockwork.step("compose")
-        record = _record(header, briefing)
+        record = _record(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
         live.state = "working"
@@ -155,8 +161,9 @@ class Middle:
                 answer, fault = await self._answer(live, prompt, reply)
         finally:
             live.state = "idle"
-            live.given_from = live.given_from or lines[0].seq
-            live.given = max(live.given, lines[-1].seq)
+            live.given_from = live.given_from or window.lines[0].seq
+            live.given = max(live.given, window.lines[-1].seq)
+        live.compacted = answer.compacted or (live.compacted and not briefing.summary)
         await self.sessions.keep(live)
         clockwork.step("agent")
         turn = replace(
@@ -196,25 +203,11 @@ class Middle:
         text = untyped(answer.text) or "(The agent ended its turn without a word.)"
         return replace(answer, text=text), None
 
-    async def _window(self, turn: Turn, live: Live) -> list[Stored]:
-        """The messages to be given, oldest first: those that a living session doesn't know."""
-        return await self.transcript.window(
-            turn.scope,
-            persona=turn.persona,
-            size=self.budget.window_messages,
-            after=live.given if self._again(live) else 0,
-            trigger=turn.message_seq,
-        )
-
-    def _again(self, live: Live) -> bool:
-        return live.given > 0 and not self.limits.full_window
-
     async def _brief(
-        self, turn: Turn, asked: Stored, lines: Sequence[Stored], live: Live
-    ) -> Briefing:
-        """All that the prompt is made of."""
-        again = self._again(live)
-        shown = [m for m in lines if m.persona != turn.persona] if again else lines
+        self, turn: Turn, asked: Stored, window: Window, live: Live
+    ) -> tuple[Briefing, Remembered]:
+        """All that the prompt is made of, and what the memory had a part in."""
+        lines, again = window.lines, window.again
         thread: list[Stored] = []
         if asked.thread_id is not None:
             thread = await self.transcript.thread(
@@ -222,8 +215,8 @@ class Middle:
             )
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(roster, shown, asked, turn.persona)
-        members = tuple(person.id for person in participants if person.kind == "human")
+        participants = _participants(roster, lines, asked, turn.persona)
+        members = await self._members(turn, roster)
         invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
         live.admission.invocation = invocation
         known = await self.layers.brief(
@@ -233,9 +226,13 @@ class Middle:
                 at=asked.sent_at,
                 recalls=asked.meta.get("trigger_rag", True),
                 shown_from=(live.given_from if again else 0) or lines[0].seq,
+                covered=window.covered,
             )
         )
-        return Briefing(
+        if window.covered and not known.summary:
+            lines = (await self.windows.without_summary(turn, live, window)).lines
+        shown = [m for m in lines if m.persona != turn.persona] if again else lines
+        briefing = Briefing(
             room=turn.room,
             you=_speaker(turn.persona),
             agent=live.program.agent,
@@ -260,6 +257,7 @@ class Middle:
             max_hops=self.limits.max_hops,
             budget=replace(self.budget, agent_context_tokens=live.program.context_tokens),
         )
+        return briefing, known
 
     async def _post(
         self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
@@ -275,7 +273,7 @@ class Middle:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else _speaker(turn.persona)
-        wanted = self._hand_over(turn, bot)
+        wanted = [*self._hand_over(turn, bot), *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
@@ -295,6 +293,21 @@ class Middle:
             for peer in named(turn.answer or "", self.personas.of(bot.personas))
             if peer.name != turn.persona
         ]
+
+    async def _members(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:
+        """Ids of the people who take part in a room: its roster, else who has spoken in it."""
+        if turn.room.kind != "room":
+            return ()
+        if roster:
+            return tuple(person.id for person in roster if person.kind == "human")
+        return await self.members.spoke(turn.scope)
+
+    async def _suggested(self, turn: Turn) -> list[Wanted]:
+        """What is to be said after an agent's answer, as a post of its own."""
+        line = await self.suggest(turn) if turn.header is not None else None
+        if line is None:
+            return []
+        return [Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
     def _tell(self, turn: Turn, asked: Stored | None = None) -> None:
         message_id = asked.message_id if asked else None
@@ -344,7 +357,8 @@ def _participants(
     """The roster where known, else who spoke in the window and who asked; without ourselves."""
     if roster:
         return tuple(roster)
-    speakers = [*(line.by for line in lines if line.persona != persona), asked.by]
+    others = (line for line in lines if line.persona != persona and line.by.id != MOOT.id)
+    speakers = [*(line.by for line in others), asked.by]
     return tuple({speaker.id: speaker for speaker in speakers}.values())
 
 
@@ -357,7 +371,7 @@ def _mentions(briefing: Briefing) -> list[str]:
     return [speaker.mention for speaker in speakers if speaker.mention]
 
 
-def _record(header: Header, briefing: Briefing) -> dict[str, object]:
+def _record(header: Header, briefing: Briefing, known: Remembered) -> dict[str, object]:
     """What the page's "why" shows, as JSON values."""
     scores = {
         "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
@@ -370,4 +384,9 @@ def _record(header: Header, briefing: Briefing) -> dict[str, object]:
             for section in header.sections
         ],
         "trims": [asdict(trim) for trim in header.trims],
+        "memory": {
+            "missing": list(known.missing),
+            "late": list(known.late),
+            "ms": dict(known.ms),
+        },
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -17,7 +17,8 @@ class Ask:
 
     text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
     the oldest message that the prompt shows anyway; what was made from those need not be
-    recalled.
+    recalled. covered: seq of the last message that the wanted summary has to cover, because the
+    prompt leaves it out; 0: no summary is wanted.
     """
 
     invocation: Invocation
@@ -25,6 +26,7 @@ class Ask:
     at: datetime
     recalls: bool = True
     shown_from: int = 2**62
+    covered: int = 0
 
     @property
     def home(self) -> str:
@@ -39,7 +41,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What the layers gave for a briefing. missing: layers that failed or took too long."""
+    """What the layers gave for a briefing.
+
+    missing: layers that failed or took too long; late: those of them that took too long. ms: how
+    long each layer took, in milliseconds.
+    """
 
     recall: tuple[Fact, ...] = ()
     pins: tuple[Note, ...] = ()
@@ -48,6 +54,8 @@ class Remembered:
     summary: str = ""
     observations: tuple[Observation, ...] = ()
     missing: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    ms: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

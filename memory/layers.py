@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
@@ -16,8 +17,12 @@ from memory.slices import Slices
 
 log = logging.getLogger("moot.memory")
 
+SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
+
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
+
+_Told = tuple[Interaction | Session, asyncio.Future[None]]
 
 
 class Source(Protocol):
@@ -48,27 +53,37 @@ class Layers:
         self._sources = tuple(sources)
         self._learners = tuple(learners)
         self._spawn = spawn
-        self._waiting: dict[str, deque[Interaction | Session]] = {}
+        self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: Ask) -> Remembered:
         """What every layer has to say, all asked at once. Never raises."""
-        parts = await asyncio.gather(*(_part(source, ask) for source in self._sources))
+        parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         return _joined(parts)
 
-    def remember(self, told: Interaction | Session) -> None:
-        """Learn from a turn, or from a session's end, in the background."""
+    def remember(self, told: Interaction | Session) -> asyncio.Future[None]:
+        """Learn from a turn, or from a session's end, in the background.
+
+        The future is done when every layer was told, and cancelled when that was broken off.
+        """
+        learned = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(told.scope, deque())
-        waiting.append(told)
+        waiting.append((told, learned))
         if len(waiting) == 1:
             self._spawn(self._learn(told.scope, waiting), f"memory {told.scope}")
+        return learned
 
-    async def _learn(self, scope: str, waiting: deque[Interaction | Session]) -> None:
+    async def _learn(self, scope: str, waiting: deque[_Told]) -> None:
         try:
             while waiting:
-                await self._teach(waiting[0])
+                told, learned = waiting[0]
+                await self._teach(told)
                 waiting.popleft()
+                if not learned.done():
+                    learned.set_result(None)
         finally:
             del self._waiting[scope]
+            for _, learned in waiting:
+                learned.cancel()
 
     async def _teach(self, told: Interaction | Session) -> None:
         for learner in self._learners:
@@ -79,9 +94,22 @@ class Layers:
                 log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
                 log.debug("memory.not_learned", exc_info=True)
 
+    async def settled(self, scope: str) -> None:
+        """Return once what was told of a scope until now has been learned from; at the latest
+        after SETTLED_S."""
+        if learning := [learned for _, learned in self._waiting.get(scope, ())]:
+            await asyncio.wait(learning, timeout=SETTLED_S)
+
     def learning(self) -> int:
         """How many turns and ends wait to be learned from, the ones under way included."""
         return sum(map(len, self._waiting.values()))
+
+
+async def _timed(source: Source, ask: Ask) -> Remembered:
+    since = time.perf_counter()
+    part = await _part(source, ask)
+    ms = round((time.perf_counter() - since) * 1000, 3)
+    return replace(part, ms=((source.name, ms),))
 
 
 async def _part(source: Source, ask: Ask) -> Remembered:
@@ -90,6 +118,7 @@ async def _part(source: Source, ask: Ask) -> Remembered:
             return await source.brief(ask)
     except TimeoutError:
         log.warning("memory.late layer=%s", source.name)
+        return Remembered(missing=(source.name,), late=(source.name,))
     except Exception as error:
         log.warning("memory.failed layer=%s error=%s", source.name, type(error).__name__)
         log.debug("memory.failed", exc_info=True)
@@ -104,7 +133,7 @@ async def _tell(learner: Learner, told: Interaction | Session, slices: Slices) -
 
 
 def _joined(parts: Sequence[Remembered]) -> Remembered:
-    """The parts as one; no two layers fill the same field but `missing`."""
+    """The parts as one; no two layers fill the same field but the last three."""
     values: dict[str, Any] = {}
     for field in fields(Remembered):
         given = [getattr(part, field.name) for part in parts if getattr(part, field.name)]

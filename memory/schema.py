@@ -63,6 +63,7 @@ messages = Table(
     UniqueConstraint("room_id", "message_id"),
     Index("ix_messages_scope_seq", "scope", "seq"),
     Index("ix_messages_thread", "room_id", "thread_id"),
+    Index("ix_messages_sender", "scope", "sender_id"),  # who takes part; see memory/members.py
     sqlite_autoincrement=True,
 )
 
@@ -111,9 +112,10 @@ sessions = Table(
     metadata,
     Column("persona", String, primary_key=True),
     Column("scope", String, primary_key=True),
-    Column("agent", String, nullable=False),
+    Column("agent", String, nullable=False),  # "": not to be resumed any more
     Column("agent_session_id", String),
-    Column("used_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger, nullable=False),  # end of its last turn
+    Column("ended_at", BigInteger),  # when the memory had learned that it ended; null: not yet
 )
 
 decisions = Table(

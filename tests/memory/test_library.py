@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from sqlalchemy.dialects import postgresql
 
 from memory.gate import Gate
-from memory.library import Library, Query, Reader, _selected, score, words_of
+from memory.library import Library, Query, Reader, score, words_of
 from memory.observations import add_observation, open_session
 from memory.records import Record
 from memory.store import Store
@@ -56,9 +53,8 @@ class Shelf:
 
 
 @pytest.fixture
-async def shelf(tmp_path: Path) -> AsyncIterator[Shelf]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
-        yield Shelf(store)
+def shelf(store: Store) -> Shelf:
+    return Shelf(store)
 
 
 async def test_the_best_come_first(shelf: Shelf) -> None:
@@ -168,7 +164,7 @@ def test_common_words_and_endings_do_not_matter() -> None:
     assert words_of("auth/jwt.ts!") == ["auth/jwt.ts"]
 
 
-def test_a_word_within_a_word_does_not_count(shelf: Shelf) -> None:
+def test_a_word_within_a_word_does_not_count() -> None:
     class Item:
         title, subtitle, narrative = "The sloop", "", ""
         facts: tuple[str, ...] = ()
@@ -176,10 +172,3 @@ def test_a_word_within_a_word_does_not_count(shelf: Shelf) -> None:
 
     assert score(Item(), ["loop"]) == 0  # type: ignore[arg-type]
     assert score(Item(), ["sloop"]) > 0  # type: ignore[arg-type]
-
-
-def test_the_query_is_one_for_postgresql_too() -> None:
-    query = Query(text="loop", concept="auth", file="a.py", kinds=frozenset({"bugfix"}), since=NOW)
-    text = str(_selected(READER, query, ["loop"]).compile(dialect=postgresql.dialect()))
-    assert "ILIKE" in text
-    assert "CAST(observations.files AS TEXT)" in text

@@ -88,7 +88,12 @@ class Kept:
 
 
 @pytest.fixture
-async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
+def kept(store: Store) -> Kept:
+    return Kept(store)
+
+
+@pytest.fixture
+async def on_disk(tmp_path: Path) -> AsyncIterator[Kept]:
     async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
         yield Kept(store)
 
@@ -265,18 +270,18 @@ async def test_numbers_are_never_given_twice(kept: Kept) -> None:
     assert (await kept.add(RECORD, at=NOW.replace(day=22)))[0].endswith("_20260422_004")
 
 
-async def test_numbers_go_on_after_a_restart_and_past_999(kept: Kept, tmp_path: Path) -> None:
-    await kept.add(*[RECORD] * 999)
+async def test_numbers_go_on_after_a_restart_and_past_999(on_disk: Kept, tmp_path: Path) -> None:
+    await on_disk.add(*[RECORD] * 999)
     async with Store.open(f"sqlite:///{tmp_path}/moot.db") as again:
         (made,) = await Kept(again).add(RECORD)
     assert made.endswith("_1000")
 
 
 async def test_writers_at_the_same_time_get_numbers_of_their_own(
-    kept: Kept, tmp_path: Path
+    on_disk: Kept, tmp_path: Path
 ) -> None:
     async with Store.open(f"sqlite:///{tmp_path}/moot.db") as second:
-        writers = [kept if n % 2 else Kept(second) for n in range(20)]
+        writers = [on_disk if n % 2 else Kept(second) for n in range(20)]
         made = await asyncio.gather(*(writer.add(RECORD, RECORD) for writer in writers))
     assert len({number for pair in made for number in pair}) == 40
 
