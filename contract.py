@@ -72,12 +72,16 @@ class ModelError(MootError):
     """A call to the model that works behind the memory failed.
 
     `passing`: it may succeed later (rate limit, overload, no network); else it is a mistake to
-    mend (a wrong key, an unknown model) or an answer that can't be used.
+    mend (a wrong key, an unknown model) or an answer that can't be used. `usage`: what it took
+    all the same. The message holds nothing of the conversation.
     """
 
-    def __init__(self, message: str, *, passing: bool, say: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, passing: bool, say: str | None = None, usage: Usage | None = None
+    ) -> None:
         super().__init__(message, say=say)
         self.passing = passing
+        self.usage = usage
 
 
 class PlatformError(MootError):
@@ -386,7 +390,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call took. cost_usd: None when nobody told the price."""
+    """What one call took. cost_usd: None when nobody told the price.
+
+    input_tokens: all that was read; cached_tokens: those of them that came from a cache.
+    """
 
     model: str
     input_tokens: int = 0

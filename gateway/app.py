@@ -26,6 +26,7 @@ from gateway.marks import Marks
 from gateway.memories import Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
+from gateway.models import open_model
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
@@ -65,7 +66,11 @@ async def run(
     config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     personas = Personas(personas_dir(config), tuple(HEADINGS))
     bots = make_bots(config, environment, personas)
-    async with Store.open(config.store_url) as store, HookListener.open() as hooks:
+    async with (
+        open_model(config, environment) as model,
+        Store.open(config.store_url) as store,
+        HookListener.open() as hooks,
+    ):
         sessions: LocalSessions | None = None
         try:
             async with asyncio.TaskGroup() as group:
@@ -76,6 +81,7 @@ async def run(
                     personas=personas,
                     bots=bots,
                     programs=Programs(config.agents, environment, hooks),
+                    model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
                 )
@@ -217,6 +223,8 @@ class House:
                 bot.name or bot.platform for bot in self._config.bots if not bot.require_mention
             ),
             max_hops=self._config.turns.max_hops,
+            heard=self.memories.heard,
+            changed=self.memories.changed,
         )
 
     def _desk(self) -> Desk:
@@ -275,6 +283,7 @@ class House:
     async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
         """Take up what an earlier process left, then serve until `stop` is set."""
         await self.desk.open_lobby()
+        self.memories.begin()
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)

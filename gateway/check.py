@@ -11,6 +11,7 @@ from contract import ConfigError
 from gateway.app import personas_dir
 from gateway.config import AgentTable, Config
 from gateway.doorman import Access
+from gateway.models import describe_model
 from gateway.personas import Personas
 from gateway.platforms import make_bots
 from gateway.programs import make_profile
@@ -49,6 +50,10 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
             test()
         except ConfigError as error:
             findings.append(Finding(error.say, True))
+    try:
+        findings.append(Finding(describe_model(config, environment)))
+    except ConfigError as error:
+        findings.append(Finding(error.say, True))
     if not any(finding.mistake for finding in findings):
         findings.append(Finding("the configuration is sound"))
     return findings

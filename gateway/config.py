@@ -127,17 +127,48 @@ class BudgetTable(_Table):
         return Budget(**self.model_dump(exclude_none=True))
 
 
+class AnthropicTable(_Table):
+    """[memory.anthropic]: the API; its key is ANTHROPIC_API_KEY in the environment.
+
+    base_url: default ANTHROPIC_BASE_URL, then the public API. effort: only for models that know it.
+    *_price: USD per million tokens; without the first two, costs are not told.
+    """
+
+    model: str = "claude-haiku-5-5"
+    base_url: str | None = None
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    input_price: Annotated[float, Field(ge=0)] | None = None
+    output_price: Annotated[float, Field(ge=0)] | None = None
+    cache_read_price: Annotated[float, Field(ge=0)] | None = None
+    cache_write_price: Annotated[float, Field(ge=0)] | None = None
+
+
+class HeadlessTable(_Table):
+    """[memory.headless]: an agent as the model. model: its own name for one; "" its default."""
+
+    model: str = ""
+    timeout_s: Annotated[float, Field(gt=0)] = 180.0
+
+
 class MemoryTable(_Table):
     """[memory]: see docs/memory.md.
 
     model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
-    agent that can be run without a terminal. embedder, store: what recall is made of.
+    agent that can be run without a terminal. remember: what recall is fed with: people's messages
+    as they are, what the model extracts from them, or both; auto: extracted if there is a model.
+    extract_tokens: how much is said between two extractions. embedder, store: what recall is made
+    of.
     excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
     asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
     something is worth a pin. mcp: may agents look into it by themselves.
     """
 
     model: str = "off"
+    anthropic: AnthropicTable = AnthropicTable()
+    headless: HeadlessTable = HeadlessTable()
+    remember: Literal["auto", "messages", "extracted", "both"] = "auto"
+    extract_tokens: Annotated[int, Field(ge=100)] = 2_000
     embedder: str = "builtin"
     store: str = "sqlite"
     embedder_settings: dict[str, Any] = {}
@@ -238,8 +269,11 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
         "turns": TurnsTable,
         "budget": BudgetTable,
         "memory": MemoryTable,
+        "memory.anthropic": AnthropicTable,
+        "memory.headless": HeadlessTable,
     }
-    model = tables.get(str(location[0]), Config) if location else Config
+    where = ".".join(str(part) for part in location)
+    model = tables.get(where) or tables.get(where.partition(".")[0], Config)
     return sorted(model.model_fields)
 
 

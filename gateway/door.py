@@ -23,7 +23,7 @@ from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import route
 from memory.scopes import home_scope
-from memory.transcript import Transcript
+from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.door")
 
@@ -48,8 +48,11 @@ class Door:
         clock: Callable[[], datetime],
         mention_free: frozenset[str],
         max_hops: int,
+        heard: Callable[[str], None] = lambda _: None,
+        changed: Callable[[Stored], None] = lambda _: None,
     ) -> None:
-        """mention_free: names of the bots that answer every message of their rooms."""
+        """mention_free: names of the bots that answer every message of their rooms. heard:
+        told the scope of every new message. changed: told what was edited or deleted."""
         self._rooms = rooms
         self._ledger = ledger
         self._transcript = transcript
@@ -60,6 +63,8 @@ class Door:
         self._clock = clock
         self._mention_free = mention_free
         self._max_hops = max_hops
+        self._heard = heard
+        self._changed = changed
         self._refused: set[tuple[str, str]] = set()
         self._seen_rooms: set[str] = set()
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
@@ -72,9 +77,11 @@ class Door:
             case Edited():
                 if stored := await self._transcript.edit(event):
                     self._publish(Reworded(show.message(stored)))
+                    self._changed(stored)
             case Deleted():
                 if stored := await self._transcript.delete(event, self._clock()):
                     self._publish(Gone(stored.room_id, stored.message_id))
+                    self._changed(stored)
             case Chosen():
                 try:
                     self._questions.choose(event.question_id, event.option, event.by)
@@ -110,6 +117,7 @@ class Door:
                 self._seen_rooms.add(inbound.room.id)
                 self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
             self._publish(Said(show.inbound(inbound)))
+            self._heard(scope)
         for turn in accepted.turns:
             self._rooms.start(turn, inbound.message_id, inbound.content)
         return accepted

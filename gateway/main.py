@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
         format="%(asctime)s %(levelname)-7s %(name)s %(message)s",
         stream=sys.stderr,
     )
-    for noisy in ("slack_bolt", "slack_sdk", "alembic", "aiohttp.access"):
+    for noisy in ("slack_bolt", "slack_sdk", "alembic", "aiohttp.access", "anthropic", "httpx2"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     config = load_config(arguments.config, base=Path.cwd())
 

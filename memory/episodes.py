@@ -21,7 +21,7 @@ from memory.episode_rows import (
     unread_uses,
 )
 from memory.layer import Ask, Interaction, Remembered, Session
-from memory.model import Model
+from memory.model import ModelOf
 from memory.plain_summaries import plain_record, plain_summary
 from memory.private import public
 from memory.slices import Slice, Slices, Spoken
@@ -94,7 +94,7 @@ class Episodes:
         self,
         store: Store,
         slices: Slices,
-        model: Model | None,
+        model: ModelOf | None,
         *,
         budget: Budget,
         clock: Callable[[], datetime],
@@ -201,7 +201,7 @@ class Episodes:
         """Store the summary of one part and of what came before it."""
         before = public(known.newest.text, part.hidden) if known.newest is not None else ""
         try:
-            text = await self._text(before, part.spoken)
+            text = await self._text(part.scope, before, part.spoken)
         except ModelError as error:
             now = micros(self._clock())
             await self._store.write(lambda c: self._pages.fail(c, part.scope, now))
@@ -218,11 +218,11 @@ class Episodes:
         await self._store.write(lambda c: self._pages.add(c, known.after, new))
         return True
 
-    async def _text(self, before: str, said: Sequence[Spoken]) -> str:
+    async def _text(self, scope: str, before: str, said: Sequence[Spoken]) -> str:
         if self._model is None:
             return plain_summary(before, said)
         cap = self._budget.summary
-        completion = await self._model.complete(
+        completion = await self._model(scope).complete(
             system=SUMMARIZE.format(chars=cap * 9 // 10),
             prompt=written(before, said, self._budget.message),
         )
@@ -241,7 +241,7 @@ class Episodes:
         if any(one.persona == persona for one in part.spoken):
             files = await self._used(session, part.hidden)
             before = public(newest.text, part.hidden)
-            record = await self._record(before, part.spoken, files)
+            record = await self._record(scope, before, part.spoken, files)
             now = micros(self._clock())
             await self._store.write(lambda c: self._pages.record(c, scope, persona, record, now))
         self._files.pop((scope, persona), None)
@@ -265,14 +265,14 @@ class Episodes:
         return files.paths
 
     async def _record(
-        self, before: str, said: Sequence[Spoken], files: dict[str, bool]
+        self, scope: str, before: str, said: Sequence[Spoken], files: dict[str, bool]
     ) -> SessionRecord:
         """The model's record, with one retry; else the plain one."""
         known = [*(one.text for one in said), *files]
         for _ in range(2 if self._model is not None else 0):
             assert self._model is not None
             try:
-                completion = await self._model.complete(
+                completion = await self._model(scope).complete(
                     system=RECORDING,
                     prompt=written(before, said, self._budget.message),
                     tool=record_tool(),

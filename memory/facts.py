@@ -75,6 +75,11 @@ class StoredFact:
     indexed_by: str | None
 
 
+def origin_of(kind: str, room_name: str) -> str:
+    """Where something was learned, for people: by the kind and the name of its room."""
+    return {"room": f"#{room_name}", "gdm": "group DM"}.get(kind, "DM")
+
+
 def _fact(row: Row[Any]) -> StoredFact:
     values = dict(row._mapping)
     values["said_at"], values["created_at"] = moment(row.said_at), moment(row.created_at)

@@ -15,7 +15,7 @@ from contract import Completion, Note, Tool, ToolUse
 from memory.cuts import ends, one_line, whole
 from memory.gate import Gate
 from memory.layer import Ask, Interaction, Remembered, Session
-from memory.model import Model
+from memory.model import Model, ModelOf
 from memory.notes import (
     NewNote,
     NoteKind,
@@ -105,7 +105,7 @@ class Insights:
     name = "insights"
     deadline_s = 1.0
 
-    def __init__(self, store: Store, model: Model | None, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, model: ModelOf | None, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._model = model
         self._clock = clock
@@ -130,7 +130,7 @@ class Insights:
         if self._model is None:
             new = _by_rules(known, interaction, await _failures(interaction.uses))
         else:
-            new = await self._by_model(self._model, known, interaction)
+            new = await self._by_model(self._model(interaction.scope), known, interaction)
         if new is not None:
             scope, sender, now = interaction.scope, interaction.sender.id, self._clock()
             await self._store.write(lambda c: replace_notes(c, scope, sender, new, now, seen=known))

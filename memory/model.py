@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from contract import Completion, Tool
@@ -19,3 +20,7 @@ class Model(Protocol):
 
         Raises ModelError only.
         """
+
+
+ModelOf = Callable[[str], Model]
+"""The model for a scope: its calls are on record as that scope's."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from contract import ModelError, Observation
 from memory.layer import Ask, Interaction, Remembered, Session
-from memory.model import Model
+from memory.model import ModelOf
 from memory.observations import (
     AgentSession,
     StoredObservation,
@@ -68,7 +68,7 @@ class Observer:
     def __init__(
         self,
         store: Store,
-        model: Model | None,
+        model: ModelOf | None,
         clock: Callable[[], datetime],
         own_workspaces: Path | None = None,
     ) -> None:
@@ -176,7 +176,9 @@ class Observer:
             record = plain_record(uses, request=request, reply=reply, workspace=workspace)
             return Reading((record,), None, ())
         prompt = uses_prompt(uses, request=request, reply=reply, new_session=session.title is None)
-        answer = (await self._model.complete(system=INSTRUCTIONS, prompt=prompt)).text
+        answer = (
+            await self._model(session.scope).complete(system=INSTRUCTIONS, prompt=prompt)
+        ).text
         reading = read_records(answer[:ANSWER_CHARS], workspace=workspace)
         if not answer.strip() or (reading.rejected and not reading.records):
             raise ModelError("observations that can't be read", passing=False)
@@ -209,7 +211,8 @@ class Observer:
         if self._model is not None:
             try:
                 prompt = overview_prompt(about, records)
-                answer = await self._model.complete(system=OVERVIEW, prompt=prompt, max_tokens=500)
+                model = self._model(session.scope)
+                answer = await model.complete(system=OVERVIEW, prompt=prompt, max_tokens=500)
             except ModelError as error:
                 log.warning("observations.no_overview reason=%r", str(error))
             else:

@@ -8,7 +8,7 @@ A script belongs to a prompt. Its first step answers the prompt, the second the 
 brings the first one's tool results, and so on: the choice looks at the request alone, so that a
 client that repeats a request gets the same step again. Queued steps go before all scripts and
 are used up, one a request. Requests without tools (Claude Code asks for the session's title
-that way) get `title` and use nothing up.
+that way) get `title`, or `aside` if it is set, and use nothing up.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class MessagesAPI:
         self.holding = asyncio.Event()
         self.release = asyncio.Event()
         self.title = "A fake title"
+        self.aside: Sketch | None = None
         self.default: Sketch = "ok"
         self._queue: list[Step] = []
         self._scripts: list[tuple[str, list[Step]]] = []
@@ -168,7 +169,7 @@ class MessagesAPI:
 
     def _choose(self, request: Request) -> Step:
         if not request.asks:
-            return step(json.dumps({"title": self.title}))
+            return step(self.aside or json.dumps({"title": self.title}))
         if self._queue:
             return self._queue.pop(0)
         for words, steps in self._scripts:

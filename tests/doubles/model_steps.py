@@ -43,7 +43,8 @@ class Message:
     delta: code points a delta; they tear graphemes. wire: bytes a network write; they tear UTF-8
     sequences and events (0: an event a write). pause_s: between deltas. hold: after so many
     deltas it waits until it is released; 0: before it says anything. cut: after so many the
-    connection breaks. stop: the stop reason, "" for the natural one.
+    connection breaks. stop: the stop reason, "" for the natural one. usage: what is told of it
+    beside the double's own counts, in an answer that is not streamed.
     """
 
     blocks: tuple[Block, ...]
@@ -53,6 +54,7 @@ class Message:
     hold: int | None = None
     cut: int | None = None
     stop: str = ""
+    usage: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def stop_reason(self) -> str:
@@ -145,8 +147,10 @@ def _content(block: Block) -> Json:
 
 def whole(message: Message, body: Json) -> Json:
     """The message as an answer that is not streamed."""
+    envelope = _envelope(body)
     return {
-        **_envelope(body),
+        **envelope,
+        "usage": {**envelope["usage"], **message.usage},
         "content": [_content(block) for block in message.blocks],
         "stop_reason": message.stop_reason,
     }

@@ -53,7 +53,9 @@ class Service:
         assert self._process.stdout is not None
         async with asyncio.timeout(30):
             line = (await self._process.stdout.readline()).decode()
-        assert line.startswith("Moot is at "), self.log()
+        if not line.startswith("Moot is at "):
+            await self._process.wait()
+            raise AssertionError(self.log())
         self.url = line.removeprefix("Moot is at ").strip()
 
     async def kill(self) -> None:

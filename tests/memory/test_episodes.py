@@ -58,10 +58,11 @@ class Desk:
         self.layer = self.opened()
 
     def opened(self) -> Episodes:
+        model = self.model
         return Episodes(
             self.store,
             Slices(self.store),
-            self.model,
+            None if model is None else lambda _scope: model,
             budget=Budget(),
             clock=lambda: self.now,
             before_compaction=self._before,

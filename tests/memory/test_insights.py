@@ -54,7 +54,7 @@ class Desk:
     clock: Clock
 
     def layer(self, model: Model | None = None) -> Insights:
-        return Insights(self.store, model, self.clock)
+        return Insights(self.store, None if model is None else lambda _scope: model, self.clock)
 
     def turn(
         self,

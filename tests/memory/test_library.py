@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -47,8 +48,8 @@ class Shelf:
 
         return await self.store.write(work)
 
-    async def titles(self, reader: Reader = READER, **query: object) -> list[str]:
-        found = await self.library.search(reader, Query(**query))  # type: ignore[arg-type]
+    async def titles(self, reader: Reader = READER, **query: Any) -> list[str]:
+        found = await self.library.search(reader, Query(**query))
         return [item.title for item in found]
 
 
@@ -79,7 +80,7 @@ async def test_the_best_come_first(shelf: Shelf) -> None:
     ({"text": "100%"}, []), ({"text": "jwt.ts"}, [TOKEN.title]),
 ])  # fmt: skip
 async def test_it_searches_by_concept_file_and_type(
-    shelf: Shelf, query: dict[str, object], found: list[str]
+    shelf: Shelf, query: dict[str, Any], found: list[str]
 ) -> None:
     await shelf.add(LOOP)
     await shelf.add(TOKEN)
@@ -97,7 +98,8 @@ async def test_it_searches_by_time(shelf: Shelf) -> None:
 async def test_words_of_any_script_are_found(shelf: Shelf) -> None:
     await shelf.add(replace(LOOP, title="Größe geändert", concepts=("漢字",), files=("ö.py",)))
     await shelf.add(TOKEN)
-    for query in ({"text": "größe"}, {"concept": "漢字"}, {"file": "ö.py"}, {"text": "漢字"}):
+    for name, text in (("text", "größe"), ("concept", "漢字"), ("file", "ö.py"), ("text", "漢字")):
+        query: dict[str, Any] = {name: text}
         assert await shelf.titles(**query) == ["Größe geändert"]
 
 
@@ -137,7 +139,7 @@ async def test_nothing_outside_the_readers_scopes_and_personas_is_found(
 ) -> None:
     mine = await shelf.add(LOOP)
     other = await shelf.add(TOKEN, scope=scope, persona=persona)
-    everything: tuple[dict[str, object], ...] = ({}, {"text": "loop tokens"}, {"concept": "auth"})
+    everything: tuple[dict[str, Any], ...] = ({}, {"text": "loop tokens"}, {"concept": "auth"})
     for query in everything:
         assert TOKEN.title not in await shelf.titles(**query)
     assert await shelf.library.read(READER, [other]) == []

@@ -59,7 +59,8 @@ class Kept:
     model: ScriptedModel = field(default_factory=lambda: ScriptedModel(rest=ANSWER))
 
     def observer(self, model: Model | None = None) -> Observer:
-        return Observer(self.store, model, lambda: NOW, Path("/data"))
+        model_of = None if model is None else lambda _scope: model
+        return Observer(self.store, model_of, lambda: NOW, Path("/data"))
 
     @property
     def with_model(self) -> Observer:

@@ -1,0 +1,127 @@
+"""A whole gateway that remembers: with a model, and without."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract import Budget, Deleted, Edited, ModelError
+from gateway.config import MemoryTable
+from gateway.memories import Memories
+from memory.facts import facts_in
+from tests.doubles.chat import open_chat
+from tests.doubles.index import WordIndex
+from tests.doubles.model import ScriptedModel
+from tests.doubles.platform import ROOM, said
+from tests.doubles.running import Opened, gateway, until
+
+SCOPE = f"room:{ROOM.id}"
+EMPTY: dict[str, Any] = {"decisions": [], "discussions": [], "attempts": [], "requests": []}
+FOUND = {
+    **EMPTY,
+    "decisions": [{"options": [], "chosen": "port 5433", "rationale": "5432 is taken"}],
+}
+
+
+async def learned(opened: Opened) -> None:
+    await opened.settle()
+    await until(lambda: not opened.house.memories.layers.learning())
+
+
+async def known(opened: Opened) -> list[tuple[str, str]]:
+    store = opened.house.transcript._store
+    facts = await store.read(lambda c: facts_in(c, [SCOPE]))
+    return [(fact.kind, fact.text) for fact in facts]
+
+
+async def test_without_a_model_recall_works_from_peoples_own_words(tmp_path: Path) -> None:
+    index = WordIndex()
+    async with gateway(tmp_path, index=index) as opened:
+        await opened.hear(said("the staging database listens on port 5433"))
+        await opened.hear(said("@demo hello"))
+        await learned(opened)
+        assert await known(opened) == [
+            ("message", "Ash: the staging database listens on port 5433")
+        ]
+        found = [entry.text for entry in index.entries.values()]
+        assert found == ["Ash: the staging database listens on port 5433"]
+
+
+async def test_a_message_that_is_edited_or_deleted_is_not_recalled_as_it_was(
+    tmp_path: Path,
+) -> None:
+    index = WordIndex()
+    async with gateway(tmp_path, index=index) as opened:
+        await opened.hear(said("the staging port is 5433", message_id="m-a"))
+        await opened.hear(said("the production port is 5434", message_id="m-b"))
+        await opened.hear(said("@demo hello"))
+        await learned(opened)
+        event = Edited(ROOM, "m-a", "the staging port is 5999", said("x").sent_at)
+        await opened.house.door.receive(event, opened.bot)
+        await opened.house.door.receive(Deleted(ROOM, "m-b"), opened.bot)
+        await until(
+            lambda: [e.text for e in index.entries.values()] == ["Ash: the staging port is 5999"]
+        )
+        assert await known(opened) == [("message", "Ash: the staging port is 5999")]
+
+
+@pytest.mark.parametrize(
+    ("remember", "kinds"),
+    [
+        ("auto", {"decision"}),
+        ("extracted", {"decision"}),
+        ("messages", {"message"}),
+        ("both", {"decision", "message"}),
+    ],
+)
+async def test_with_a_model_facts_are_extracted_after_the_reply(
+    tmp_path: Path, remember: str, kinds: set[str]
+) -> None:
+    model = ScriptedModel(rest=FOUND)
+    table = MemoryTable.model_validate({"remember": remember, "extract_tokens": 100})
+    index = WordIndex()
+    async with gateway(tmp_path, memory=table, index=index, model=model) as opened:
+        await opened.hear(said("why does staging not listen on port 5432? " * 10))
+        await opened.hear(said("@demo since 5432 is taken, right?"))
+        await learned(opened)
+        assert {kind for kind, _ in await known(opened)} == kinds
+        assert {entry.kind for entry in index.entries.values()} == kinds
+
+
+async def test_a_model_that_fails_changes_no_reply(tmp_path: Path) -> None:
+    model = ScriptedModel(rest=ModelError("no such key", passing=False))
+    table = MemoryTable(extract_tokens=100)
+    async with gateway(tmp_path, memory=table, index=WordIndex(), model=model) as opened:
+        await opened.hear(said("why does staging not listen on port 5432? " * 10))
+        for _ in range(3):
+            await opened.hear(said("@demo hello"))
+            await learned(opened)
+        assert len(opened.texts()) == 3
+        assert len(model.asked) == 1  # and then it waits
+        assert await known(opened) == []
+
+
+async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
+    tmp_path: Path,
+) -> None:
+    async with open_chat(tmp_path) as chat, asyncio.TaskGroup() as group:
+        index = WordIndex()
+        memories = Memories(
+            MemoryTable(remember="both", extract_tokens=100),
+            store=chat.store,
+            index=index,
+            model=ScriptedModel(rest=FOUND),
+            spawn=lambda work, name: group.create_task(work, name=name),
+            clock=chat.clock,
+            zone=UTC,
+            budget=Budget(),
+            heard_s=0.01,
+        )
+        for n in range(20):
+            await chat.say(f"{n}: staging can't have port 5432, which is taken")
+            memories.heard(SCOPE)
+        await until(lambda: len(index.entries) == 21)
