@@ -21,12 +21,25 @@ class Reply(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryServer:
+    """An MCP server on stdio through which the program can look into the memory of its session.
+
+    command: argv. env: what the server needs on top of the program's own environment; the
+    program gets it too. Whoever knows it may read what the session may.
+    """
+
+    command: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """Where and how one session's program runs.
 
     home, workspace: directories of this scope alone. session_id: of the program's session to
     resume, or None to begin one. persona: Markdown for the system prompt. env: variables on
     top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
+    memory: None when the session's program has no look into the memory.
     """
 
     home: Path
@@ -38,6 +51,7 @@ class Launch:
     env: tuple[tuple[str, str], ...] = ()
     cols: int = 120
     rows: int = 40
+    memory: MemoryServer | None = None
 
 
 class Agent(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.profiles.profile import Profile
@@ -52,14 +54,18 @@ class Ending:
         if turn.ended and turn.ended.interrupted:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)
-        tools = tuple(turn.tools)
         text = turn.text()
         if text is not None:
-            return Answer(readable(text), "record", sign, tools)
+            return self._answer(text, "record", sign)
         screen = await self._console.screen()
         if fault := self._fault(screen):
             raise fault
-        return Answer(readable(reply_on(screen, profile, self._prompt)), "screen", sign, tools)
+        return self._answer(reply_on(screen, profile, self._prompt), "screen", sign)
+
+    def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
+        turn = self._turn
+        tools = tuple(turn.tools)
+        return Answer(readable(text), source, sign, tools, turn.uses(), turn.compacted)
 
     def _fault(self, screen: Screen) -> AgentError | None:
         """What the screen says went wrong in this turn."""

@@ -44,10 +44,12 @@ def setting_of(
         persona=launch.persona,
         model=launch.model or "",
         hook_url=hook_url,
+        memory=launch.memory,
     )
     env = {"PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": str(launch.home)}
     env |= {name: given.fill(value) for name, value in profile.env}
     env |= dict(launch.env)
+    env |= dict(launch.memory.env) if launch.memory else {}
     return replace(given, env=env)
 
 
@@ -65,6 +67,8 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for file in profile.files:
         write_home_file(setting, file)
+    if profile.memory and setting.memory:
+        write_home_file(setting, profile.memory.file)
     return Command((str(program), *argv[1:]), setting.env, launch.workspace)
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 from adapters.profiles.profile import (
     Began,
+    Compacted,
+    Did,
     Ended,
     Failed,
     Said,
@@ -16,6 +18,8 @@ from adapters.profiles.profile import (
     TurnEvent,
     Used,
 )
+from adapters.uses import Uses
+from contract import ToolUse
 
 Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]
@@ -35,8 +39,11 @@ class Turn:
         self.failed: Failed | None = None
         self.ended: Ended | None = None
         self.tools: list[str] = []
+        self.compacted = False
         self.state: State | None = None
         self._ended_by: Sign | None = None
+        self._uses = Uses()
+        self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
         self._signs = signs
         self._past = past
         self._parts: list[str] = []  # what was said between tools
@@ -74,6 +81,12 @@ class Turn:
                 used = f"{tool}: {detail}" if detail else tool
                 if used not in self.tools[-1:]:  # the hook and the record tell the same
                     self.tools.append(used)
+                    self._used.append(ToolUse(tool, detail))
+            case Did():
+                self.began = True
+                self._uses.note(event, source)
+            case Compacted():
+                self.compacted = True
             case Failed():
                 self.failed = self.failed or event
                 self._end(source, now)
@@ -129,6 +142,10 @@ class Turn:
     def draft(self) -> str:
         """What it has said so far, "" when only the screen can tell."""
         return max("\n\n".join(self._parts), self._streamed.strip("\n"), key=len)
+
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The tools that were used, as exactly as the program tells."""
+        return self._uses.all() or tuple(self._used)
 
     def text(self) -> str | None:
         """The exact reply as far as its own signs tell; None: only the screen can."""

@@ -24,6 +24,7 @@ from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
 from gateway.marks import Marks
 from gateway.memories import Memories
+from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
 from gateway.models import open_model
 from gateway.page import PageSettings, open_page
@@ -83,6 +84,7 @@ async def run(
                     programs=Programs(config.agents, environment, hooks),
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,
+                    hooks=hooks,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -109,6 +111,7 @@ class House:
         index: Index | None = None,
         model: Model | None = None,
         page_token: str | None = None,
+        hooks: HookListener | None = None,
     ) -> None:
         self._config = config
         self._group = group
@@ -118,12 +121,6 @@ class House:
         self.bots = bots
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
-        self.sessions = LocalSessions(
-            programs=programs,
-            ledger=self.ledger,
-            data_dir=config.gateway.data_dir,
-            clock=clock,
-        )
         self.access = Access(
             rooms_open=config.access.rooms == "open",
             dms_open=config.access.dms == "open",
@@ -138,20 +135,28 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
-
-        def spawn(work: Coroutine[Any, Any, None], name: str) -> None:
-            group.create_task(work, name=name)
-
         self.memories = Memories(
             config.memory,
             store=store,
             index=index,
             model=model,
-            spawn=spawn,
+            spawn=self._spawn,
             learned=lambda room_id: self._publish(Remembered(room_id)),
             clock=clock,
             zone=config.gateway.zone,
             budget=config.budget.budget(),
+            own_workspaces=config.gateway.data_dir / "scopes",
+        )
+        self.sessions = LocalSessions(
+            programs=programs,
+            ledger=self.ledger,
+            data_dir=config.gateway.data_dir,
+            clock=clock,
+            memory_door=(
+                MemoryDoor(hooks, self.memories.librarian, self._spawn)
+                if hooks and config.memory.mcp
+                else None
+            ),
         )
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
@@ -160,7 +165,7 @@ class House:
             ledger=self.ledger,
             remember=self.memories.layers.remember,
             busy=self.rooms.busy,
-            spawn=spawn,
+            spawn=self._spawn,
             idle_s=config.memory.idle_s,
             clock=clock,
         )
@@ -201,6 +206,7 @@ class House:
                 access=self.access,
                 has_model=self._has_model,
             ),
+            recalling=memories.recalling,
             page_url=lambda: self.url,
             ended=lambda ended: self.idle.end(ended),
         )
@@ -265,6 +271,9 @@ class House:
             budget=budget,
             limits=self._config.turns,
         )
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        return self._group.create_task(work, name=name)
 
     def _suggestions(self) -> Suggestions:
         enabled = self._config.memory.suggest_pins

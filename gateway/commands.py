@@ -13,6 +13,7 @@ from gateway.ledger import Ended, Ledger, Turn
 from gateway.personas import Persona
 from gateway.pin_commands import PIN_HELP, PinCommands
 from gateway.questions import Questions
+from gateway.recalling import Recalling
 from gateway.remember_commands import MEMORY_HELP, RememberCommands
 from gateway.routing import unaddressed
 from gateway.sessions import Sessions
@@ -27,11 +28,14 @@ HELP = {
     "stop": "interrupt what the agent is doing here",
     "new": "let the agent's next turn begin a new session",
     "why": "what the last answer here was made from",
+    "recall": "what is remembered here: `!recall token expiry`, `!recall #12`",
     "1": "choose the first answer of a permission question (`!2` the second, ...)",
     **PIN_HELP,
     **MEMORY_HELP,
 }
-ONCE = frozenset({*PIN_HELP, *KINDS, *MEMORY_HELP})  # done once, however many personas are named
+ONCE = frozenset(
+    {*PIN_HELP, *KINDS, *MEMORY_HELP, "recall"}
+)  # done once, however many personas are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Commands:
         pins: PinCommands,
         remembering: RememberCommands,
         page_url: Callable[[], str],
+        recalling: Recalling,
         ended: Callable[[Ended], object],
     ) -> None:
         """ended: told of every session that `!new` ends."""
@@ -79,6 +84,7 @@ class Commands:
         self._pins = pins
         self._remembering = remembering
         self._page_url = page_url
+        self._recalling = recalling
 
     async def run(
         self, command: Command, turn: Turn, asked: Stored, here: Sequence[Persona]
@@ -101,6 +107,8 @@ class Commands:
                 return await self._new(turn, asked, here, argument)
             case "why":
                 return await self._why(turn)
+            case "recall":
+                return await self._recalling.reply(argument, turn.room, asked, here)
         near = difflib.get_close_matches(name, (*HELP, *KINDS), 1)
         hint = f" Did you mean `!{near[0]}`?" if near else " `!help` lists what I know."
         return f"I don't know `!{name}`.{hint}"

@@ -161,7 +161,7 @@ class MemoryTable(_Table):
     of.
     excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
     asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
-    something is worth a pin.
+    something is worth a pin. mcp: may agents look into it by themselves.
     """
 
     model: str = "off"
@@ -176,6 +176,7 @@ class MemoryTable(_Table):
     excluded_rooms: frozenset[str] = frozenset()
     insights: bool = True
     observations: bool = True
+    mcp: bool = True
     suggest_pins: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
 

@@ -43,6 +43,11 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("recording", type=Path, metavar="RECORDING.jsonl")
     replay.add_argument("--agent", required=True, metavar="NAME", help="e.g. claude-code")
     replay.set_defaults(do=_replay)
+    mcp = commands.add_parser("mcp", help="serve the memory to an agent over MCP, on stdio")
+    mcp.add_argument("--persona", help="whose work; without --scope: the session's own")
+    mcp.add_argument("--scope", metavar="SCOPE", help="e.g. room:slack:C06RY3YBSLE")
+    mcp.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+    mcp.set_defaults(do=_mcp)
     return parser
 
 
@@ -94,6 +99,25 @@ def _header(arguments: argparse.Namespace) -> int:
         raise ConfigError("say which briefing: moot header BRIEFING.json, or --schema")
     text = compose(parse_briefing(_read(arguments.briefing))).text
     sys.stdout.buffer.write(text.encode())
+    return 0
+
+
+def _mcp(arguments: argparse.Namespace) -> int:
+    if arguments.scope is None:
+        from gateway import mcp_pipe
+
+        if not os.environ.get(mcp_pipe.URL):
+            raise ConfigError(
+                "moot mcp: Moot starts it in an agent's session; by hand say whose memory: "
+                "--persona claude --scope room:slack:C06RY3YBSLE"
+            )
+        mcp_pipe.main()
+        return 0
+    from gateway.config import load_config
+    from gateway.memory_desk import serve_database
+
+    config = load_config(arguments.config, base=Path.cwd())
+    asyncio.run(serve_database(config, arguments.persona, arguments.scope))
     return 0
 
 

@@ -7,10 +7,13 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from contract import Budget
 from gateway.config import MemoryTable
+from gateway.librarian import Librarian
+from gateway.recalling import Recalling
 from memory.calls import Calls
 from memory.episodes import Episodes
 from memory.extraction import Extraction
@@ -20,9 +23,11 @@ from memory.keeper import Keeper
 from memory.landmarks import Landmarks
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
+from memory.library import Library
 from memory.members import Members
 from memory.messages import MessageFacts
 from memory.model import Model, ModelOf
+from memory.observer import Observer
 from memory.recall import Recall
 from memory.slices import Slices
 from memory.store import Store
@@ -35,7 +40,10 @@ HEARD_S = 10.0  # what people say among themselves is taken in this much later, 
 
 
 class Memories:
-    """Every layer of one gateway. index, model: None when there is none."""
+    """Every layer of one gateway. index, model: None when there is none.
+
+    own_workspaces: folder of the agents' workspaces that nobody configured.
+    """
 
     def __init__(
         self,
@@ -49,6 +57,7 @@ class Memories:
         clock: Callable[[], datetime],
         zone: tzinfo,
         budget: Budget,
+        own_workspaces: Path | None = None,
         heard_s: float = HEARD_S,
     ) -> None:
         self._spawn = spawn
@@ -57,6 +66,8 @@ class Memories:
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
+        self.librarian = Librarian(Library(store), self.recall)
+        self.recalling = Recalling(store, self.librarian)
         self.landmarks = Landmarks(store, zone)
         self.keeper = Keeper(
             store, self.slices, self.recall, clock, lambda scope: self.layers.settled(scope)
@@ -102,6 +113,10 @@ class Memories:
             sources.append(insights)
             learners.append(insights)
         learners.append(self.episodes)
+        if table.observations:
+            observer = Observer(store, self._model_of("observations"), clock, own_workspaces)
+            sources.append(observer)
+            learners.append(observer)
         self.layers = Layers(sources, learners, self.slices, spawn, learned)
 
     def _model_of(self, purpose: str) -> ModelOf | None:

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from adapters.agent import Agent, Launch
 from contract import AgentError, Room
 from gateway.ledger import Ended, Ledger
+from gateway.memory_door import Admission, MemoryDoor
 from gateway.personas import Persona
 
 log = logging.getLogger("moot.sessions")
@@ -59,6 +60,7 @@ class Live:
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
+    admission: Admission = field(default_factory=Admission)
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -94,7 +96,9 @@ class LocalSessions:
         ledger: Ledger,
         data_dir: Path,
         clock: Callable[[], datetime],
+        memory_door: MemoryDoor | None = None,
     ) -> None:
+        self._memory_door = memory_door
         self._programs = programs
         self._ledger = ledger
         self._data_dir = data_dir
@@ -118,7 +122,7 @@ class LocalSessions:
             return live
         if live is not None:
             del self._live[key]
-            await live.agent.close()
+            await self._close(live)
         self._live[key] = live = await self._open_unless_stopped(key, persona, room)
         return live
 
@@ -143,22 +147,20 @@ class LocalSessions:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        admission = Admission(persona.name, scope)
         launch = Launch(
             home=home,
             workspace=workspace,
             persona=persona.body,
             model=persona.front.model,
             session_id=session_id,
+            memory=self._memory_door.open(admission) if self._memory_door else None,
         )
-        async with self._starting:
-            try:
-                agent = await program.open(launch)
-            except AgentError as error:
-                if session_id is None or error.kind != "startup":
-                    raise
-                log.warning("session.not_resumed persona=%s reason=%r", persona.name, str(error))
-                fresh = Launch(home, launch.workspace, launch.persona, launch.model)
-                agent = await program.open(fresh)
+        try:
+            agent = await self._start(program, launch)
+        except BaseException:
+            self._shut(admission)
+            raise
         log.info(
             "session.opened persona=%s agent=%s resumed=%s",
             persona.name,
@@ -166,8 +168,35 @@ class LocalSessions:
             agent.resumed,
         )
         return Live(
-            persona.name, scope, room, program, agent, self._clock(), workspace, kept=session_id
+            persona.name,
+            scope,
+            room,
+            program,
+            agent,
+            self._clock(),
+            workspace,
+            kept=session_id,
+            admission=admission,
         )
+
+    async def _start(self, program: Program, launch: Launch) -> Agent:
+        """The program, resumed if it can be."""
+        async with self._starting:
+            try:
+                return await program.open(launch)
+            except AgentError as error:
+                if launch.session_id is None or error.kind != "startup":
+                    raise
+                log.warning("session.not_resumed agent=%s reason=%r", program.name, str(error))
+                return await program.open(replace(launch, session_id=None))
+
+    async def _close(self, live: Live) -> None:
+        self._shut(live.admission)
+        await live.agent.close()
+
+    def _shut(self, admission: Admission) -> None:
+        if self._memory_door:
+            self._memory_door.close(admission)
 
     async def keep(self, live: Live) -> None:
         if live.retire:
@@ -198,7 +227,7 @@ class LocalSessions:
     async def close(self) -> None:
         """End every program."""
         lives = [self._live.pop(key) for key in list(self._live)]
-        await asyncio.gather(*(live.agent.close() for live in lives))
+        await asyncio.gather(*(self._close(live) for live in lives))
 
 
 def _workspace(configured: Path | None, own: Path) -> Path:

@@ -217,9 +217,11 @@ class Middle:
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
         participants = _participants(roster, lines, asked, turn.persona)
         members = await self._members(turn, roster)
+        invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
+        live.admission.invocation = invocation
         known = await self.layers.brief(
             Ask(
-                Invocation(turn.room, asked.by.id, turn.persona, members),
+                invocation,
                 text=asked.content,
                 at=asked.sent_at,
                 recalls=asked.meta.get("trigger_rag", True),

@@ -126,14 +126,18 @@ class Store:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str) -> AsyncIterator[Store]:
+    async def open(cls, url: str, *, read_only: bool = False) -> AsyncIterator[Store]:
         """Open and bring up to date the database at `url`; closes it when left.
 
-        Raises ConfigError when it can't be opened.
+        read_only: nothing in it is changed, so it must be up to date already. Raises ConfigError
+        when it can't be opened.
         """
         try:
-            runner = _runner(url)
-            await _migrate(runner)
+            runner = _runner(url, read_only=read_only)
+            if not read_only:
+                await _migrate(runner)
+            elif await runner.read(_version, small=False) != HEAD:
+                raise ConfigError("[store] url: there is no database of this version; start Moot")
         except (SQLAlchemyError, OSError, ImportError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"[store] url: the database can't be opened: {reason}") from error
@@ -216,7 +220,7 @@ def _log_failure(done: asyncio.Future[None]) -> None:
         log.error("store.late_write_failed reason=%r", str(error))
 
 
-def _runner(url: str) -> Runner:
+def _runner(url: str, *, read_only: bool) -> Runner:
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -225,7 +229,7 @@ def _runner(url: str) -> Runner:
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+asyncpg")
         return AsyncRunner(_async_engine(parsed))
-    return _sqlite(parsed)
+    return _sqlite(_only_read(parsed) if read_only else parsed)
 
 
 def _async_engine(url: URL) -> AsyncEngine:
@@ -234,8 +238,13 @@ def _async_engine(url: URL) -> AsyncEngine:
     return create_async_engine(url)
 
 
+def _only_read(url: URL) -> URL:
+    file = Path(url.database or "").absolute().as_uri()
+    return url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
+
+
 def _sqlite(url: URL) -> Runner:
-    if url.database:
+    if url.database and not url.database.startswith("file:"):
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     if url.get_driver_name() == "aiosqlite":
         engine = _async_engine(url)

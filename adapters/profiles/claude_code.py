@@ -24,6 +24,7 @@ from adapters.profiles.profile import (
     HomeFile,
     Hooks,
     Interrupt,
+    MemoryAccess,
     Permission,
     Profile,
     Ready,
@@ -37,7 +38,20 @@ from adapters.profiles.profile import (
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
 # alone; about ten a second, no CPU to speak of.
-HOOKED = ("UserPromptSubmit", "MessageDisplay", "PermissionRequest", "Stop", "StopFailure")
+HOOKED = (
+    "UserPromptSubmit",
+    "MessageDisplay",
+    "PermissionRequest",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "Stop",
+    "StopFailure",
+)
+
+MEMORY_SERVER = "moot"
+MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they only read: nobody is asked
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -64,11 +78,30 @@ def settings_file(setting: Setting, _present: str) -> str:
     return json.dumps(
         {
             "hooks": {name: [{"hooks": [hook]}] for name in HOOKED} if setting.hook_url else {},
-            "permissions": {"defaultMode": "default"},
+            "permissions": {
+                "defaultMode": "default",
+                "allow": [MEMORY_TOOLS] if setting.memory else [],
+            },
             "prefersReducedMotion": True,
             "spinnerTipsEnabled": False,
         }
     )
+
+
+def mcp_file(setting: Setting, _present: str) -> str:
+    """The one MCP server that the session has."""
+    memory = setting.memory
+    if memory is None:
+        return json.dumps({"mcpServers": {}})
+    program, *arguments = memory.command
+    server = {
+        "type": "stdio",
+        "command": program,
+        "args": arguments,
+        "env": dict(memory.env),
+        "alwaysLoad": True,  # else 2.1.330 shows the model no tool before it searches for tools
+    }
+    return json.dumps({"mcpServers": {MEMORY_SERVER: server}})
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -283,4 +316,8 @@ CLAUDE_CODE = Profile(
     missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
     login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
     context_tokens=200_000,
+    memory=MemoryAccess(
+        HomeFile(".moot/mcp.json", mcp_file),
+        ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),
+    ),
 )

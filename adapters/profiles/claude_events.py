@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.profiles.claude_questions import asked
-from adapters.profiles.profile import Began, Ended, Failed, Said, Streamed, TurnEvent, Used
+from adapters.profiles.profile import (
+    Began,
+    Compacted,
+    Did,
+    Ended,
+    Failed,
+    Said,
+    Streamed,
+    TurnEvent,
+    Used,
+    cut_tool_text,
+)
 from contract import AgentFault
 
 Json = Mapping[str, Any]
@@ -30,10 +42,39 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
             return (failure(payload, turn),)
         case "PermissionRequest":
             return (asked(payload, turn),)
+        case "PreToolUse" | "PostToolUse" | "PostToolUseFailure" as event:
+            return _did(event, payload, turn)
+        case "PreCompact":
+            return (Compacted(turn),)
         case "MessageDisplay" if not payload.get("agent_id"):
             first = "\n\n" if payload.get("index") == 0 else ""
             return (Streamed(f"{first}{_text(payload.get('delta'))}", turn),)
     return ()
+
+
+def _did(event: str, payload: Json, turn: str) -> Sequence[TurnEvent]:
+    if not (use := _text(payload.get("tool_use_id"))):
+        return ()
+    result, failed = None, False
+    if event == "PostToolUse":
+        result = _told(payload.get("tool_response"))
+    elif event == "PostToolUseFailure":
+        result, failed = _text(payload.get("error")), True
+    given = cut_tool_text(_told(payload.get("tool_input")))
+    tool = _text(payload.get("tool_name"))
+    cut = None if result is None else cut_tool_text(result)
+    return (Did(use, tool, given, cut, failed, turn),)
+
+
+def _told(value: object) -> str:
+    """A tool's input, or what it gave back, as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(printed := value.get("stdout"), str):
+        return "\n".join(part for part in (printed, _text(value.get("stderr"))) if part)
+    if isinstance(value, list):
+        return "\n".join(_text(block.get("text")) for block in _blocks({"content": value}))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 TOO_LONG = ("prompt is too long", "request too large")
@@ -73,6 +114,8 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
 
     Errors are left out: they carry no id of their turn, and the hook has told them before.
     """
+    if row.get("type") == "system" and row.get("subtype") == "compact_boundary":
+        return (Compacted(),)
     message = row.get("message")
     if row.get("isSidechain") or row.get("isMeta") or not isinstance(message, Mapping):
         return ()
@@ -92,7 +135,10 @@ def _said(block: Json, message: Json) -> Sequence[TurnEvent]:
             return ()
         return (Said(text, sep=""),)
     if block.get("type") == "tool_use":
-        return (Used(_text(block.get("name")), detail(block.get("input"))),)
+        name, given = _text(block.get("name")), block.get("input")
+        use = _text(block.get("id"))
+        did = (Did(use, name, cut_tool_text(_told(given))),) if use else ()
+        return (Used(name, detail(given)), *did)
     return ()
 
 
@@ -111,11 +157,17 @@ def _prompted(content: object, turn: str) -> Sequence[TurnEvent]:
     if isinstance(content, str):
         return (Began(turn),)
     blocks = _blocks({"content": content})
-    if any(block.get("type") == "tool_result" for block in blocks):
-        return ()
+    if results := [block for block in blocks if block.get("type") == "tool_result"]:
+        return [_gave(block, turn) for block in results if _text(block.get("tool_use_id"))]
     if len(blocks) == 1 and blocks[0].get("text") in INTERRUPTED:
         return (Ended(interrupted=True, turn=turn),)
     return (Began(turn),) if blocks else ()
+
+
+def _gave(block: Json, turn: str) -> Did:
+    result = cut_tool_text(_told(block.get("content")))
+    failed = block.get("is_error") is True
+    return Did(_text(block.get("tool_use_id")), result=result, failed=failed, turn=turn)
 
 
 def _blocks(message: Json) -> Sequence[Json]:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from contract import AgentFault, Question
+from adapters.agent import MemoryServer
+from contract import TOOL_TEXT, AgentFault, Question
 
 if TYPE_CHECKING:
     from adapters.looks import Look
@@ -72,6 +73,39 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Did:
+    """What is known of one use of a tool, for the memory; several may tell of the same `id`.
+
+    given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
+    """
+
+    id: str
+    tool: str = ""
+    given: str = ""
+    result: str | None = None
+    failed: bool = False
+    turn: str = ""
+
+
+def cut_tool_text(text: str) -> str:
+    """A tool's input or result as the memory keeps it: its beginning and its end."""
+    if len(text) <= TOOL_TEXT:
+        return text
+    head = TOOL_TEXT // 2
+    return f"{text[:head]}{_LEFT_OUT}{text[len(_LEFT_OUT) + head - TOOL_TEXT :]}"
+
+
+_LEFT_OUT = "\n[...]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The program compacts its context."""
+
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A hook asks and waits for its HTTP response.
 
@@ -110,7 +144,7 @@ class Failed:
     turn: str = ""
 
 
-TurnEvent = Named | Began | Said | Streamed | Used | Asked | Ended | Failed
+TurnEvent = Named | Began | Said | Streamed | Used | Did | Compacted | Asked | Ended | Failed
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
 
@@ -124,7 +158,8 @@ State = Literal["working", "blocked", "done", "idle", "error"]
 class Setting:
     """What a start is made from. env: the program's whole environment. hook_url: "" without hooks.
 
-    session_id: the one to resume, else a fresh uuid4 for programs that let us choose.
+    session_id: the one to resume, else a fresh uuid4 for programs that let us choose. memory: see
+    `adapters.agent.Launch`.
     """
 
     home: Path
@@ -135,6 +170,7 @@ class Setting:
     model: str = ""
     hook_url: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    memory: MemoryServer | None = None
 
     def fill(self, template: str) -> str:
         """The template with its words replaced, in one pass: values are never templates."""
@@ -154,6 +190,18 @@ class HomeFile:
 
     path: str
     text: Callable[[Setting, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAccess:
+    """How the program is told of the session's MCP server, where `Setting.memory` has one.
+
+    file: names the server, and is written then alone: its key must be in no argv. options: argv
+    appended, templates.
+    """
+
+    file: HomeFile
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +388,7 @@ class Profile:
     words is empty. chooses_id: {session_id} in `begin` names the new session; else a Named
     event tells it. env: templates on top of PATH, TERM, LANG, HOME. passes: names of variables
     that the operator's environment may give it. missing, login: one sentence with the remedy.
-    context_tokens: the model's context, for the budget.
+    context_tokens: the model's context, for the budget. memory: None: it knows no MCP servers.
     """
 
     name: str
@@ -364,10 +412,13 @@ class Profile:
     login: str = "Log in once in its own terminal."
     context_tokens: int | None = None
     turn_timeout_s: float = 3600.0
+    memory: MemoryAccess | None = None
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""
         words = self.resume if setting.resumes else self.begin
         groups = [g for g in self.options if all(setting.fill(w) for w in g)]
+        if self.memory and setting.memory:
+            groups.append(self.memory.options)
         tail = [setting.fill(w) for w in (*words[1:], *(w for g in groups for w in g))]
         return (*(command or words[:1]), *tail)

@@ -24,6 +24,9 @@ async def test_an_allowed_tool_runs(stage: Stage, claude: CliAgent) -> None:
     assert (stage.work() / "allowed").exists()
     assert answer.text == "**Made** it."
     assert answer.tools == ("Bash: touch allowed && echo made",)
+    (use,) = answer.uses
+    assert (use.tool, use.result, use.failed) == ("Bash", "made", False)
+    assert json.loads(use.given)["command"] == "touch allowed && echo made"
     (question,) = reply.questions
     assert "touch allowed && echo made" in question.detail
     assert [option.refuses for option in question.options] == [False, False, True]
@@ -47,6 +50,7 @@ async def test_two_tools_of_a_turn_are_asked_one_after_the_other(
     answer = await claude.ask(f"{HEADER}make two", reply)
     assert answer.text == "One of them."
     assert [(stage.work() / name).exists() for name in ("first", "second")] == [True, False]
+    assert [use.failed for use in answer.uses] == [False, True]
     assert len(reply.questions) == 2
 
 

@@ -82,7 +82,8 @@ async def test_private_parts_and_excluded_rooms_reach_no_model(tmp_path: Path) -
         assert model.asked == []
     uses = (ToolUse("Bash", "echo hunter22", "hunter22"),)
     programs = ScriptedPrograms(uses=uses)
-    async with gateway(tmp_path / "b", model=model, programs=programs) as moot:
+    alone = MemoryTable(observations=False)
+    async with gateway(tmp_path / "b", model=model, programs=programs, memory=alone) as moot:
         await ask(moot, f"{LONG} <private>hunter22</private>")
         await ask(moot, LONG)
         assert len(model.asked) == 1
