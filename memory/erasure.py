@@ -31,7 +31,7 @@ from memory.schema import (
 )
 from memory.traces import find_headers, find_rooms, find_sessions, find_traces
 
-EPISODE_LAYERS = ("episode", "episodes")  # whose pointers are set back with the episodes
+EPISODE_LAYERS = ("episodes",)  # whose pointers are set back with the episodes
 
 
 def survey(connection: Connection, person: str) -> Doomed:

@@ -20,6 +20,7 @@ from memory.lines import EPOCH, LEFT_OUT, TABLES, VERSION, Head, PlainFact, is_t
 from memory.schema import episodes, fact_speakers, facts, messages, pointers, staging
 
 BATCH = 1000
+_OF_FACTS = frozenset({"consolidation"})  # layers whose pointers are seqs of facts
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -203,7 +204,7 @@ class _Writer:
         seqs = [
             values[name] for name in ("first_seq", "last_seq", "message_seq") if values.get(name)
         ]
-        if self.table is pointers and values["seq"]:
+        if self.table is pointers and values["seq"] and values["layer"] not in _OF_FACTS:
             seqs = [values["seq"]]
         if all(self.house.fits(seq, scope, room) for seq in seqs):
             return True

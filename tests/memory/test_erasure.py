@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, Boolean, Column, Connection, String, Text, insert, select
 
-from memory.doomed import COVERED
-from memory.erasure import Doomed, erase, survey
+from memory.doomed import COVERED, Doomed
+from memory.erasure import erase, survey
 from memory.schema import episodes, facts, messages, metadata, pointers, rooms, sessions, turns
 from memory.store import Store
 from tests.doubles.planted import plant
@@ -146,10 +146,9 @@ STAYS: dict[str, dict[str, Any]] = {
 
 def furnish(connection: Connection, words: Words) -> None:
     for table in metadata.sorted_tables:
-        given = STAYS[table.name]
-        told(connection, table.name, words.keep, **given)
-        for given in HANGS[table.name]:
-            told(connection, table.name, words.secret, **given)
+        told(connection, table.name, words.keep, **STAYS[table.name])
+        for hanging in HANGS[table.name]:
+            told(connection, table.name, words.secret, **hanging)
 
 
 def grep(folder: Path, words: list[str]) -> list[str]:
@@ -193,7 +192,7 @@ async def test_a_second_time_there_is_nothing_left(store: Store) -> None:
 
 
 def talk(connection: Connection, seq: int, by: str, text: str = "hello", **more: Any) -> None:
-    given = {
+    given: dict[str, Any] = {
         "room_id": "fake:r",
         "scope": ROOM,
         "sender_name": by.title(),
