@@ -133,6 +133,7 @@ class House:
             spawn=lambda work, name: group.create_task(work, name=name),
             clock=clock,
         )
+        self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
         self.rooms = self._rooms()
         self.door = self._door()

@@ -170,7 +170,10 @@ class PostRecord:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """All that is on record of a turn. raw: the message that asked, content and metadata."""
+    """All that is on record of a turn. raw: the message that asked, content and metadata.
+
+    missing: layers of the memory that gave nothing because they failed or took too long.
+    """
 
     card: TurnCard
     agent: str
@@ -178,6 +181,7 @@ class TurnRecord:
     header: str = ""
     sections: tuple[SectionRecord, ...] = ()
     trims: tuple[Trim, ...] = ()
+    missing: tuple[str, ...] = ()
     timings: tuple[Timing, ...] = ()
     states: tuple[StateChange, ...] = ()
     answer: Answer | None = None

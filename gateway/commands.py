@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contract import Rejected
+from gateway import show
 from gateway.ledger import Ledger, Turn
 from gateway.personas import Persona
 from gateway.questions import Questions
@@ -130,6 +131,7 @@ class Commands:
                 f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
                 for item in record.get("trims", [])
             ),
+            *(f"- missing: {what}" for what in show.missing(last)),
             "",
             f"Timings: {', '.join(steps)}",
             f"All of it: {self._page_url()}#turn/{last.id}",

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gateway.config import MemoryTable
 from memory.index import Index
+from memory.insights import Insights
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
 from memory.model import Model
@@ -28,8 +29,13 @@ class Memories:
         spawn: Spawn,
         clock: Callable[[], datetime],
     ) -> None:
+        self.store = store
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
         sources: list[Source] = [self.recall] if self.recall is not None else []
         learners: list[Learner] = []
+        if table.insights:
+            insights = Insights(store, model, clock)
+            sources.append(insights)
+            learners.append(insights)
         self.layers = Layers(sources, learners, self.slices, spawn)

@@ -139,11 +139,22 @@ def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> Tur
             for s in record.get("sections", [])
         ),
         trims=tuple(Trim(**item) for item in record.get("trims", [])),
+        missing=missing(turn),
         timings=_timings(turn),
         states=tuple(StateChange(state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
         answer=answer,
         posts=tuple(PostRecord(p.key, p.platform_id, p.state, moment(p.created_at)) for p in posts),
         hop=turn.hop,
+    )
+
+
+def missing(turn: Turn) -> tuple[str, ...]:
+    """What the memory could not give for a turn, and why; one phrase a layer."""
+    memory = turn.record.get("memory", {})
+    late = memory.get("late", [])
+    return tuple(
+        f"{layer} ({'took too long' if layer in late else 'failed'})"
+        for layer in memory.get("missing", [])
     )
 
 

@@ -37,7 +37,7 @@ from gateway.reply import LiveReply
 from gateway.roster import Rosters
 from gateway.routing import named, unaddressed
 from gateway.sessions import Live, Sessions
-from memory.layer import Ask, Interaction
+from memory.layer import Ask, Interaction, Remembered
 from memory.layers import Layers
 from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
@@ -139,13 +139,13 @@ class Middle:
         if asked is None:
             return None
         room = replace(turn.room, project=turn.room.project or persona.front.project)
-        briefing = await self._brief(replace(turn, room=room), asked, lines, live)
+        briefing, known = await self._brief(replace(turn, room=room), asked, lines, live)
         clockwork.step("brief")
         header = compose(briefing)
         names = [name for p in self.personas.all().values() for name in p.names]
         prompt = typable(header.text, [*names, *_names(briefing)], _mentions(briefing))
         clockwork.step("compose")
-        record = _record(header, briefing)
+        record = _record(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
         live.state = "working"
@@ -211,8 +211,8 @@ class Middle:
 
     async def _brief(
         self, turn: Turn, asked: Stored, lines: Sequence[Stored], live: Live
-    ) -> Briefing:
-        """All that the prompt is made of."""
+    ) -> tuple[Briefing, Remembered]:
+        """All that the prompt is made of, and what the memory had a part in."""
         again = self._again(live)
         shown = [m for m in lines if m.persona != turn.persona] if again else lines
         thread: list[Stored] = []
@@ -233,7 +233,7 @@ class Middle:
                 shown_from=(live.given_from if again else 0) or lines[0].seq,
             )
         )
-        return Briefing(
+        briefing = Briefing(
             room=turn.room,
             you=_speaker(turn.persona),
             agent=live.program.agent,
@@ -258,6 +258,7 @@ class Middle:
             max_hops=self.limits.max_hops,
             budget=replace(self.budget, agent_context_tokens=live.program.context_tokens),
         )
+        return briefing, known
 
     async def _post(
         self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
@@ -355,7 +356,7 @@ def _mentions(briefing: Briefing) -> list[str]:
     return [speaker.mention for speaker in speakers if speaker.mention]
 
 
-def _record(header: Header, briefing: Briefing) -> dict[str, object]:
+def _record(header: Header, briefing: Briefing, known: Remembered) -> dict[str, object]:
     """What the page's "why" shows, as JSON values."""
     scores = {
         "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
@@ -368,4 +369,9 @@ def _record(header: Header, briefing: Briefing) -> dict[str, object]:
             for section in header.sections
         ],
         "trims": [asdict(trim) for trim in header.trims],
+        "memory": {
+            "missing": list(known.missing),
+            "late": list(known.late),
+            "ms": dict(known.ms),
+        },
     }

@@ -185,6 +185,7 @@ class TurnRecordView(TurnView):
     header: str
     sections: list[SectionView]
     trims: list[TrimView]
+    missing: list[str]
     timings: list[TimingView]
     states: list[StateView]
     answer: AnswerView | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -39,7 +39,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What the layers gave for a briefing. missing: layers that failed or took too long."""
+    """What the layers gave for a briefing.
+
+    missing: layers that failed or took too long; late: those of them that took too long. ms: how
+    long each layer took, in milliseconds.
+    """
 
     recall: tuple[Fact, ...] = ()
     pins: tuple[Note, ...] = ()
@@ -48,6 +52,8 @@ class Remembered:
     summary: str = ""
     observations: tuple[Observation, ...] = ()
     missing: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    ms: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

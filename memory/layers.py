@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
@@ -52,7 +53,7 @@ class Layers:
 
     async def brief(self, ask: Ask) -> Remembered:
         """What every layer has to say, all asked at once. Never raises."""
-        parts = await asyncio.gather(*(_part(source, ask) for source in self._sources))
+        parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         return _joined(parts)
 
     def remember(self, told: Interaction | Session) -> None:
@@ -84,12 +85,20 @@ class Layers:
         return sum(map(len, self._waiting.values()))
 
 
+async def _timed(source: Source, ask: Ask) -> Remembered:
+    since = time.perf_counter()
+    part = await _part(source, ask)
+    ms = round((time.perf_counter() - since) * 1000, 3)
+    return replace(part, ms=((source.name, ms),))
+
+
 async def _part(source: Source, ask: Ask) -> Remembered:
     try:
         async with asyncio.timeout(source.deadline_s):
             return await source.brief(ask)
     except TimeoutError:
         log.warning("memory.late layer=%s", source.name)
+        return Remembered(missing=(source.name,), late=(source.name,))
     except Exception as error:
         log.warning("memory.failed layer=%s error=%s", source.name, type(error).__name__)
         log.debug("memory.failed", exc_info=True)
@@ -104,7 +113,7 @@ async def _tell(learner: Learner, told: Interaction | Session, slices: Slices) -
 
 
 def _joined(parts: Sequence[Remembered]) -> Remembered:
-    """The parts as one; no two layers fill the same field but `missing`."""
+    """The parts as one; no two layers fill the same field but the last three."""
     values: dict[str, Any] = {}
     for field in fields(Remembered):
         given = [getattr(part, field.name) for part in parts if getattr(part, field.name)]

@@ -134,7 +134,7 @@ _PEOPLE = (
     .order_by(_C.seq.desc())
     .limit(1000)
 )
-_OWN = ("persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
+_OWN = ("scope", "persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
 _END = 2**62  # after every message
 
 

@@ -24,6 +24,7 @@ function parts(record) {
     part("Time", chart(steps(record)), states(record.states)),
     part("What it was given", ...record.sections.map(section)),
     record.trims.length ? part("Left out to stay within its budget", trims(record.trims)) : null,
+    record.missing.length ? part("Missing from memory", missing(record.missing)) : null,
     part("The exact text", exact(record.header)),
     record.posts.length ? part("Posts", posts(record.posts)) : null,
     part("The message as it came", code(JSON.stringify(record.raw, null, 2), "The message as it came")),
@@ -68,6 +69,10 @@ const title = (name) => name.charAt(0) + name.slice(1).toLowerCase();
 function trims(list) {
   return h("ul", { class: "trims" }, ...list.map((trim) => h("li", {},
     h("b", {}, title(trim.section)), ` ${trim.what}`, h("span", { class: "row-more" }, plural(trim.chars, "character")))));
+}
+
+function missing(list) {
+  return h("ul", { class: "trims" }, ...list.map((layer) => h("li", {}, layer)));
 }
 
 function posts(list) {

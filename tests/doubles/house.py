@@ -259,6 +259,7 @@ class FakeHouse:
         record = TurnRecord(
             card=card, agent=agent, raw=raw, header=header, sections=_sections(header),
             trims=(Trim("transcript", "12 oldest lines", 4210),),
+            missing=("observations (took too long)",),
             timings=(Timing("recall", 41, 2), Timing("compose", 3, 43)),
             states=(StateChange("queued", at),),
         )  # fmt: skip

@@ -70,6 +70,7 @@ async def gateway(
     memory: MemoryTable | None = None,
     index: Index | None = None,
     model: Model | None = None,
+    url: str | None = None,
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
     folder = tmp_path / "personas"
@@ -87,7 +88,7 @@ async def gateway(
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),
     )
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
+    async with Store.open(url or f"sqlite:///{tmp_path}/moot.db") as store:
         try:
             async with asyncio.TaskGroup() as group:
                 house = House(

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from adapters.agent import Agent, Launch, Reply
-from contract import AgentError, Answer
+from contract import AgentError, Answer, ToolUse
 from gateway.sessions import Program
 
 Script = Callable[[str, Reply], Awaitable[str]]
@@ -29,6 +29,7 @@ class ScriptedAgent:
     resumed: bool = False
     dead: bool = False
     closed: bool = False
+    uses: tuple[ToolUse, ...] = ()
     _stopped: bool = False
     _task: asyncio.Task[str] | None = None
 
@@ -36,7 +37,7 @@ class ScriptedAgent:
         self.prompts.append(prompt)
         self._task = asyncio.ensure_future(self.script(prompt, reply))
         try:
-            return Answer(await self._task, "record", "script")
+            return Answer(await self._task, "record", "script", uses=self.uses)
         except asyncio.CancelledError:
             if not self._stopped:
                 self._task.cancel()
@@ -61,7 +62,10 @@ class ScriptedAgent:
 
 @dataclass
 class ScriptedPrograms:
-    """Every agent's name stands for the same script. failures: raised by the next starts."""
+    """Every agent's name stands for the same script. failures: raised by the next starts.
+
+    uses: what every answer tells of the tools that were used.
+    """
 
     script: Script = echo
     prompts: list[str] = field(default_factory=list)
@@ -70,6 +74,7 @@ class ScriptedPrograms:
     failures: list[AgentError] = field(default_factory=list)
     starts: asyncio.Event | None = None  # no program is ready before it is set
     starting: int = 0
+    uses: tuple[ToolUse, ...] = ()
 
     def __call__(self, name: str) -> Program:
         async def start(launch: Launch) -> Agent:
@@ -80,6 +85,7 @@ class ScriptedPrograms:
                 await self.starts.wait()
             self.launches.append(launch)
             agent = ScriptedAgent(launch, self.script, self.prompts)
+            agent.uses = self.uses
             agent.resumed = launch.session_id is not None
             self.agents.append(agent)
             return agent

@@ -70,6 +70,7 @@ async def test_from_a_name_to_an_answer_and_its_why(page: Page, house: FakeHouse
     await expect(side).to_contain_text("hook")
     await expect(side).to_contain_text("mem0")
     await expect(side).to_contain_text("12 oldest lines")
+    await expect(side).to_contain_text("observations (took too long)")
     assert await side.locator("svg.bar").count() >= 4
     await page.keyboard.press("Escape")
     await expect(side).to_be_hidden()

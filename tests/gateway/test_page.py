@@ -114,6 +114,7 @@ async def test_a_turn_tells_all_that_is_on_record(client: Client, house: FakeHou
     assert record["sections"][1]["name"] == "RECALL"
     assert record["sections"][1]["items"][0]["score"] == 0.82
     assert record["trims"][0]["chars"] == 4210
+    assert record["missing"] == ["observations (took too long)"]
     assert [state["state"] for state in record["states"]] == ["queued", "answered", "posted"]
     assert record["answer"] == {
         "text": "Hello Ana",

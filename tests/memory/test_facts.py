@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +25,6 @@ from memory.store import Store
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ROOM = "room:slack:C1"
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as opened:
-        yield opened
 
 
 async def add(store: Store, text: str, scope: str = ROOM, **more: Any) -> StoredFact:

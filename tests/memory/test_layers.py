@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -58,12 +56,6 @@ class Learns:
         self.told.append(f"{session.scope} {session.session_id}")
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as opened:
-        yield opened
-
-
 def layers(
     store: Store, *sources: Source, learners: tuple[Learner, ...] = (), tasks: set[object] | None
 ) -> Layers:
@@ -92,7 +84,15 @@ async def test_a_layer_that_fails_or_is_late_counts_as_empty(store: Store) -> No
     slow = Says(Remembered(recall=(Fact("late"),)), "slow", deadline_s=0.01, delay_s=30)
     broken = Says(ValueError("secret text"), "broken")
     found = await layers(store, slow, broken, Says(Remembered(summary="c")), tasks=None).brief(ASK)
-    assert found == Remembered(summary="c", missing=("slow", "broken"))
+    assert found == Remembered(summary="c", missing=("slow", "broken"), late=("slow",))
+
+
+async def test_each_layer_is_measured_whatever_becomes_of_it(store: Store) -> None:
+    slow = Says(Remembered(), "slow", deadline_s=0.01, delay_s=30)
+    broken, fine = Says(ValueError("x"), "broken"), Says(Remembered(summary="c"), "fine")
+    found = await layers(store, slow, broken, fine, tasks=None).brief(ASK)
+    assert [layer for layer, _ in found.ms] == ["slow", "broken", "fine"]
+    assert all(ms >= 0 for _, ms in found.ms)
 
 
 async def test_what_failed_is_logged_without_its_text(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -45,9 +44,8 @@ class Kept:
 
 
 @pytest.fixture
-async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
-        yield Kept(store)
+def kept(store: Store) -> Kept:
+    return Kept(store)
 
 
 async def test_facts_of_every_allowed_scope_are_recalled(kept: Kept) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from contract import ConfigError
 from memory.schema import metadata, rooms
 from memory.store import HEAD, Store
+from tests.conftest import NewUrl
 
 
 def insert(room_id: str):  # type: ignore[no-untyped-def]
@@ -22,10 +23,10 @@ def insert(room_id: str):  # type: ignore[no-untyped-def]
     return work
 
 
-@pytest.fixture(params=["sqlite", "sqlite+aiosqlite"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", "sqlite+aiosqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest, new_url: NewUrl) -> str:
     """The same database by threads of our own and by SQLAlchemy's asyncio engine."""
-    return f"{request.param}:///{tmp_path}/a/b/moot.db"
+    return await new_url(request.param)
 
 
 def ids(connection: Connection) -> list[str]:

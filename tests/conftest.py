@@ -1,0 +1,44 @@
+"""The databases that Moot is tested on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memory.store import Store
+from tests.doubles import postgres
+
+NewUrl = Callable[[str], Awaitable[str]]
+
+
+@pytest.fixture(scope="session")
+def postgres_folder() -> Iterator[str]:
+    """The folder with the socket of a PostgreSQL that lives as long as the tests."""
+    if not postgres.installed():
+        if os.environ.get("CI"):
+            pytest.fail("there is no PostgreSQL here")
+        pytest.skip("there is no PostgreSQL here")
+    with postgres.server() as folder:
+        yield folder
+
+
+@pytest.fixture
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
+    """Makes the address of an empty database for the name of a driver."""
+
+    async def make(driver: str) -> str:
+        if driver.startswith("sqlite"):
+            return f"{driver}:///{tmp_path}/a/b/moot.db"
+        return await postgres.new_database(request.getfixturevalue("postgres_folder"))
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def store(request: pytest.FixtureRequest, new_url: NewUrl) -> AsyncIterator[Store]:
+    """An open store, empty: SQLite's and PostgreSQL's in turn."""
+    async with Store.open(await new_url(request.param)) as opened:
+        yield opened

@@ -1,0 +1,82 @@
+"""A PostgreSQL server of our own on a Unix socket, where the machine has the programs for one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from glob import glob
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+
+_PROGRAMS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")  # Debian keeps them off the PATH
+_NUMBERS = count(1)
+_ENV = {"LANG": "C.UTF-8", "TZ": "UTC"}
+
+
+def _program(name: str) -> str | None:
+    places = [place for pattern in _PROGRAMS for place in sorted(glob(pattern), reverse=True)]
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *places]))
+
+
+def installed() -> bool:
+    """Whether a server can be started here."""
+    return _program("initdb") is not None and _program("postgres") is not None
+
+
+def _user() -> str | None:
+    """Whom to run it as; None: ourselves. It refuses to run as root."""
+    if os.getuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in known else "nobody"
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Start one in a folder of its own; yields the folder of its socket."""
+    user = _user()
+    with tempfile.TemporaryDirectory(prefix="moot-pg-") as folder:
+        data = Path(folder) / "data"
+        if user is not None:
+            shutil.chown(folder, user)
+        initdb = [str(_program("initdb")), "-D", str(data), "-U", "moot", "-A", "trust", "-N"]
+        subprocess.run(
+            initdb, check=True, capture_output=True, env=_ENV, user=user, cwd=folder, timeout=60
+        )
+        command = [str(_program("postgres")), "-D", str(data), "-k", folder, "-h", "", "-F"]
+        process = subprocess.Popen(
+            command,
+            env=_ENV,
+            user=user,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield folder
+        finally:
+            process.send_signal(2)  # SIGINT: fast shutdown
+            process.wait(20)
+
+
+async def new_database(folder: str) -> str:
+    """The address of an empty database of the server in `folder`; waits until it has started."""
+    name = f"t{next(_NUMBERS)}"
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                admin = await asyncpg.connect(host=folder, user="moot", database="postgres")
+                break
+            except (OSError, asyncpg.CannotConnectNowError):
+                await asyncio.sleep(0.05)
+    await admin.execute(f"CREATE DATABASE {name}")
+    await admin.close()
+    return f"postgresql://moot@/{name}?host={folder}"
