@@ -20,9 +20,11 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening
+from gateway.lock import hold
 from gateway.marks import Marks
 from gateway.memories import Memories
 from gateway.metrics import Metrics
+from gateway.nightly import nightly
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.platforms import make_bots
@@ -56,7 +58,16 @@ async def run(
 
     Turns that are under way when it stops are taken up again by the next start.
     """
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with hold(config.gateway.data_dir):
+        await _run(config, environment, started, stop)
+
+
+async def _run(
+    config: Config,
+    environment: Mapping[str, str],
+    started: Callable[[str], None],
+    stop: asyncio.Event,
+) -> None:
     personas = Personas(personas_dir(config), tuple(HEADINGS))
     bots = make_bots(config, environment, personas)
     async with Store.open(config.store_url) as store, HookListener.open() as hooks:
@@ -225,6 +236,11 @@ class House:
             log.info("turns.recovered count=%d", recovered)
         for bot in self.bots.values():
             self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
+        if (at := self._config.memory.consolidates) is not None:
+            work = self.memories.consolidation.run_all
+            zone = self._config.gateway.zone
+            tidying = nightly(work, at=at, zone=zone, clock=clock)
+            self._group.create_task(tidying, name="memory consolidates")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.desk, self._page, webhooks) as url:
             self.url = url

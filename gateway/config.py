@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -127,13 +129,17 @@ class BudgetTable(_Table):
         return Budget(**self.model_dump(exclude_none=True))
 
 
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
 class MemoryTable(_Table):
     """[memory]: see docs/memory.md.
 
     model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
     agent that can be run without a terminal. embedder, store: what recall is made of.
     excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
-    asked for so long has ended.
+    asked for so long has ended. consolidate_at: when facts that say the same become one, every
+    night; "": never.
     """
 
     model: str = "off"
@@ -145,6 +151,19 @@ class MemoryTable(_Table):
     insights: bool = True
     observations: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
+    consolidate_at: str = "03:30"
+
+    @field_validator("consolidate_at")
+    @classmethod
+    def _time(cls, value: str) -> str:
+        if value and not _CLOCK.fullmatch(value):
+            raise ValueError(f'{value!r} is not a time of day like "03:30", nor "" for never')
+        return value
+
+    @property
+    def consolidates(self) -> time | None:
+        """When facts are consolidated; None: never."""
+        return time.fromisoformat(self.consolidate_at) if self.consolidate_at else None
 
 
 class Config(_Table):

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from contract import ConfigError, MootError
+from gateway.memory_cli import add_memory
 
 
 def main() -> None:
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("recording", type=Path, metavar="RECORDING.jsonl")
     replay.add_argument("--agent", required=True, metavar="NAME", help="e.g. claude-code")
     replay.set_defaults(do=_replay)
+    add_memory(commands)
     return parser
 
 

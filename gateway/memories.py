@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gateway.config import MemoryTable
+from memory.consolidation import Consolidation
 from memory.index import Index
 from memory.insights import Insights
 from memory.layer import Learner
@@ -38,4 +39,7 @@ class Memories:
             insights = Insights(store, model, clock)
             sources.append(insights)
             learners.append(insights)
+        self.consolidation = Consolidation(
+            store, index=index, model=None if model is None else lambda _scope: model, clock=clock
+        )
         self.layers = Layers(sources, learners, self.slices, spawn)

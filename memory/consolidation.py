@@ -22,7 +22,7 @@ from memory.index import Index
 from memory.model import Model
 from memory.pointers import advance, failed, read_pointer
 from memory.recall import Recall
-from memory.schema import fact_speakers, messages
+from memory.schema import fact_speakers, facts, messages
 from memory.store import Store
 from memory.tidying import ask
 
@@ -117,6 +117,10 @@ class Consolidation:
             outcome.calls,
         )
         return outcome
+
+    async def run_all(self) -> list[Outcome]:
+        """One pass over every scope, one after the other."""
+        return [await self.run(scope) for scope in await self._store.read(scopes_to_consolidate)]
 
     async def _drop_duplicates(self, outcome: Outcome) -> None:
         for same in await self._store.read(lambda c: duplicates(c, outcome.scope)):
@@ -344,3 +348,9 @@ def merged(old: Sequence[StoredFact], sentence: str, speakers: Iterable[str]) ->
         speakers=tuple(sorted(speakers)),
         data={"merged": [fact.id for fact in old]},
     )
+
+
+def scopes_to_consolidate(connection: Connection) -> list[str]:
+    """Every scope with facts."""
+    query = select(facts.c.scope).where(facts.c.replaced_by.is_(None)).distinct()
+    return sorted(connection.execute(query).scalars())

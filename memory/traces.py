@@ -45,10 +45,13 @@ def _fact_texts(connection: Connection, doomed: Doomed) -> set[str]:
 def find_traces(connection: Connection, doomed: Doomed, said: Said) -> None:
     """What other people's messages carry beside their own text: quotations and references."""
     at = messages.c
-    query = select(at.seq, at.scope, at.room_id, at.received_at, at.reply_to, at.meta)
+    query = select(
+        at.seq, at.scope, at.room_id, at.received_at, at.reply_to, at.meta, at.attachments
+    )
     for row in connection.execute(query):
         if (row.seq,) in doomed.rows["messages"]:
             continue
+        doomed.files -= {item.get("path") for item in row.attachments}  # somebody else's too
         change: dict[str, Any] = {}
         after = row.received_at >= said.since.get(row.scope, 2**62)
         kept = {
