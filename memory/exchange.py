@@ -270,9 +270,12 @@ def _counter(connection: Connection, table: Table) -> int:
         return 0
     if connection.dialect.name == "sqlite":
         query = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
-        return connection.execute(query, {"name": table.name}).scalar() or 0
-    query = text("SELECT last_value FROM pg_sequences WHERE sequencename = :name")
-    return connection.execute(query, {"name": f"{table.name}_seq_seq"}).scalar() or 0
+        counted = connection.execute(query, {"name": table.name}).scalar()
+    else:
+        query = text("SELECT last_value FROM pg_sequences WHERE sequencename = :name")
+        counted = connection.execute(query, {"name": f"{table.name}_seq_seq"}).scalar()
+    highest = connection.execute(select(func.max(table.c.seq))).scalar()
+    return max(counted or 0, highest or 0)
 
 
 def _raise_postgres(connection: Connection, table: Table, reached: int) -> None:

@@ -17,7 +17,10 @@ def plant(connection: Connection, table: str, **given: Any) -> None:
     """Insert a row; a column that is not given says `<table>.<column>` and a number."""
     place = metadata.tables[table]
     values = {column.name: _value(place, column) for column in place.columns}
-    connection.execute(insert(place), values | given)
+    values |= given
+    if values.get("seq", 0) is None:
+        del values["seq"]  # counted by the database
+    connection.execute(insert(place), values)
 
 
 def _value(table: Table, column: Column[Any]) -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,12 +24,6 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ROOM, OTHER = "room:fake:r", "room:fake:x"
 ANDI, BUDI = "fake:andi", "fake:budi"
 NOTHING: dict[str, Any] = {"merges": [], "superseded": []}
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
-        yield store
 
 
 def fact(text: str, days: int = 0, **more: Any) -> NewFact:

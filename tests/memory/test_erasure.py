@@ -39,7 +39,7 @@ class Words:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
+async def sqlite_store(tmp_path: Path) -> AsyncIterator[Store]:
     async with Store.open(f"sqlite:///{tmp_path}/data/moot.db") as store:
         yield store
 
@@ -162,8 +162,9 @@ def test_every_table_that_there_is_is_covered() -> None:
 
 
 async def test_no_byte_of_a_person_stays_and_every_one_of_the_others(
-    store: Store, tmp_path: Path
+    sqlite_store: Store, tmp_path: Path
 ) -> None:
+    store = sqlite_store
     words = Words()
     await store.write(lambda c: furnish(c, words))
     assert len(grep(tmp_path, words.theirs)) == len(words.theirs) > 100

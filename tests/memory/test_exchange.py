@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,6 @@ from tests.doubles.planted import plant
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ROOM = "room:fake:r"
 NOT_EXCHANGED = {"rooms", "messages", "turns", "posts", "sessions", "decisions", "model_calls"}
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
-        yield store
 
 
 async def exported(store: Store) -> bytes:
@@ -50,9 +44,9 @@ def fill(connection: Connection) -> None:
         NewFact(ROOM, "fact", f"Ünïcode “{n}”\u2028 \\ \n", NOW, "s", speakers=("fake:b", "fake:a"))
         for n in range(3)
     ]
-    first, _, third = add_facts(connection, new, NOW)
+    first, second, third = add_facts(connection, new, NOW)
     connection.execute(facts.update().where(facts.c.seq == first.seq).values(replaced_by=third.id))
-    connection.execute(facts.delete().where(facts.c.seq == 1))
+    connection.execute(facts.delete().where(facts.c.seq == second.seq))
     plant(connection, "landmarks", **_twin(connection))
 
 
