@@ -27,9 +27,11 @@ from gateway.metrics import Metrics
 from gateway.nightly import nightly
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
+from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platforms import make_bots
 from gateway.programs import Programs
 from gateway.questions import Questions
+from gateway.remember_commands import RememberCommands
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
@@ -136,6 +138,7 @@ class House:
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
         )
+        self._has_model = model is not None
         self.memories = Memories(
             config.memory,
             store=store,
@@ -143,6 +146,7 @@ class House:
             model=model,
             spawn=lambda work, name: group.create_task(work, name=name),
             clock=clock,
+            zone=config.gateway.zone,
         )
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
@@ -164,15 +168,27 @@ class House:
             transcript=self.transcript,
             personas=self.personas,
             bots=self.bots,
-            commands=Commands(
-                ledger=self.ledger,
-                sessions=self.sessions,
-                questions=self.questions,
-                page_url=lambda: self.url,
-            ),
+            commands=self._commands(),
             marks=Marks(self._group),
             publish=self._publish,
             clock=clock,
+        )
+
+    def _commands(self) -> Commands:
+        memories = self.memories
+        return Commands(
+            ledger=self.ledger,
+            sessions=self.sessions,
+            questions=self.questions,
+            pins=PinCommands(memories.landmarks, memories.slices, self.transcript),
+            remembering=RememberCommands(
+                memories.keeper,
+                transcript=self.transcript,
+                sessions=self.sessions,
+                access=self.access,
+                has_model=self._has_model,
+            ),
+            page_url=lambda: self.url,
         )
 
     def _door(self) -> Door:
@@ -210,6 +226,8 @@ class House:
         return Middle(
             transcript=self.transcript,
             layers=self.memories.layers,
+            members=self.memories.members,
+            suggest=self._suggestions().after,
             ledger=self.ledger,
             sessions=self.sessions,
             personas=self.personas,
@@ -223,6 +241,10 @@ class House:
             budget=self._config.budget.budget(),
             limits=self._config.turns,
         )
+
+    def _suggestions(self) -> Suggestions:
+        enabled = self._config.memory.suggest_pins
+        return Suggestions(self.transcript, self.memories.slices, clock, enabled=enabled)
 
     def _publish(self, happening: Happening) -> None:
         self.metrics.heard(happening)

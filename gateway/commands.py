@@ -1,4 +1,4 @@
-"""What people say to Moot itself: `!stop`, `!new`, `!help`, `!why`, `!1`."""
+"""What people say to Moot itself: `!stop`, `!new`, `!help`, `!why`, `!1`, and to its memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from contract import Rejected
 from gateway import show
 from gateway.ledger import Ledger, Turn
 from gateway.personas import Persona
+from gateway.pin_commands import PIN_HELP, PinCommands
 from gateway.questions import Questions
+from gateway.remember_commands import MEMORY_HELP, RememberCommands
 from gateway.routing import unaddressed
 from gateway.sessions import Sessions
+from memory.landmarks import KINDS
 from memory.scopes import home_scope
 from memory.transcript import Stored
 
@@ -25,7 +28,10 @@ HELP = {
     "new": "let the agent's next turn begin a new session",
     "why": "what the last answer here was made from",
     "1": "choose the first answer of a permission question (`!2` the second, ...)",
+    **PIN_HELP,
+    **MEMORY_HELP,
 }
+ONCE = frozenset({*PIN_HELP, *KINDS, *MEMORY_HELP})  # done once, however many personas are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def parse_command(text: str, *, addressed: bool) -> Command | None:
     if match is None:
         return None
     name, argument = match[1].lower(), (match[2] or "").strip()
-    if name in HELP or name.isdecimal():
+    if name in HELP or name in KINDS or name.isdecimal():
         return Command(name, argument)
     return Command(name, argument) if addressed else None
 
@@ -60,11 +66,15 @@ class Commands:
         ledger: Ledger,
         sessions: Sessions,
         questions: Questions,
+        pins: PinCommands,
+        remembering: RememberCommands,
         page_url: Callable[[], str],
     ) -> None:
         self._ledger = ledger
         self._sessions = sessions
         self._questions = questions
+        self._pins = pins
+        self._remembering = remembering
         self._page_url = page_url
 
     async def run(
@@ -73,18 +83,24 @@ class Commands:
         """Do what it says; return the reply."""
         if command.name.isdecimal():
             return self._choose(int(command.name) - 1, turn, asked)
-        match command.name:
+        name, argument = command.name, command.argument
+        if name in PIN_HELP or name in KINDS:
+            return await self._pins.run(name, argument, turn, asked)
+        if name in MEMORY_HELP:
+            persona = next((p for p in here if p.name == turn.persona), None)
+            return await self._remembering.run(name, argument, turn, asked, persona)
+        match name:
             case "help":
                 return _help(here)
             case "stop":
                 return await self._stop(turn, asked, here)
             case "new":
-                return await self._new(turn, asked, here, command.argument)
+                return await self._new(turn, asked, here, argument)
             case "why":
                 return await self._why(turn)
-        near = difflib.get_close_matches(command.name, HELP, 1)
+        near = difflib.get_close_matches(name, (*HELP, *KINDS), 1)
         hint = f" Did you mean `!{near[0]}`?" if near else " `!help` lists what I know."
-        return f"I don't know `!{command.name}`.{hint}"
+        return f"I don't know `!{name}`.{hint}"
 
     def _choose(self, option: int, turn: Turn, asked: Stored) -> str:
         question_id = self._questions.newest_in(turn.room.id)

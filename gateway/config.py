@@ -138,7 +138,8 @@ class MemoryTable(_Table):
     model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
     agent that can be run without a terminal. embedder, store: what recall is made of.
     excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
-    asked for so long has ended. consolidate_at: when facts that say the same become one, every
+    asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
+    something is worth a pin. consolidate_at: when facts that say the same become one, every
     night; "": never.
     """
 
@@ -150,6 +151,7 @@ class MemoryTable(_Table):
     excluded_rooms: frozenset[str] = frozenset()
     insights: bool = True
     observations: bool = True
+    suggest_pins: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
     consolidate_at: str = "03:30"
 

@@ -13,11 +13,12 @@ from contract import Chosen, Deleted, Edited, Event, Inbound, MootError, Rejecte
 from gateway import show
 from gateway.access import Access
 from gateway.cards import RoomCard
-from gateway.commands import parse_command
+from gateway.commands import ONCE, parse_command
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
 from gateway.ledger import Accepted, Ledger, Wanted
 from gateway.personas import Persona, Personas
+from gateway.pins import PINNER, asks_to_pin, begins_with_pin
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import route
@@ -96,7 +97,7 @@ class Door:
         hop = await self._hop(inbound, scope)
         wanted: list[Wanted] = []
         if hop <= self._max_hops:
-            wanted = self._wanted(inbound, bot, addressed, hop, trusted=trusted)
+            wanted = self._wanted(inbound, bot, _takers(inbound, addressed), hop, trusted=trusted)
         told = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
@@ -133,25 +134,37 @@ class Door:
         self,
         inbound: Inbound,
         bot: Bot,
-        addressed: Sequence[Persona],
+        takers: Sequence[str],
         hop: int,
         *,
         trusted: bool,
     ) -> list[Wanted]:
-        if not addressed:
+        if not takers:
             return []
         thread_id = inbound.thread_id
         if thread_id is None and bot.manners.thread_replies and inbound.room.kind == "room":
             thread_id = inbound.message_id
         refusal = self._access.refusal(inbound.room, inbound.meta.sender_id)
         if trusted or refusal is None:
-            return [Wanted(uuid4().hex, p.name, bot.name, thread_id, hop) for p in addressed]
+            return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in takers]
         sender = (inbound.room.id, inbound.meta.sender_id)
         if sender in self._refused or inbound.meta.sender_type == "bot":
             return []
         self._refused.add(sender)
         log.info("access.refused room=%s sender=%s", *sender)
-        return [Wanted(uuid4().hex, addressed[0].name, bot.name, thread_id, hop, refusal)]
+        return [Wanted(uuid4().hex, takers[0], bot.name, thread_id, hop, refusal)]
+
+
+def _takers(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
+    """Whose turns a message makes: of the personas that it addresses, and for what it pins.
+
+    What begins with a pin is one as a whole; on a later line it leaves the rest as it was.
+    """
+    names = [persona.name for persona in addressed]
+    if asks_to_pin(inbound):
+        return [PINNER] if begins_with_pin(inbound.content) else [PINNER, *names]
+    command = parse_command(inbound.content, addressed=True)
+    return names[:1] if command is not None and command.name in ONCE else names
 
 
 def _check_unicode(inbound: Inbound) -> None:

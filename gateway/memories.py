@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from gateway.config import MemoryTable
 from memory.consolidation import Consolidation
 from memory.index import Index
 from memory.insights import Insights
+from memory.keeper import Keeper
+from memory.landmarks import Landmarks
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
+from memory.members import Members
 from memory.model import Model
 from memory.recall import Recall
 from memory.slices import Slices
@@ -29,11 +32,19 @@ class Memories:
         model: Model | None,
         spawn: Spawn,
         clock: Callable[[], datetime],
+        zone: tzinfo,
     ) -> None:
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index) if index is not None else None
-        sources: list[Source] = [self.recall] if self.recall is not None else []
+        self.landmarks = Landmarks(store, zone)
+        self.keeper = Keeper(
+            store, self.slices, self.recall, clock, lambda scope: self.layers.settled(scope)
+        )
+        self.members = Members(store)
+        sources: list[Source] = [self.landmarks]
+        if self.recall is not None:
+            sources.append(self.recall)
         learners: list[Learner] = []
         if table.insights:
             insights = Insights(store, model, clock)

@@ -106,7 +106,7 @@ async def wipe_all(on: Upkeep) -> int:
     count = await on.store.write(wipe)
     await on.store.scrub()
     on.say(
-        f"deleted {count} rows; what is still in the messages can be learned from them again",
+        f"deleted {count} rows; messages stay, and what was read of them is not learned again",
         deleted=count,
     )
     return 0

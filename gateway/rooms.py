@@ -18,6 +18,7 @@ from gateway.happenings import TurnChanged
 from gateway.ledger import Ledger, Turn
 from gateway.marks import Marks
 from gateway.personas import Personas
+from gateway.pins import PINNER
 from gateway.turn import Middle
 from memory.transcript import Transcript
 
@@ -68,7 +69,7 @@ class Rooms:
 
     def start(self, turn: Turn, message_id: str, content: str) -> None:
         """Begin a turn: a command at once, a question when its session is free."""
-        command = parse_command(content, addressed=True)
+        command = _command_in(turn, content)
         if turn.state == "answered":
             self._group.create_task(self._guarded(turn), name=f"answer {turn.id}")
         else:
@@ -144,8 +145,8 @@ class Rooms:
                 log.warning("turn.orphaned turn=%s bot=%s", turn.id, turn.bot)
                 continue
             asked = await self._transcript.get(turn.message_seq)
-            command = parse_command(asked.content, addressed=True) if asked else None
-            if turn.state != "queued":
+            command = _command_in(turn, asked.content) if asked else None
+            if turn.state != "queued" or (asked and asked.persona):  # an answer commands nothing
                 command = None
             self._begin(turn, command, asked.message_id if asked else None)
         return len(turns)
@@ -161,3 +162,10 @@ class Rooms:
             return 0
         ids = [item.id for item, _ in queue.waiting]
         return ids.index(turn.id) + queue.working if turn.id in ids else 0
+
+
+def _command_in(turn: Turn, content: str) -> Command | None:
+    """What a turn carries out itself; None: its persona's agent is asked."""
+    if turn.persona == PINNER:
+        return Command("pin")
+    return parse_command(content, addressed=True)

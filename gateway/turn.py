@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from uuid import uuid4
@@ -32,6 +32,7 @@ from gateway.events import Publish
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
 from gateway.personas import Persona, Personas
+from gateway.pins import PINNER
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.roster import Rosters
@@ -39,6 +40,7 @@ from gateway.routing import named, unaddressed
 from gateway.sessions import Live, Sessions
 from memory.layer import Ask, Interaction, Remembered
 from memory.layers import Layers
+from memory.members import Members
 from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
 
@@ -76,6 +78,8 @@ class Middle:
 
     transcript: Transcript
     layers: Layers
+    members: Members
+    suggest: Callable[[Turn], Awaitable[str | None]]
     ledger: Ledger
     sessions: Sessions
     personas: Personas
@@ -223,7 +227,7 @@ class Middle:
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
         participants = _participants(roster, shown, asked, turn.persona)
-        members = tuple(person.id for person in participants if person.kind == "human")
+        members = await self._members(turn, roster)
         known = await self.layers.brief(
             Ask(
                 Invocation(turn.room, asked.by.id, turn.persona, members),
@@ -274,7 +278,7 @@ class Middle:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else _speaker(turn.persona)
-        wanted = self._hand_over(turn, bot)
+        wanted = [*self._hand_over(turn, bot), *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
@@ -294,6 +298,21 @@ class Middle:
             for peer in named(turn.answer or "", self.personas.of(bot.personas))
             if peer.name != turn.persona
         ]
+
+    async def _members(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:
+        """Ids of the people who take part in a room: its roster, else who has spoken in it."""
+        if turn.room.kind != "room":
+            return ()
+        if roster:
+            return tuple(person.id for person in roster if person.kind == "human")
+        return await self.members.spoke(turn.scope)
+
+    async def _suggested(self, turn: Turn) -> list[Wanted]:
+        """What is to be said after an agent's answer, as a post of its own."""
+        line = await self.suggest(turn) if turn.header is not None else None
+        if line is None:
+            return []
+        return [Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
     def _tell(self, turn: Turn, asked: Stored | None = None) -> None:
         message_id = asked.message_id if asked else None
@@ -343,7 +362,8 @@ def _participants(
     """The roster where known, else who spoke in the window and who asked; without ourselves."""
     if roster:
         return tuple(roster)
-    speakers = [*(line.by for line in lines if line.persona != persona), asked.by]
+    others = (line for line in lines if line.persona != persona and line.by.id != MOOT.id)
+    speakers = [*(line.by for line in others), asked.by]
     return tuple({speaker.id: speaker for speaker in speakers}.values())
 
 

@@ -199,6 +199,11 @@ def not_indexed(connection: Connection, limit: int) -> list[StoredFact]:
     return [_fact(row) for row in connection.execute(query)]
 
 
+def fact_ids(connection: Connection) -> set[str]:
+    """The ids of all facts."""
+    return set(connection.execute(select(_F.id)).scalars())
+
+
 def count_facts(connection: Connection) -> int:
     """How many facts there are."""
     return connection.execute(select(func.count()).select_from(facts)).scalar_one()

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import reduce
 from operator import add
@@ -16,6 +17,8 @@ from memory.layer import Ask, Interaction, Learner, Remembered, Session
 from memory.slices import Slices
 
 log = logging.getLogger("moot.memory")
+
+SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
@@ -50,6 +53,7 @@ class Layers:
         self._learners = tuple(learners)
         self._spawn = spawn
         self._waiting: dict[str, deque[Interaction | Session]] = {}
+        self._learned = asyncio.Condition()
 
     async def brief(self, ask: Ask) -> Remembered:
         """What every layer has to say, all asked at once. Never raises."""
@@ -68,6 +72,8 @@ class Layers:
             while waiting:
                 await self._teach(waiting[0])
                 waiting.popleft()
+                async with self._learned:
+                    self._learned.notify_all()
         finally:
             del self._waiting[scope]
 
@@ -79,6 +85,15 @@ class Layers:
                 kind = type(error).__name__
                 log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
                 log.debug("memory.not_learned", exc_info=True)
+
+    async def settled(self, scope: str) -> None:
+        """Return once what was told of a scope until now has been learned from; at the latest
+        after SETTLED_S."""
+        waiting = self._waiting.get(scope, deque())
+        told = set(map(id, waiting))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLED_S), self._learned:
+                await self._learned.wait_for(lambda: not told & set(map(id, waiting)))
 
     def learning(self) -> int:
         """How many turns and ends wait to be learned from, the ones under way included."""

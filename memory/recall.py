@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from contract import Fact
 from memory.facts import (
     StoredFact,
+    fact_ids,
     facts_by_id,
     forget_other_indexes,
     mark_indexed,
@@ -29,6 +30,7 @@ log = logging.getLogger("moot.memory")
 
 FETCHED = 10
 BATCH = 500
+INDEX_S = 10.0  # somebody in the chat waits for it
 
 
 class Recall:
@@ -85,7 +87,16 @@ class Recall:
         """Index what is missing; everything, when another index held it until now."""
         name = self._index.name
         await self._store.write(partial(forget_other_indexes, index=name))
+        await self.sweep()
         await self.index_pending()
+
+    async def sweep(self) -> int:
+        """Let the index forget what is not in the table any more; return how many those were."""
+        held = await self._index.ids()
+        gone = held - await self._store.read(fact_ids)
+        if gone:
+            await self._index.remove(sorted(gone))
+        return len(gone)
 
     async def index_pending(self) -> int:
         """Give the index every fact that it doesn't hold yet; return how many those were."""
@@ -97,14 +108,32 @@ class Recall:
                 count += len(pending)
         return count
 
+    async def index_soon(self) -> None:
+        """Give the index what it doesn't hold yet; a failure is put right by the next time."""
+        try:
+            async with asyncio.timeout(INDEX_S):
+                await self.index_pending()
+        except Exception as error:  # a layer's border: the fact is stored, only not found yet
+            log.warning("memory.not_indexed error=%s", type(error).__name__)
+            log.debug("memory.not_indexed", exc_info=True)
+
     async def forget(self, ids: Sequence[str]) -> int:
-        """Delete facts, from the table and from the index; return how many went."""
+        """Delete facts, from the table and from the index; return how many went.
+
+        They are gone once the table's rows are: what an index that fails still holds can't be
+        shown, and `sweep` removes it.
+        """
 
         def work(connection: Connection) -> list[str]:
             return remove_facts(connection, ids)
 
         gone = await self._store.write(work)
-        await self._index.remove(gone)
+        try:
+            async with asyncio.timeout(INDEX_S):
+                await self._index.remove(gone)
+        except Exception as error:  # a layer's border: nothing of them can surface any more
+            log.warning("memory.not_swept facts=%d error=%s", len(gone), type(error).__name__)
+            log.debug("memory.not_swept", exc_info=True)
         return len(gone)
 
 

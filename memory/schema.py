@@ -63,6 +63,7 @@ messages = Table(
     UniqueConstraint("room_id", "message_id"),
     Index("ix_messages_scope_seq", "scope", "seq"),
     Index("ix_messages_thread", "room_id", "thread_id"),
+    Index("ix_messages_sender", "scope", "sender_id"),  # who takes part; see memory/members.py
     sqlite_autoincrement=True,
 )
 

@@ -95,6 +95,11 @@ _PRIVATE = (
     .order_by(_M.seq.desc())
     .limit(PRIVATE_FROM)
 )
+_KEEPABLE = (
+    select(_M.scope, _M.room_id, (_M.include_in_memory & rooms.c.include_in_memory).label("kept"))
+    .select_from(messages.join(rooms, rooms.c.id == _M.room_id))
+    .where(_M.seq == bindparam("of"), _M.deleted_at.is_(None))
+)
 _COMMAND = re.compile(
     r"(?:\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?)*\s*!(?:[a-z]+|[1-9])(?:\s|\Z)", re.IGNORECASE
 )
@@ -122,9 +127,7 @@ class Slices:
         if not rows:
             return None
         last = rows[-1].seq
-        found = connection.execute(_PRIVATE, {"scope": scope, "until": last}).all()
-        texts = (text for row in found for text in row if text)
-        spans = tuple({span for text in texts for span in private_spans(text)})
+        spans = _hidden(connection, scope, last)
         spoken = [
             Spoken(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, text, at)
             for row in rows
@@ -132,6 +135,24 @@ class Slices:
             for at in (moment(row.sent_at),)
         ]
         return Slice(scope, rows[0].seq, last, tuple(spoken), spans)
+
+    def excludes(self, room_id: str) -> bool:
+        """Whether the configuration keeps a room out of memory."""
+        return room_id in self._excluded
+
+    async def keepable(self, seq: int, text: str) -> str | None:
+        """What may be kept of a text that a person wrote in message `seq` so that it be kept.
+
+        None: the message, or its room, is kept out of memory. "": all of it is private.
+        """
+
+        def work(connection: Connection) -> str | None:
+            row = connection.execute(_KEEPABLE, {"of": seq}).first()
+            if row is None or not row.kept or row.room_id in self._excluded:
+                return None
+            return public(text, _hidden(connection, row.scope, seq))
+
+        return await self._store.read(work)
 
     async def lesson(self, interaction: Interaction) -> Interaction | None:
         """The turn with its texts as they may be remembered; None when it teaches nothing."""
@@ -157,6 +178,13 @@ class Slices:
         if row.turn_id is None:
             return True
         return bool(row.answers and row.asked_kept) and not has_private(row.asked)
+
+
+def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:
+    """The private texts of a scope until a message."""
+    found = connection.execute(_PRIVATE, {"scope": scope, "until": until}).all()
+    texts = (text for row in found for text in row if text)
+    return tuple({span for text in texts for span in private_spans(text)})
 
 
 def _speaker(row: Row[*tuple[Any, ...]]) -> Speaker:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy import Boolean, Connection, Row, and_, bindparam, exists, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from contract import Attachment, Deleted, Edited, Inbound, Line, Room, Speaker
@@ -134,6 +134,10 @@ _PEOPLE = (
     .order_by(_C.seq.desc())
     .limit(1000)
 )
+_KEPT = and_(  # what is said while its room is kept out of memory stays out for good
+    bindparam("keep", type_=Boolean),
+    select(rooms.c.include_in_memory).where(rooms.c.id == bindparam("of_room")).scalar_subquery(),
+)
 _OWN = ("scope", "persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
 _END = 2**62  # after every message
 
@@ -146,6 +150,7 @@ class Transcript:
         insert = insert_of(store)
         self._add = (
             insert(messages)
+            .values(include_in_memory=_KEPT)
             .on_conflict_do_nothing(index_elements=["room_id", "message_id"])
             .returning(_C.seq)
         )
@@ -191,7 +196,8 @@ class Transcript:
             "content": inbound.content,
             "sent_at": micros(inbound.sent_at),
             "received_at": micros(now),
-            "include_in_memory": meta.include_in_memory,
+            "keep": meta.include_in_memory,
+            "of_room": inbound.room.id,
             "meta": meta.model_dump(mode="json"),
             "attachments": [asdict(item) for item in inbound.attachments],
         }
@@ -235,6 +241,7 @@ class Transcript:
             "content": text,
             "sent_at": micros(now),
             "received_at": micros(now),
+            "include_in_memory": True,  # what it answers decides
         }
         seq: int = connection.execute(self._add_answer, values).scalar_one()
         return seq
@@ -304,6 +311,10 @@ class Transcript:
 
         return await self._store.read(work)
 
+    async def find(self, room_id: str, message_id: str) -> Stored | None:
+        """One message by the platform's own id."""
+        return await self._store.read(lambda connection: _find(connection, room_id, message_id))
+
     async def page(self, room_id: str, before: str | None, limit: int) -> list[Stored]:
         """The newest `limit` messages of a room before message `before`, oldest first."""
 
@@ -362,7 +373,6 @@ _EMPTY: dict[str, Any] = {
     "mention": None,
     "persona": None,
     "turn_id": None,
-    "include_in_memory": True,
     "meta": {},
     "attachments": [],
 }

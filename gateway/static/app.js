@@ -221,6 +221,7 @@ async function showMessage(id) {
 on("open", open);
 on("try", (text) => composer.put(text));
 on("reply", (message) => composer.reply(message));
+on("pin", (message) => send({ text: "!pin", replyTo: message }));
 on("retry", (message) => deliver({ ...message, failed: null }));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("why", showWhy);

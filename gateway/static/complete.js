@@ -8,7 +8,18 @@ const COMMANDS = [
   ["stop", "Interrupt what the agent is doing"],
   ["new", "Let its next turn begin a new session"],
   ["why", "What the last answer was made from"],
+  ["pin", "Keep a text, or the message you reply to, in view"],
+  ["decision", "Pin a decision"],
+  ["memory", "What is known of you here"],
   ["help", "What you can say"],
+  ["landmarks", "What is pinned here"],
+  ["unpin", "Take a pin away: its number"],
+  ["share", "Let your rooms know a fact about you"],
+  ["unshare", "Take a shared fact back"],
+  ["forget", "Delete a fact about you, or all"],
+  ["spec", "Pin a part of a specification"],
+  ["action", "Pin something to be done"],
+  ["landmark", "Pin a landmark"],
 ];
 const MOST = 8;
 

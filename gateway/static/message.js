@@ -7,6 +7,7 @@ import { mentions, state, tell } from "./store.js";
 import { clock, full, size } from "./words.js";
 
 const GROUP_MS = 5 * 60_000;
+const MOOT = "bot:moot"; // who answers commands
 
 /** Whether a message continues the one before it: same author, soon after, no reply. */
 export function continues(message, before) {
@@ -95,5 +96,6 @@ function actions(message, readOnly) {
     return button;
   };
   return h("div", { class: "actions" },
-    action("reply", "Reply", () => tell("reply", message)));
+    action("reply", "Reply", () => tell("reply", message)),
+    message.by.id === MOOT ? null : action("pin", "Pin", () => tell("pin", message)));
 }

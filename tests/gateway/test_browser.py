@@ -248,3 +248,23 @@ async def test_an_empty_room_tells_what_to_try(page: Page) -> None:
     await expect(page.locator("#text")).to_have_value("@demo permission")
     await expect(page.locator("#text")).to_be_focused()
     await expect(page.locator("#welcome")).to_contain_text("npm install -g @openai/codex")
+
+
+async def test_a_message_is_pinned_by_its_button(page: Page, house: FakeHouse) -> None:
+    message = house.say(GENERAL, ANA, "we rotate tokens")
+    await page.locator("article").hover()
+    await page.get_by_role("button", name=re.compile("Pin: Ana")).click()
+    await expect(page.locator("article .quote")).to_contain_text("we rotate tokens")
+    given = house.calls[-1].given
+    assert given["content"] == "!pin"
+    assert given["reply_to"] == message.id
+    house.say(GENERAL, Speaker("bot:moot", "moot", "bot"), "📌 Pinned as 1: we rotate tokens")
+    await expect(page.locator("article.bot")).to_have_count(1)
+    await expect(page.get_by_role("button", name=re.compile("Pin: moot"))).to_have_count(0)
+
+
+async def test_the_commands_of_the_memory_are_suggested(page: Page, house: FakeHouse) -> None:
+    await page.locator("#text").press_sequentially("!f")
+    await expect(page.get_by_role("option", name=re.compile("!forget"))).to_be_visible()
+    await page.keyboard.press("Tab")
+    await expect(page.locator("#text")).to_have_value("!forget ")

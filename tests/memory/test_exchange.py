@@ -69,11 +69,12 @@ async def test_export_wipe_import_export_gives_the_same_bytes(store: Store) -> N
         *TABLES
     }
     assert await store.write(wipe) > 0
-    assert (await exported(store)).count(b"\n") == 1
+    left = [json.loads(line)["type"] for line in (await exported(store)).splitlines()]
+    assert left == ["moot-memory", "pointer", "pointer"]  # nothing is learned a second time
     result = await imported(store, before)
     assert await exported(store) == before
-    assert result.known == 0
-    assert sum(result.rows.values()) == before.count(b"\n") - 1
+    assert result.known == 2
+    assert sum(result.rows.values()) == before.count(b"\n") - 3
 
 
 async def test_an_export_goes_into_a_new_house(store: Store, tmp_path: Path) -> None:

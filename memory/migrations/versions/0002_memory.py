@@ -204,3 +204,5 @@ def upgrade() -> None:
         batch_op.add_column(
             sa.Column("include_in_memory", sa.Boolean(), server_default=sa.true(), nullable=False)
         )
+    with op.batch_alter_table("messages", schema=None) as batch_op:
+        batch_op.create_index("ix_messages_sender", ["scope", "sender_id"], unique=False)
