@@ -22,24 +22,30 @@ def find_headers(connection: Connection, doomed: Doomed, said: Said) -> None:
     for row in connection.execute(query):
         if (row.seq,) in gone or not (row.header or row.record):
             continue
-        shown = f"{row.header}\n{row.record}"
-        told = any(text in shown for text in texts)
+        last = max((at for _, at in row.states), default=0)
+        late = last >= said.since.get(row.scope, 2**62)
+        shown = "" if late else f"{row.header}\n{row.record}"
+        told = any(text in shown for text in (*texts[row.scope], *texts[""])) if shown else False
         if told:
             doomed.knowing.add(row.scope)
-        last = max((at for _, at in row.states), default=0)
-        if told or last >= said.since.get(row.scope, 2**62) or doomed.gist.names(shown):
+        if late or told or doomed.gist.names(shown):
             timings = (row.record or {}).get("timings")
             record = {"timings": timings} if timings else {}
             blank = {"header": None if row.header is None else "", "record": record}
             doomed.changed["turns"][(row.seq,)] = blank
 
 
-def _fact_texts(connection: Connection, doomed: Doomed) -> set[str]:
-    found: set[str] = set()
+def _fact_texts(connection: Connection, doomed: Doomed) -> dict[str, set[str]]:
+    """How the facts that go begin, by the scope in which they were told; "": in several."""
+    found: dict[str, set[str]] = defaultdict(set)
     for some in chunks(doomed.facts):
-        texts = connection.execute(select(facts.c.text).where(facts.c.id.in_(some))).scalars()
-        found |= {" ".join(text.split()) for text in texts}
-    return {text[:100] for text in found if len(text) >= 12}  # a shorter one says nothing of itself
+        query = select(facts.c.scope, facts.c.text).where(facts.c.id.in_(some))
+        for row in connection.execute(query):
+            text = " ".join(row.text.split())[:100]
+            if len(text) >= 12:  # a shorter one says nothing of itself
+                wanders = row.scope.startswith(("profile:", "project:"))
+                found["" if wanders else row.scope].add(text)
+    return found
 
 
 def find_traces(connection: Connection, doomed: Doomed, said: Said) -> None:
