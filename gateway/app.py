@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.hooks import HookListener
 from bots.bot import Bot
@@ -20,6 +21,7 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening
+from gateway.idle import Idle
 from gateway.lock import hold
 from gateway.marks import Marks
 from gateway.memories import Memories
@@ -37,6 +39,7 @@ from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
 from gateway.sql_ledger import SqlLedger
 from gateway.turn import Middle
+from gateway.window import Windows
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
@@ -139,18 +142,31 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
+
+        def spawn(work: Coroutine[Any, Any, None], name: str) -> None:
+            group.create_task(work, name=name)
+
         self.memories = Memories(
             config.memory,
             store=store,
             index=index,
             model=model,
-            spawn=lambda work, name: group.create_task(work, name=name),
+            spawn=spawn,
             clock=clock,
             zone=config.gateway.zone,
+            budget=config.budget.budget(),
         )
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
         self.rooms = self._rooms()
+        self.idle = Idle(
+            ledger=self.ledger,
+            remember=self.memories.layers.remember,
+            busy=self.rooms.busy,
+            spawn=spawn,
+            idle_s=config.memory.idle_s,
+            clock=clock,
+        )
         self.door = self._door()
         self.desk = self._desk()
         self._page = PageSettings(
@@ -189,6 +205,7 @@ class House:
                 has_model=self._has_model,
             ),
             page_url=lambda: self.url,
+            ended=lambda ended: self.idle.end(ended),
         )
 
     def _door(self) -> Door:
@@ -223,8 +240,15 @@ class House:
         )
 
     def _middle(self) -> Middle:
+        budget = self._config.budget.budget()
         return Middle(
             transcript=self.transcript,
+            windows=Windows(
+                self.transcript,
+                self.memories.episodes.covered,
+                budget,
+                self._config.turns.full_window,
+            ),
             layers=self.memories.layers,
             members=self.memories.members,
             suggest=self._suggestions().after,
@@ -238,7 +262,7 @@ class House:
             measure=self.metrics.ended,
             clock=clock,
             timezone=self._config.gateway.timezone,
-            budget=self._config.budget.budget(),
+            budget=budget,
             limits=self._config.turns,
         )
 
@@ -256,6 +280,7 @@ class House:
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)
+        self._group.create_task(self.idle.run(), name="idle sessions")
         for bot in self.bots.values():
             self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
         if (at := self._config.memory.consolidates) is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contract import Rejected
 from gateway import show
-from gateway.ledger import Ledger, Turn
+from gateway.ledger import Ended, Ledger, Turn
 from gateway.personas import Persona
 from gateway.pin_commands import PIN_HELP, PinCommands
 from gateway.questions import Questions
@@ -69,7 +69,10 @@ class Commands:
         pins: PinCommands,
         remembering: RememberCommands,
         page_url: Callable[[], str],
+        ended: Callable[[Ended], object],
     ) -> None:
+        """ended: told of every session that `!new` ends."""
+        self._ended = ended
         self._ledger = ledger
         self._sessions = sessions
         self._questions = questions
@@ -127,7 +130,9 @@ class Commands:
         if not chosen:
             return f"There is no persona {argument!r} here."
         for persona in chosen:
-            await self._sessions.renew(persona.name, _scope(turn, asked, persona))
+            ended = await self._sessions.renew(persona.name, _scope(turn, asked, persona))
+            if ended is not None:
+                self._ended(ended)
         names = " and ".join(f"@{persona.name}" for persona in chosen)
         return f"The next turn of {names} begins a new session."
 

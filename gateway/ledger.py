@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from contract import Inbound, Room, Speaker
+from memory.layer import Session
 
 PostKind = Literal["text", "file", "question"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
@@ -93,6 +94,14 @@ class Accepted:
     turns: tuple[Turn, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A session that ended. used_at: when its last turn had ended, in microseconds."""
+
+    session: Session
+    used_at: int
+
+
 class Ledger(Protocol):
     """What the middle asks of the record; a worker on another machine could be its client."""
 
@@ -152,7 +161,24 @@ class Ledger(Protocol):
     async def keep_session(
         self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
     ) -> None:
-        """Remember the agent's session id; None forgets it."""
+        """Remember the agent's session id, where it has one, and that it was used now."""
+
+    def use_session(
+        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
+    ) -> None:
+        """The same of a session that is known: on disk soon."""
+
+    async def retire_session(self, persona: str, scope: str) -> Ended | None:
+        """Resume it no more. None when there is none, or its end is known already."""
+
+    async def idle_sessions(self, since: datetime) -> list[Ended]:
+        """Sessions not used after `since` of which the memory knows no end, longest idle first."""
+
+    async def used_first(self) -> datetime | None:
+        """When the longest idle session that did not end yet was used."""
+
+    async def ended_session(self, ended: Ended, now: datetime) -> None:
+        """The memory knows of the end; nothing changes when the session was used again."""
 
     async def last_turn(self, scope: str) -> Turn | None:
         """The newest finished turn of a scope that an agent answered."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 
+from contract import Budget
 from gateway.config import MemoryTable
 from memory.consolidation import Consolidation
+from memory.episodes import Episodes
 from memory.index import Index
 from memory.insights import Insights
 from memory.keeper import Keeper
@@ -33,6 +35,7 @@ class Memories:
         spawn: Spawn,
         clock: Callable[[], datetime],
         zone: tzinfo,
+        budget: Budget,
     ) -> None:
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
@@ -53,4 +56,7 @@ class Memories:
         self.consolidation = Consolidation(
             store, index=index, model=None if model is None else lambda _scope: model, clock=clock
         )
+        self.episodes = Episodes(store, self.slices, model, budget=budget, clock=clock)
+        sources.append(self.episodes)
+        learners.append(self.episodes)
         self.layers = Layers(sources, learners, self.slices, spawn)

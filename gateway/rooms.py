@@ -155,6 +155,10 @@ class Rooms:
         """How many turns wait or run."""
         return sum(len(queue.waiting) + queue.working for queue in self._queues.values())
 
+    def busy(self, persona: str, scope: str) -> bool:
+        """Whether turns of a session wait or run."""
+        return (persona, scope) in self._queues
+
     def ahead(self, turn: Turn) -> int:
         """How many turns of its session come before a waiting turn."""
         queue = self._queues.get((turn.persona, turn.scope))

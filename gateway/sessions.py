@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from adapters.agent import Agent, Launch
 from contract import AgentError, Room
-from gateway.ledger import Ledger
+from gateway.ledger import Ended, Ledger
 from gateway.personas import Persona
 
 log = logging.getLogger("moot.sessions")
@@ -59,6 +59,7 @@ class Live:
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
+    compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def usable_by(self, persona: Persona) -> bool:
@@ -74,13 +75,13 @@ class Sessions(Protocol):
         """The session, started or resumed if it doesn't run. Raises AgentError."""
 
     async def keep(self, live: Live) -> None:
-        """Remember the agent's session id, to resume it after a restart."""
+        """Remember that it was used, and the agent's session id, to resume it after a restart."""
 
     async def interrupt(self, persona: str, scope: str) -> bool:
         """Break off what it does; False when it does nothing."""
 
-    async def renew(self, persona: str, scope: str) -> None:
-        """Let the next turn begin a new session."""
+    async def renew(self, persona: str, scope: str) -> Ended | None:
+        """Let the next turn begin a new session; the one that ends by this, if there was one."""
 
 
 class LocalSessions:
@@ -169,12 +170,15 @@ class LocalSessions:
         )
 
     async def keep(self, live: Live) -> None:
-        if live.retire or live.agent.session_id in (None, live.kept):
+        if live.retire:
             return
-        live.kept = live.agent.session_id
-        await self._ledger.keep_session(
-            live.persona, live.scope, live.program.name, live.agent.session_id, self._clock()
-        )
+        session_id = live.agent.session_id
+        used = (live.persona, live.scope, live.program.name, session_id, self._clock())
+        if session_id in (None, live.kept):
+            self._ledger.use_session(*used)
+        else:
+            live.kept = session_id
+            await self._ledger.keep_session(*used)
 
     async def interrupt(self, persona: str, scope: str) -> bool:
         if (opening := self._opening.get((persona, scope))) is not None:
@@ -185,11 +189,11 @@ class LocalSessions:
         await live.agent.interrupt()
         return True
 
-    async def renew(self, persona: str, scope: str) -> None:
+    async def renew(self, persona: str, scope: str) -> Ended | None:
         live = self._live.get((persona, scope))
         if live is not None:
             live.retire = True
-        await self._ledger.keep_session(persona, scope, "", None, self._clock())
+        return await self._ledger.retire_session(persona, scope)
 
     async def close(self) -> None:
         """End every program."""

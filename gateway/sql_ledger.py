@@ -14,11 +14,9 @@ from gateway.ledger import Accepted, Post, Turn, Wanted
 from gateway.sql_rows import (
     DECIDE,
     DECISIONS,
-    FORGET_SESSION,
     KNOWN_POSTS,
     LAST_TURN,
     OPEN_TURNS,
-    SESSION,
     TURN,
     TURNS_OF,
     entered,
@@ -27,7 +25,8 @@ from gateway.sql_rows import (
     save,
     turn_of,
 )
-from memory.schema import posts, sessions, turns
+from gateway.sql_sessions import SqlSessions
+from memory.schema import posts, turns
 from memory.store import Store
 from memory.transcript import Transcript, insert_of, micros, moment
 
@@ -42,11 +41,11 @@ class _Asked:
     room: Room
 
 
-class SqlLedger:
+class SqlLedger(SqlSessions):
     """See `gateway.ledger.Ledger`."""
 
     def __init__(self, store: Store, transcript: Transcript) -> None:
-        self._store = store
+        super().__init__(store)
         self._transcript = transcript
         insert = insert_of(store)
         self._queue_turn = (
@@ -58,14 +57,6 @@ class SqlLedger:
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
-        )
-        new_session = insert(sessions)
-        self._keep_session = new_session.on_conflict_do_update(
-            index_elements=["persona", "scope"],
-            set_={
-                name: new_session.excluded[name]
-                for name in ("agent", "agent_session_id", "used_at")
-            },
         )
 
     # ── Turns ───────────────────────────────────────────────────────────────────────────
@@ -281,23 +272,7 @@ class SqlLedger:
             lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
         )
 
-    # ── Sessions and decisions ──────────────────────────────────────────────────────────
-
-    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
-        where = {"persona": persona, "scope": scope, "agent": agent}
-        return await self._store.read(
-            lambda connection: connection.execute(SESSION, where).scalar()
-        )
-
-    async def keep_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        values: dict[str, Any] = {"persona": persona, "scope": scope}
-        statement: Any = FORGET_SESSION
-        if session_id is not None:
-            statement = self._keep_session
-            values |= {"agent": agent, "agent_session_id": session_id, "used_at": micros(now)}
-        await self._store.write(lambda connection: connection.execute(statement, values))
+    # ── Decisions ───────────────────────────────────────────────────────────────────────────
 
     async def decide(
         self, turn_id: str, question: str, chosen: str, by: str, now: datetime

@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from contract import Room
-from gateway.ledger import Post, State, Turn
+from gateway.ledger import Ended, Post, State, Turn
+from memory.layer import Session
 from memory.schema import decisions, messages, posts, rooms, sessions, turns
 from memory.transcript import micros
 
@@ -73,8 +74,29 @@ SESSION = select(sessions.c.agent_session_id).where(
     sessions.c.scope == bindparam("scope"),
     sessions.c.agent == bindparam("agent"),
 )
-FORGET_SESSION = delete(sessions).where(
-    sessions.c.persona == bindparam("persona"), sessions.c.scope == bindparam("scope")
+_LAST_ROOM = (
+    select(turns.c.room_id)
+    .where(turns.c.scope == sessions.c.scope, turns.c.persona == sessions.c.persona)
+    .order_by(turns.c.seq.desc())
+    .limit(1)
+    .correlate(sessions)
+    .scalar_subquery()
+)
+_UNENDED = sessions.c.ended_at.is_(None)
+_ENDS = select(sessions, rooms.c.id, rooms.c.name, rooms.c.kind, rooms.c.project).select_from(
+    sessions.join(rooms, rooms.c.id == _LAST_ROOM)
+)
+IDLE_SESSIONS = _ENDS.where(_UNENDED, sessions.c.used_at <= bindparam("since")).order_by(
+    sessions.c.used_at
+)
+USED_FIRST = select(func.min(sessions.c.used_at)).where(_UNENDED)
+_THIS = (sessions.c.persona == bindparam("of_persona"), sessions.c.scope == bindparam("of_scope"))
+ONE_SESSION = _ENDS.where(*_THIS, _UNENDED, sessions.c.agent != "")
+RETIRE_SESSION = update(sessions).where(*_THIS).values(agent="")
+END_SESSION = (
+    update(sessions)
+    .where(*_THIS, sessions.c.used_at == bindparam("last_used_at"))
+    .values(ended_at=bindparam("at"))
 )
 DECIDE = insert(decisions)
 DECISIONS = (
@@ -140,6 +162,11 @@ def posts_of(connection: Connection, turn_id: str) -> list[Post]:
         )
         for row in connection.execute(POSTS, {"turn": turn_id})
     ]
+
+
+def ended_of(row: Row[Any]) -> Ended:
+    room = Room(row.id, row.name, row.kind, row.project)
+    return Ended(Session(row.scope, row.persona, room, row.agent_session_id or ""), row.used_at)
 
 
 def mark(connection: Connection, post: Post) -> None:

@@ -38,6 +38,7 @@ from gateway.reply import LiveReply
 from gateway.roster import Rosters
 from gateway.routing import named, unaddressed
 from gateway.sessions import Live, Sessions
+from gateway.window import Window, Windows
 from memory.layer import Ask, Interaction, Remembered
 from memory.layers import Layers
 from memory.members import Members
@@ -77,6 +78,7 @@ class Middle:
     """What a turn needs, and how one is taken."""
 
     transcript: Transcript
+    windows: Windows
     layers: Layers
     members: Members
     suggest: Callable[[Turn], Awaitable[str | None]]
@@ -138,12 +140,12 @@ class Middle:
     async def _ask_live(
         self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
     ) -> _Outcome | None:
-        lines = await self._window(turn, live)
-        asked = next((line for line in lines if line.seq == turn.message_seq), None)
+        window = await self.windows.choose(turn, live)
+        asked = next((line for line in window.lines if line.seq == turn.message_seq), None)
         if asked is None:
             return None
         room = replace(turn.room, project=turn.room.project or persona.front.project)
-        briefing, known = await self._brief(replace(turn, room=room), asked, lines, live)
+        briefing, known = await self._brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
         header = compose(briefing)
         names = [name for p in self.personas.all().values() for name in p.names]
@@ -159,8 +161,9 @@ class Middle:
                 answer, fault = await self._answer(live, prompt, reply)
         finally:
             live.state = "idle"
-            live.given_from = live.given_from or lines[0].seq
-            live.given = max(live.given, lines[-1].seq)
+            live.given_from = live.given_from or window.lines[0].seq
+            live.given = max(live.given, window.lines[-1].seq)
+        live.compacted = answer.compacted or (live.compacted and not briefing.summary)
         await self.sessions.keep(live)
         clockwork.step("agent")
         turn = replace(
@@ -200,25 +203,11 @@ class Middle:
         text = untyped(answer.text) or "(The agent ended its turn without a word.)"
         return replace(answer, text=text), None
 
-    async def _window(self, turn: Turn, live: Live) -> list[Stored]:
-        """The messages to be given, oldest first: those that a living session doesn't know."""
-        return await self.transcript.window(
-            turn.scope,
-            persona=turn.persona,
-            size=self.budget.window_messages,
-            after=live.given if self._again(live) else 0,
-            trigger=turn.message_seq,
-        )
-
-    def _again(self, live: Live) -> bool:
-        return live.given > 0 and not self.limits.full_window
-
     async def _brief(
-        self, turn: Turn, asked: Stored, lines: Sequence[Stored], live: Live
+        self, turn: Turn, asked: Stored, window: Window, live: Live
     ) -> tuple[Briefing, Remembered]:
         """All that the prompt is made of, and what the memory had a part in."""
-        again = self._again(live)
-        shown = [m for m in lines if m.persona != turn.persona] if again else lines
+        lines, again = window.lines, window.again
         thread: list[Stored] = []
         if asked.thread_id is not None:
             thread = await self.transcript.thread(
@@ -226,7 +215,7 @@ class Middle:
             )
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(roster, shown, asked, turn.persona)
+        participants = _participants(roster, lines, asked, turn.persona)
         members = await self._members(turn, roster)
         known = await self.layers.brief(
             Ask(
@@ -235,8 +224,12 @@ class Middle:
                 at=asked.sent_at,
                 recalls=asked.meta.get("trigger_rag", True),
                 shown_from=(live.given_from if again else 0) or lines[0].seq,
+                covered=window.covered,
             )
         )
+        if window.covered and not known.summary:
+            lines = (await self.windows.without_summary(turn, live, window)).lines
+        shown = [m for m in lines if m.persona != turn.persona] if again else lines
         briefing = Briefing(
             room=turn.room,
             you=_speaker(turn.persona),

@@ -17,7 +17,8 @@ class Ask:
 
     text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
     the oldest message that the prompt shows anyway; what was made from those need not be
-    recalled.
+    recalled. covered: seq of the last message that the wanted summary has to cover, because the
+    prompt leaves it out; 0: no summary is wanted.
     """
 
     invocation: Invocation
@@ -25,6 +26,7 @@ class Ask:
     at: datetime
     recalls: bool = True
     shown_from: int = 2**62
+    covered: int = 0
 
     @property
     def home(self) -> str:

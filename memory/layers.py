@@ -7,7 +7,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from functools import reduce
 from operator import add
@@ -22,6 +21,8 @@ SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
+
+_Told = tuple[Interaction | Session, asyncio.Future[None]]
 
 
 class Source(Protocol):
@@ -52,30 +53,37 @@ class Layers:
         self._sources = tuple(sources)
         self._learners = tuple(learners)
         self._spawn = spawn
-        self._waiting: dict[str, deque[Interaction | Session]] = {}
-        self._learned = asyncio.Condition()
+        self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: Ask) -> Remembered:
         """What every layer has to say, all asked at once. Never raises."""
         parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         return _joined(parts)
 
-    def remember(self, told: Interaction | Session) -> None:
-        """Learn from a turn, or from a session's end, in the background."""
+    def remember(self, told: Interaction | Session) -> asyncio.Future[None]:
+        """Learn from a turn, or from a session's end, in the background.
+
+        The future is done when every layer was told, and cancelled when that was broken off.
+        """
+        learned = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(told.scope, deque())
-        waiting.append(told)
+        waiting.append((told, learned))
         if len(waiting) == 1:
             self._spawn(self._learn(told.scope, waiting), f"memory {told.scope}")
+        return learned
 
-    async def _learn(self, scope: str, waiting: deque[Interaction | Session]) -> None:
+    async def _learn(self, scope: str, waiting: deque[_Told]) -> None:
         try:
             while waiting:
-                await self._teach(waiting[0])
+                told, learned = waiting[0]
+                await self._teach(told)
                 waiting.popleft()
-                async with self._learned:
-                    self._learned.notify_all()
+                if not learned.done():
+                    learned.set_result(None)
         finally:
             del self._waiting[scope]
+            for _, learned in waiting:
+                learned.cancel()
 
     async def _teach(self, told: Interaction | Session) -> None:
         for learner in self._learners:
@@ -89,11 +97,8 @@ class Layers:
     async def settled(self, scope: str) -> None:
         """Return once what was told of a scope until now has been learned from; at the latest
         after SETTLED_S."""
-        waiting = self._waiting.get(scope, deque())
-        told = set(map(id, waiting))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SETTLED_S), self._learned:
-                await self._learned.wait_for(lambda: not told & set(map(id, waiting)))
+        if learning := [learned for _, learned in self._waiting.get(scope, ())]:
+            await asyncio.wait(learning, timeout=SETTLED_S)
 
     def learning(self) -> int:
         """How many turns and ends wait to be learned from, the ones under way included."""

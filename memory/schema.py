@@ -112,9 +112,10 @@ sessions = Table(
     metadata,
     Column("persona", String, primary_key=True),
     Column("scope", String, primary_key=True),
-    Column("agent", String, nullable=False),
+    Column("agent", String, nullable=False),  # "": not to be resumed any more
     Column("agent_session_id", String),
-    Column("used_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger, nullable=False),  # end of its last turn
+    Column("ended_at", BigInteger),  # when the memory had learned that it ended; null: not yet
 )
 
 decisions = Table(

@@ -10,7 +10,7 @@ from adapters.agent import Agent, Launch, Reply
 from contract import AgentError, Answer, ToolUse
 from gateway.sessions import Program
 
-Script = Callable[[str, Reply], Awaitable[str]]
+Script = Callable[[str, Reply], Awaitable[str | Answer]]
 
 
 async def echo(prompt: str, reply: Reply) -> str:
@@ -31,13 +31,16 @@ class ScriptedAgent:
     closed: bool = False
     uses: tuple[ToolUse, ...] = ()
     _stopped: bool = False
-    _task: asyncio.Task[str] | None = None
+    _task: asyncio.Task[str | Answer] | None = None
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         self.prompts.append(prompt)
         self._task = asyncio.ensure_future(self.script(prompt, reply))
         try:
-            return Answer(await self._task, "record", "script", uses=self.uses)
+            said = await self._task
+            if isinstance(said, Answer):
+                return said
+            return Answer(said, "record", "script", uses=self.uses)
         except asyncio.CancelledError:
             if not self._stopped:
                 self._task.cancel()

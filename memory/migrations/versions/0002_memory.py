@@ -206,3 +206,5 @@ def upgrade() -> None:
         )
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.create_index("ix_messages_sender", ["scope", "sender_id"], unique=False)
+    with op.batch_alter_table("sessions", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("ended_at", sa.BigInteger(), nullable=True))
