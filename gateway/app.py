@@ -22,11 +22,14 @@ from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
+from gateway.indexes import open_configured
+from gateway.lock import hold
 from gateway.marks import Marks
 from gateway.memories import Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
 from gateway.models import open_model
+from gateway.nightly import nightly
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
@@ -64,12 +67,22 @@ async def run(
 
     Turns that are under way when it stops are taken up again by the next start.
     """
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with hold(config.gateway.data_dir):
+        await _run(config, environment, started, stop)
+
+
+async def _run(
+    config: Config,
+    environment: Mapping[str, str],
+    started: Callable[[str], None],
+    stop: asyncio.Event,
+) -> None:
     personas = Personas(personas_dir(config), tuple(HEADINGS))
     bots = make_bots(config, environment, personas)
     async with (
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
+        open_configured(config) as index,
         HookListener.open() as hooks,
     ):
         sessions: LocalSessions | None = None
@@ -82,6 +95,7 @@ async def run(
                     personas=personas,
                     bots=bots,
                     programs=Programs(config.agents, environment, hooks),
+                    index=index,
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
@@ -293,6 +307,11 @@ class House:
         self._group.create_task(self.idle.run(), name="idle sessions")
         for bot in self.bots.values():
             self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
+        if (at := self._config.memory.consolidates) is not None:
+            work = self.memories.consolidation.run_all
+            zone = self._config.gateway.zone
+            tidying = nightly(work, at=at, zone=zone, clock=clock)
+            self._group.create_task(tidying, name="memory consolidates")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.desk, self._page, webhooks) as url:
             self.url = url

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -151,6 +153,9 @@ class HeadlessTable(_Table):
     timeout_s: Annotated[float, Field(gt=0)] = 180.0
 
 
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
 class MemoryTable(_Table):
     """[memory]: see docs/memory.md.
 
@@ -158,10 +163,11 @@ class MemoryTable(_Table):
     agent that can be run without a terminal. remember: what recall is fed with: people's messages
     as they are, what the model extracts from them, or both; auto: extracted if there is a model.
     extract_tokens: how much is said between two extractions. embedder, store: what recall is made
-    of.
-    excluded_rooms: ids of rooms of which nothing is kept in memory. idle_s: a session that nobody
+    of. minilm: the folder with that model. excluded_rooms: ids of rooms of which nothing is kept in
+    memory. idle_s: a session that nobody
     asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
-    something is worth a pin. mcp: may agents look into it by themselves.
+    something is worth a pin. mcp: may agents look into it by themselves. consolidate_at: when facts
+    that say the same become one, every night; "": never.
     """
 
     model: str = "off"
@@ -171,6 +177,7 @@ class MemoryTable(_Table):
     extract_tokens: Annotated[int, Field(ge=100)] = 2_000
     embedder: str = "builtin"
     store: str = "sqlite"
+    minilm: Path | None = None
     embedder_settings: dict[str, Any] = {}
     store_settings: dict[str, Any] = {}
     excluded_rooms: frozenset[str] = frozenset()
@@ -179,6 +186,19 @@ class MemoryTable(_Table):
     mcp: bool = True
     suggest_pins: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
+    consolidate_at: str = "03:30"
+
+    @field_validator("consolidate_at")
+    @classmethod
+    def _time(cls, value: str) -> str:
+        if value and not _CLOCK.fullmatch(value):
+            raise ValueError(f'{value!r} is not a time of day like "03:30", nor "" for never')
+        return value
+
+    @property
+    def consolidates(self) -> time | None:
+        """When facts are consolidated; None: never."""
+        return time.fromisoformat(self.consolidate_at) if self.consolidate_at else None
 
 
 class Config(_Table):
@@ -234,7 +254,9 @@ def _anchored(config: Config, base: Path) -> Config:
         )
         for name, agent in config.agents.items()
     }
-    return config.model_copy(update={"gateway": gateway, "agents": agents})
+    minilm = config.memory.minilm
+    memory = config.memory.model_copy(update={"minilm": minilm and base / minilm.expanduser()})
+    return config.model_copy(update={"gateway": gateway, "agents": agents, "memory": memory})
 
 
 def place_of(error: ErrorDetails) -> str:

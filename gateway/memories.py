@@ -15,6 +15,7 @@ from gateway.config import MemoryTable
 from gateway.librarian import Librarian
 from gateway.recalling import Recalling
 from memory.calls import Calls
+from memory.consolidation import Consolidation
 from memory.episodes import Episodes
 from memory.extraction import Extraction
 from memory.index import Index
@@ -65,7 +66,7 @@ class Memories:
         self._heard = set[str]()
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
-        self.recall = Recall(store, index) if index is not None else None
+        self.recall = Recall(store, index, zone) if index is not None else None
         self.librarian = Librarian(Library(store), self.recall)
         self.recalling = Recalling(store, self.librarian)
         self.landmarks = Landmarks(store, zone)
@@ -112,6 +113,9 @@ class Memories:
             insights = Insights(store, self._model_of("insights"), clock)
             sources.append(insights)
             learners.append(insights)
+        self.consolidation = Consolidation(
+            store, index=index, model=self._model_of("consolidation"), clock=clock
+        )
         learners.append(self.episodes)
         if table.observations:
             observer = Observer(store, self._model_of("observations"), clock, own_workspaces)
@@ -129,8 +133,10 @@ class Memories:
 
     def begin(self) -> None:
         """Take up, in the background, what an earlier process left undone."""
+        if self.recall is not None:
+            self._spawn(_guarded(self.recall.begin()), "recall begins")
         if self.extraction is not None:
-            self._spawn(_guarded(self.extraction.begin()), "memory begins")
+            self._spawn(_guarded(self.extraction.begin()), "extraction begins")
 
     def heard(self, scope: str) -> None:
         """Something was said, whether or not an agent is asked: it is taken in a little later."""

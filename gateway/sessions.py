@@ -142,7 +142,7 @@ class LocalSessions:
 
     async def _open(self, persona: Persona, scope: str, room: Room) -> Live:
         program = self._programs(persona.front.agent)
-        folder = self._data_dir / "scopes" / _folder(scope) / persona.name
+        folder = self._data_dir / "scopes" / scope_folder(scope) / persona.name
         home = folder / "home"
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
@@ -242,7 +242,7 @@ def _workspace(configured: Path | None, own: Path) -> Path:
     return workspace
 
 
-def _folder(scope: str) -> str:
+def scope_folder(scope: str) -> str:
     """A folder's name for a scope: readable, and unlike that of any other scope."""
     readable = re.sub(r"[^A-Za-z0-9]+", "-", scope).strip("-")[:40]
     return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:16]}"

@@ -193,6 +193,13 @@ def mark_indexed(connection: Connection, held: Sequence[StoredFact], index: str)
     connection.execute(update(facts).where(_F.id.in_(ids)).values(indexed_by=index))
 
 
+def mark_lost(connection: Connection, ids: Sequence[str]) -> None:
+    """Let facts that no index holds after all count as not indexed."""
+    for start in range(0, len(ids), 1_000):
+        part = ids[start : start + 1_000]
+        connection.execute(update(facts).where(_F.id.in_(part)).values(indexed_by=None))
+
+
 def forget_other_indexes(connection: Connection, index: str) -> None:
     """Let every fact that another index holds count as not indexed."""
     connection.execute(update(facts).where(_F.indexed_by != index).values(indexed_by=None))

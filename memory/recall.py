@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import UTC, tzinfo
 from functools import partial
 
 from sqlalchemy import Connection
@@ -12,10 +13,12 @@ from sqlalchemy import Connection
 from contract import Fact
 from memory.facts import (
     StoredFact,
+    count_facts,
     fact_ids,
     facts_by_id,
     forget_other_indexes,
     mark_indexed,
+    mark_lost,
     not_indexed,
     remove_facts,
     scopes_with_facts,
@@ -43,7 +46,9 @@ class Recall:
     name = "recall"
     deadline_s = 2.0
 
-    def __init__(self, store: Store, index: Index) -> None:
+    def __init__(self, store: Store, index: Index, zone: tzinfo = UTC) -> None:
+        """zone: in which the dates of facts are told."""
+        self._zone = zone
         self._store = store
         self._index = index
         self._indexing = asyncio.Lock()
@@ -53,7 +58,16 @@ class Recall:
         if not ask.recalls:
             return Remembered()
         found = await self.search(ask.text, ask.gate(), limit=FETCHED, before=ask.shown_from)
-        return Remembered(recall=tuple(_shown(fact, score) for fact, score in found))
+        return Remembered(recall=tuple(self._shown(fact, score) for fact, score in found))
+
+    def _shown(self, fact: StoredFact, score: float) -> Fact:
+        return Fact(
+            text=fact.text,
+            kind=fact.kind,
+            date=fact.said_at.astimezone(self._zone).date().isoformat(),
+            origin=fact.origin,
+            score=score,
+        )
 
     async def search(
         self, query: str, gate: Gate, *, limit: int, before: int = 2**62
@@ -84,18 +98,28 @@ class Recall:
         )
 
     async def begin(self) -> None:
-        """Index what is missing; everything, when another index held it until now."""
-        name = self._index.name
-        await self._store.write(partial(forget_other_indexes, index=name))
+        """Make the index ready, and let it hold what the table holds.
+
+        Everything is indexed anew when another index held it until now, or its file is gone.
+        """
+        if not await self._store.read(count_facts):
+            return  # nothing to find yet: what an index is made with need not be loaded
+        await self._index.warm()
+        await self._store.write(partial(forget_other_indexes, index=self._index.name))
         await self.sweep()
         await self.index_pending()
 
     async def sweep(self) -> int:
-        """Let the index forget what is not in the table any more; return how many those were."""
+        """Let the index forget what is not in the table any more; return how many those were.
+
+        What it should hold and doesn't counts as not indexed from now on.
+        """
         held = await self._index.ids()
-        gone = held - await self._store.read(fact_ids)
-        if gone:
+        known = await self._store.read(fact_ids)
+        if gone := held - known:
             await self._index.remove(sorted(gone))
+        if lost := known - held:
+            await self._store.write(partial(mark_lost, ids=sorted(lost)))
         return len(gone)
 
     async def index_pending(self) -> int:
@@ -141,20 +165,10 @@ def _entry(fact: StoredFact) -> Entry:
     return Entry(
         id=fact.id,
         scope=fact.scope,
-        text=fact.text,
+        text=fact.text.removeprefix(f"{fact.person_name}: "),
         at=fact.said_at,
         order=fact.seq,
         person=fact.person_name or "",
         kind=fact.kind,
         source=fact.source,
-    )
-
-
-def _shown(fact: StoredFact, score: float) -> Fact:
-    return Fact(
-        text=fact.text,
-        kind=fact.kind,
-        date=fact.said_at.date().isoformat(),
-        origin=fact.origin,
-        score=score,
     )

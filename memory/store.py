@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from contract import ConfigError
+from contract import ConfigError, MootError
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -35,6 +35,10 @@ READERS = 2
 LATER_S = 0.05
 
 
+class StoreError(MootError):
+    """The database could not do what it was asked for."""
+
+
 class Runner(Protocol):
     """Runs work on a database without holding up the loop."""
 
@@ -45,6 +49,9 @@ class Runner(Protocol):
 
     async def write(self, work: Work[T]) -> T:
         """Run work in a transaction of its own; never two at a time."""
+
+    async def scrub(self) -> None:
+        """Write the files anew, without what was deleted."""
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -77,6 +84,13 @@ class ThreadRunner:
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, run)
 
+    async def scrub(self) -> None:
+        def run() -> None:
+            with self._engine.connect() as connection:
+                _scrub(connection.execution_options(isolation_level="AUTOCOMMIT"))
+
+        await asyncio.get_running_loop().run_in_executor(self._writer, run)
+
     async def close(self) -> None:
         if self._written is not None:
             self._writer.submit(self._written.close)
@@ -100,8 +114,26 @@ class AsyncRunner:
         async with self._engine.begin() as connection:
             return await connection.run_sync(work)
 
+    async def scrub(self) -> None:
+        async with self._engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.run_sync(_scrub)
+
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _scrub(connection: Connection) -> None:
+    """VACUUM copies what is there; the log before it still holds what was deleted."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")
+        connection.exec_driver_sql("VACUUM")
+        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+        connection.exec_driver_sql("PRAGMA secure_delete=OFF")
+        if busy:
+            raise StoreError("the database is in use: what was deleted still lies in its log")
+    else:
+        connection.exec_driver_sql("VACUUM FULL")
 
 
 @dataclass(slots=True)
@@ -169,6 +201,18 @@ class Store:
         job = _Job(work, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return await job.done  # type: ignore[no-any-return]
+
+    async def scrub(self) -> None:
+        """Write the database's files anew, so that no byte of what was deleted stays in them.
+
+        Takes as long as copying them. Raises StoreError when somebody else uses the database.
+        """
+        await self._jobs.join()
+        try:
+            await self._runner.scrub()
+        except SQLAlchemyError as error:
+            reason = str(error).splitlines()[0]
+            raise StoreError(f"the database can't be written anew: {reason}") from error
 
     def write_later(self, work: Work[None]) -> None:
         """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.

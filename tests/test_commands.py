@@ -17,7 +17,9 @@ HOUSE = Path(__file__).parents[1]
 GOLDEN = HOUSE / "tests" / "composer" / "golden" / "specification"
 
 
-def moot(*words: str, cwd: Path = HOUSE, **more: str) -> subprocess.CompletedProcess[str]:
+def moot(
+    *words: str, cwd: Path = HOUSE, given: str | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PYTHONPATH": str(HOUSE), **more}
     code = "from gateway.main import main; main()"
     return subprocess.run(
@@ -26,6 +28,7 @@ def moot(*words: str, cwd: Path = HOUSE, **more: str) -> subprocess.CompletedPro
         env=environment,
         capture_output=True,
         encoding="utf-8",
+        input=given,
         timeout=60,
         check=False,
     )
@@ -52,10 +55,17 @@ def test_the_schema_is_what_a_briefing_is_checked_against() -> None:
         (("replay", "nowhere.jsonl", "--agent", "claude-code"), "nowhere.jsonl"),
         (("check", "--config", "nowhere.toml"), "there is no such file"),
         (("run", "--config", "nowhere.toml"), "there is no such file"),
+        (("memory", "list", "--config", "nowhere.toml"), "there is no such file"),
+        (("memory", "import", "nowhere.jsonl"), "nowhere.jsonl: can't be read"),
+        (("memory", "wipe"), "say --yes"),
+        (("memory", "delete-person", "Andi"), "'Andi' is not a sender id"),
+        (("memory", "consolidate", "--scope", "*"), "not a scope"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_2(words: tuple[str, ...], sentence: str) -> None:
-    result = moot(*words)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    words: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    result = moot(*words, cwd=tmp_path)
     assert result.returncode == 2
     assert result.stdout == ""
     assert sentence in result.stderr
@@ -101,3 +111,36 @@ def test_a_second_moot_on_the_same_address_is_told_so(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "is Moot running already?" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_memory_is_carried_from_one_folder_to_another(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    line = json.dumps({"scope": "room:web:r", "text": "Ünïcode “tea”", "date": "2023-05-07"})
+    result = moot("memory", "import", "-", cwd=old, given=line)
+    assert (result.returncode, result.stdout) == (0, "imported 1 fact\n"), result.stderr
+    exported = moot("memory", "export", cwd=old).stdout
+    assert moot("memory", "import", "-", cwd=new, given=exported).returncode == 0
+    assert moot("memory", "export", cwd=new).stdout == exported
+    listed = moot("memory", "list", "--json", cwd=new)
+    assert json.loads(listed.stdout)["text"] == "Ünïcode “tea”"
+    assert listed.stderr == ""  # no bars where nobody looks
+
+
+def test_who_stops_reading_a_list_gets_no_traceback(tmp_path: Path) -> None:
+    lines = (json.dumps({"scope": "room:web:r", "text": f"tea {n}"}) for n in range(5_000))
+    moot("memory", "import", "-", cwd=tmp_path, given="\n".join(lines))
+    code = "from gateway.main import main; main()"
+    result = subprocess.run(
+        f"{sys.executable} -c '{code}' memory list | head -1",
+        shell=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(HOUSE)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert result.stdout.startswith("#1 room:web:r tea 0")
+    assert result.stderr == ""

@@ -66,7 +66,8 @@ CALLS = "SELECT purpose, scope, model, input_tokens, cost_usd, fault FROM model_
 
 async def test_the_api_extracts_what_was_said(tmp_path: Path, api: MessagesAPI) -> None:
     config = (
-        f'{GATEWAY}{DEMO}[memory]\nmodel = "anthropic"\ninsights = false\nextract_tokens = 100\n'
+        f'{GATEWAY}{DEMO}[memory]\nmodel = "anthropic"\nextract_tokens = 100\n'
+        "insights = false\nobservations = false\n"
         f'[memory.anthropic]\nbase_url = "{api.url}"\ninput_price = 1.0\noutput_price = 5.0\n'
     )
     api.queue(ToolUse("write_extracted", FOUND))

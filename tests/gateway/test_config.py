@@ -1,5 +1,6 @@
 """moot.toml: a mistake is one sentence with file, key and remedy."""
 
+from datetime import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,11 @@ def test_the_example_is_a_valid_configuration() -> None:
             "gateway.timezome is not a key that Moot knows; did you mean timezone?",
         ),
         ('[gateway]\ntimezone = "Europe/Berln"\n', "did you mean Europe/Berlin?"),
+        (
+            '[memory]\nconsolidate_at = "25:00"\n',
+            'memory.consolidate_at: \'25:00\' is not a time of day like "03:30", nor "" for never',
+        ),
+        ('[memory]\nconsolidate_at = "3:30"\n', "is not a time of day"),
         ('[gateway]\nlisten = "8377"\n', "gateway.listen: '8377' is not host:port"),
         ('[[bots]]\nplatform = "slcak"\npersonas = ["a"]\n', "bots.0.platform: input should be"),
         ('[[bots]]\nplatform = "slack"\n', "bots.0.personas: field required"),
@@ -63,3 +69,10 @@ def test_a_bots_own_secret_comes_before_the_general_one() -> None:
     assert secret(environment, "SLACK_BOT_TOKEN", "my-team") == "own"
     assert secret(environment, "SLACK_BOT_TOKEN", "slack") == "general"
     assert secret({}, "SLACK_BOT_TOKEN", "slack") is None
+
+
+def test_facts_are_consolidated_at_a_time_or_never(tmp_path: Path) -> None:
+    file = tmp_path / "moot.toml"
+    assert load_config(None, base=tmp_path).memory.consolidates == time(3, 30)
+    file.write_text('[memory]\nconsolidate_at = ""\n')
+    assert load_config(file, base=tmp_path).memory.consolidates is None

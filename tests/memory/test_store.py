@@ -1,6 +1,7 @@
 """The database: what was written is there, whatever happened to the neighbours' writes."""
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from contract import ConfigError
 from memory.schema import metadata, rooms
-from memory.store import HEAD, Store
+from memory.store import HEAD, Store, StoreError
 from tests.conftest import NewUrl
 
 
@@ -76,3 +77,32 @@ async def test_a_database_that_cannot_be_opened_is_a_sentence(tmp_path: Path) ->
     with pytest.raises(ConfigError, match=r"\[store\] url"):
         async with Store.open(f"sqlite:///{tmp_path}/moot.db"):
             pass
+
+
+async def test_what_was_deleted_is_in_no_file_after_a_scrub(url: str, tmp_path: Path) -> None:
+    def holding() -> list[str]:
+        files = (path for path in tmp_path.rglob("*") if path.is_file())
+        return [path.name for path in files if b"unguessable-4711" in path.read_bytes()]
+
+    async with Store.open(url) as store:
+        await store.write(insert("unguessable-4711"))
+        await store.write(insert("kept"))
+        assert holding() or store.dialect != "sqlite"
+        await store.write(lambda c: c.execute(rooms.delete().where(rooms.c.id != "kept")))
+        await store.scrub()
+        assert holding() == []
+        assert await store.read(ids) == ["kept"]
+        assert await store.write(insert("more")) == "more"
+
+
+async def test_a_scrub_says_when_somebody_else_reads(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/moot.db"
+    async with Store.open(url) as store:
+        await store.write(insert("kept"))
+        other = sqlite3.connect(tmp_path / "moot.db")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM rooms").fetchone()
+        with pytest.raises(StoreError, match="in use"):
+            await store.scrub()
+        other.close()
+        await store.scrub()
