@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from playwright.async_api import async_playwright, expect
 
+from memory.facts import not_indexed
 from memory.store import Store
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
 from tests.doubles.remembered import fill
@@ -73,6 +75,11 @@ async def test_a_newcomer_looks_at_what_is_remembered(tmp_path: Path) -> None:
     async with service(tmp_path, CONFIG) as moot, async_playwright() as playwright:
         async with Store.open(f"sqlite:///{tmp_path}/data/moot.db") as store:
             await store.write(fill(("room:web:general", ""), ("room:web:other", " of others")))
+            await moot.stop()
+            await moot.start()
+            async with asyncio.timeout(20):
+                while await store.read(lambda c: not_indexed(c, 1)):
+                    await asyncio.sleep(0.05)
         browser = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
         page = await browser.new_page()
         await enter(page, moot.url, "Andi")

@@ -48,7 +48,7 @@ async def test_without_a_model_recall_works_from_peoples_own_words(tmp_path: Pat
             ("message", "Ash: the staging database listens on port 5433")
         ]
         found = [entry.text for entry in index.entries.values()]
-        assert found == ["Ash: the staging database listens on port 5433"]
+        assert found == ["the staging database listens on port 5433"]
 
 
 async def test_a_message_that_is_edited_or_deleted_is_not_recalled_as_it_was(
@@ -64,7 +64,7 @@ async def test_a_message_that_is_edited_or_deleted_is_not_recalled_as_it_was(
         await opened.house.door.receive(event, opened.bot)
         await opened.house.door.receive(Deleted(ROOM, "m-b"), opened.bot)
         await until(
-            lambda: [e.text for e in index.entries.values()] == ["Ash: the staging port is 5999"]
+            lambda: [e.text for e in index.entries.values()] == ["the staging port is 5999"]
         )
         assert await known(opened) == [("message", "Ash: the staging port is 5999")]
 
