@@ -1,4 +1,4 @@
-"""What Prometheus is told. docs/memory.md and docs/api.md name every figure."""
+"""What Prometheus is told. docs/api.md names every figure."""
 
 from __future__ import annotations
 

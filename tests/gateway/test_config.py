@@ -1,12 +1,16 @@
 """moot.toml: a mistake is one sentence with file, key and remedy."""
 
+import re
 from datetime import time
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from contract import ConfigError
-from gateway.config import load_config, secret
+from gateway.config import AnthropicTable, HeadlessTable, MemoryTable, load_config, secret
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_without_a_file_the_default_is_embedded(tmp_path: Path) -> None:
@@ -26,7 +30,33 @@ def test_paths_are_relative_to_the_file_and_not_to_the_caller(tmp_path: Path) ->
 
 
 def test_the_example_is_a_valid_configuration() -> None:
-    load_config(Path(__file__).parents[2] / "moot.toml.example", base=Path("/"))
+    load_config(ROOT / "moot.toml.example", base=Path("/"))
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("memory", MemoryTable),
+        ("memory.anthropic", AnthropicTable),
+        ("memory.headless", HeadlessTable),
+    ],
+)
+def test_every_key_of_the_memory_is_explained_once_and_stands_in_the_example(
+    name: str, table: type[BaseModel]
+) -> None:
+    settings = (ROOT / "docs" / "memory.md").read_text("utf-8").partition("## Settings")[2]
+    explained = settings.partition(f"| `[{name}]` |")[2].partition("\n\n")[0]
+    shown = (ROOT / "moot.toml.example").read_text("utf-8").partition(f"\n[{name}]")[2]
+    shown = shown.partition("\n[")[0]
+    keys = sorted(key for key in table.model_fields if key not in ("anthropic", "headless"))
+    cells = [line.split("|")[1] for line in explained.splitlines()[2:]]
+    assert sorted(key for cell in cells for key in re.findall(r"`(\w+)`", cell)) == keys
+    assert sorted(re.findall(r"^(?:# )?(\w+) = ", shown, re.M)) == keys
+
+
+def test_the_example_shows_the_defaults_of_the_memory() -> None:
+    shown = load_config(ROOT / "moot.toml.example", base=Path("/")).memory
+    assert shown == MemoryTable()
 
 
 @pytest.mark.parametrize(
