@@ -167,7 +167,7 @@ class House:
             data_dir=config.gateway.data_dir,
             clock=clock,
             memory_door=(
-                MemoryDoor(hooks, self.memories.librarian, self._spawn)
+                MemoryDoor(hooks, self.memories.tools, self._spawn)
                 if hooks and config.memory.mcp
                 else None
             ),

@@ -15,8 +15,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from gateway.librarian import Librarian
-from memory.library import Reader
+from gateway.memory_tools import MemoryTools
+from memory.work_log import Reader
 
 log = logging.getLogger("moot.mcp")
 
@@ -35,19 +35,19 @@ Look = Callable[[], Reader | None]
 """Who looks just now; None: nobody may."""
 
 
-def make_server(librarian: Librarian, look: Look) -> Server[Any]:
+def make_server(tools: MemoryTools, look: Look) -> Server[Any]:
     """The server for one reader, on any transport."""
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-        tools = [types.Tool(**tool, annotations=hints) for tool in librarian.tools()]
-        return types.ListToolsResult(tools=tools)
+        offered = [types.Tool(**tool, annotations=hints) for tool in tools.offered()]
+        return types.ListToolsResult(tools=offered)
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         reader = look()
         if reader is None:
             return _result(UNSEEN, failed=True)
-        reply = await librarian.answer(params.name, params.arguments or {}, reader)
+        reply = await tools.answer(params.name, params.arguments or {}, reader)
         return _result(reply.text, failed=reply.failed)
 
     return Server(NAME, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
@@ -57,9 +57,9 @@ def _result(text: str, *, failed: bool) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
-async def serve_stdio(librarian: Librarian, look: Look) -> None:
+async def serve_stdio(tools: MemoryTools, look: Look) -> None:
     """Serve on stdin and stdout until stdin ends."""
-    server = make_server(librarian, look)
+    server = make_server(tools, look)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

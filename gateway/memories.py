@@ -12,7 +12,7 @@ from typing import Any
 
 from contract import Budget
 from gateway.config import MemoryTable
-from gateway.librarian import Librarian
+from gateway.memory_tools import MemoryTools
 from gateway.recalling import Recalling
 from memory.calls import Calls
 from memory.consolidation import Consolidation
@@ -24,7 +24,6 @@ from memory.keeper import Keeper
 from memory.landmarks import Landmarks
 from memory.layer import Learner
 from memory.layers import Layers, Source, Spawn
-from memory.library import Library
 from memory.members import Members
 from memory.messages import MessageFacts
 from memory.model import Model, ModelOf
@@ -33,6 +32,7 @@ from memory.recall import Recall
 from memory.slices import Slices
 from memory.store import Store
 from memory.transcript import Stored
+from memory.work_log import WorkLog
 
 log = logging.getLogger("moot.memory")
 
@@ -67,8 +67,8 @@ class Memories:
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index, zone) if index is not None else None
-        self.librarian = Librarian(Library(store), self.recall)
-        self.recalling = Recalling(store, self.librarian)
+        self.tools = MemoryTools(WorkLog(store), self.recall)
+        self.recalling = Recalling(store, self.tools)
         self.landmarks = Landmarks(store, zone)
         self.keeper = Keeper(
             store, self.slices, self.recall, clock, lambda scope: self.layers.settled(scope)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contract import ConfigError
 from gateway.config import Config
-from gateway.librarian import Librarian
 from gateway.mcp_server import serve_stdio
+from gateway.memory_tools import MemoryTools
 from memory.gate import Gate
-from memory.library import Library, Reader
 from memory.scopes import ScopeError, check_scope
 from memory.store import Store
+from memory.work_log import Reader, WorkLog
 
 
 async def serve_database(config: Config, persona: str | None, scope: str) -> None:
@@ -20,4 +20,4 @@ async def serve_database(config: Config, persona: str | None, scope: str) -> Non
         raise ConfigError(f"--scope: {error}; e.g. room:slack:C06RY3YBSLE") from None
     reader = Reader(gate, None if persona is None else frozenset({persona}))
     async with Store.open(config.store_url, read_only=True) as store:
-        await serve_stdio(Librarian(Library(store), None), lambda: reader)
+        await serve_stdio(MemoryTools(WorkLog(store), None), lambda: reader)

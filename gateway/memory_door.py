@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
 from adapters.hooks import HookListener
-from gateway.librarian import Librarian
 from gateway.mcp_pipe import URL
+from gateway.memory_tools import MemoryTools
 from memory.gate import Gate
-from memory.library import Reader
 from memory.scopes import Invocation, home_scope
+from memory.work_log import Reader
 
 if TYPE_CHECKING:
     from gateway.mcp_server import Pipe, Spawn
@@ -55,9 +55,9 @@ class Admission:
 class MemoryDoor:
     """Gives each session an address that nobody can guess, behind which its own memory is."""
 
-    def __init__(self, listener: HookListener, librarian: Librarian, spawn: Spawn) -> None:
+    def __init__(self, listener: HookListener, tools: MemoryTools, spawn: Spawn) -> None:
         self._listener = listener
-        self._librarian = librarian
+        self._tools = tools
         self._spawn = spawn
 
     def open(self, admission: Admission) -> MemoryServer:
@@ -86,7 +86,7 @@ class MemoryDoor:
 
     async def _new_pipe(self, name: str, admission: Admission) -> Pipe:
         server = await asyncio.to_thread(_import_server)
-        pipe: Pipe = server.Pipe(server.make_server(self._librarian, admission.reader), self._spawn)
+        pipe: Pipe = server.Pipe(server.make_server(self._tools, admission.reader), self._spawn)
         if len(admission.pipes) >= MOST_PIPES:
             admission.pipes.pop(next(iter(admission.pipes))).close()
         admission.pipes[name] = pipe

@@ -9,16 +9,16 @@ from sqlalchemy import Connection, select
 
 from composer.guard import flat
 from contract import Room
-from gateway.librarian import FACT_CHARS, Librarian, fact_line, index_line
+from gateway.memory_tools import FACT_CHARS, MemoryTools, fact_line, index_line
 from gateway.personas import Persona
 from memory.facts import StoredFact, facts_by_id
 from memory.gate import Gate
-from memory.library import Reader
 from memory.observations import StoredObservation
 from memory.schema import facts
 from memory.scopes import Invocation, allowed_scopes
 from memory.store import Store
 from memory.transcript import Stored
+from memory.work_log import Reader
 
 SHOWN = 5
 NARRATIVE_CHARS = 1200
@@ -29,9 +29,9 @@ _ID = re.compile(r"#?([a-z0-9-]+_[0-9a-f]{8}_\d{8}_\d{3,})")
 class Recalling:
     """Answers `!recall <words>` and `!recall #id`."""
 
-    def __init__(self, store: Store, librarian: Librarian) -> None:
+    def __init__(self, store: Store, tools: MemoryTools) -> None:
         self._store = store
-        self._librarian = librarian
+        self._tools = tools
 
     async def reply(self, argument: str, room: Room, asked: Stored, here: Sequence[Persona]) -> str:
         """What is known, in Markdown: of what may be read for this person's asking, here."""
@@ -44,10 +44,10 @@ class Recalling:
             fact = await self._fact(int(match[1]), reader)
             return f"- {fact_line(fact)}" if fact else "I know nothing by that number here."
         if match := _ID.fullmatch(argument):
-            item = await self._librarian.observation(match[1], reader)
+            item = await self._tools.observation(match[1], reader)
             return _whole(item) if item else "I know nothing by that id here."
-        known = await self._librarian.facts(argument, reader, SHOWN)
-        done = await self._librarian.titles(argument, reader, SHOWN)
+        known = await self._tools.facts(argument, reader, SHOWN)
+        done = await self._tools.titles(argument, reader, SHOWN)
         lines = [f"- {fact_line(fact)}" for fact in known]
         if done:
             lines += ["", "Done by agents here:", *(f"- {index_line(item)}" for item in done)]

@@ -1,4 +1,4 @@
-"""What every command of `moot memory` works with."""
+"""The open house that every command of `moot memory` works with."""
 
 from __future__ import annotations
 

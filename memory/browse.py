@@ -1,4 +1,4 @@
-"""What scopes hold, for people who look: by section, newest first, every row checked again.
+"""For the page and the API: what scopes hold, by section, newest first, every row checked again.
 
 Functions of a connection: they run inside `Store.read`. Each takes the scopes that may be read.
 """

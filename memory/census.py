@@ -1,4 +1,4 @@
-"""What memory holds, to look at: facts by their marks, and counts by scope."""
+"""For administrators: facts by their marks, counts by scope, and the table against the index."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from memory.gate import Gate
 from memory.index import Index
 from memory.model import Model
 from memory.pointers import advance, failed, read_pointer
+from memory.proposals import propose
 from memory.recall import Recall
 from memory.schema import fact_speakers, facts, messages
 from memory.store import Store
-from memory.tidying import ask
 
 log = logging.getLogger("moot.memory")
 
@@ -184,19 +184,19 @@ class Consolidation:
     ) -> bool:
         """Ask about one group and do what holds; False: the model is not to be had now."""
         try:
-            tidied, calls = await ask(model, group)
+            proposal, calls = await propose(model, group)
         except ModelError as error:
             log.warning("memory.not_consolidated reason=%s", error)
             if patient or error.passing:
                 return False
-            tidied, calls = None, 1
+            proposal, calls = None, 1
         outcome.calls += calls
-        if tidied is None:
+        if proposal is None:
             outcome.refused += 1
             return True
-        for merge in tidied.merges:
+        for merge in proposal.merges:
             await self._merge([group[n - 1] for n in merge.facts], merge.sentence, facts, outcome)
-        for entry in tidied.superseded:
+        for entry in proposal.superseded:
             old, new = group[entry.outdated - 1], group[entry.later - 1]
             apart = _age(old) > _age(new) or not claims(old.text) & claims(new.text)
             if apart or not await self._supersede([old], new):

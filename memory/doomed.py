@@ -1,4 +1,4 @@
-"""What is to be deleted of a person: rows by their keys, and others' rows that lose a part."""
+"""What goes with a person who is deleted: rows by their keys, and others' rows that lose a part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
-from memory.gist import Gist
+from memory.identity import Identity
 from memory.schema import (
     agent_sessions,
     decisions,
@@ -52,7 +52,7 @@ class Doomed:
     """
 
     person: str
-    gist: Gist
+    identity: Identity
     rows: dict[str, set[Key]] = field(default_factory=lambda: defaultdict(set))
     changed: dict[str, dict[Key, dict[str, Any]]] = field(default_factory=lambda: defaultdict(dict))
     own: set[str] = field(default_factory=set)

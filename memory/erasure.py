@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, select, tuple_, update
 
 from contract import SOURCE_ALIASES
 from memory.doomed import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
-from memory.gist import Gist, gist_of
+from memory.identity import Identity, identity_of
 from memory.schema import (
     decisions,
     episodes,
@@ -37,10 +37,10 @@ EPISODE_LAYERS = ("episodes",)  # whose pointers are set back with the episodes
 def survey(connection: Connection, person: str) -> Doomed:
     """Find everything of a person."""
     ids = person_ids(person)
-    doomed = Doomed(person, Gist(ids))
+    doomed = Doomed(person, Identity(ids))
     doomed.own = _own_scopes(connection, ids)
     _find_talk(connection, doomed, ids)
-    doomed.gist = gist_of(connection, ids)
+    doomed.identity = identity_of(connection, ids)
     said = Said.of(connection, doomed)
     _find_records(connection, doomed, ids)
     _find_facts(connection, doomed, ids, said)

@@ -1,4 +1,4 @@
-"""What people are shown of the memory: a value for each kind of row, and what they may look for."""
+"""The values that memory/browse.py gives: one for each kind of row, and what may be looked for."""
 
 from __future__ import annotations
 

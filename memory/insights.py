@@ -14,9 +14,7 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 from contract import Completion, Note, Tool, ToolUse
 from memory.cuts import ends, one_line, whole
 from memory.gate import Gate
-from memory.layer import Ask, Interaction, Remembered, Session
-from memory.model import Model, ModelOf
-from memory.notes import (
+from memory.insight_rows import (
     NewNote,
     NoteKind,
     StoredNote,
@@ -24,6 +22,8 @@ from memory.notes import (
     renew_notes,
     replace_notes,
 )
+from memory.layer import Ask, Interaction, Remembered, Session
+from memory.model import Model, ModelOf
 from memory.private import public
 from memory.relevance import relevance, unaddressed, words
 from memory.store import Store

@@ -1,4 +1,4 @@
-"""What people may do with what is remembered of them: see it, share it, take it back."""
+"""What people do with their own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an observer is asked, and what is written down where there is none to ask. Pure."""
+"""The observer's prompts, and what is written down where there is no model to ask. Pure."""
 
 from __future__ import annotations
 

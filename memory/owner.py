@@ -1,4 +1,4 @@
-"""Somebody and what is remembered of them, as far as it may be seen where they speak."""
+"""Who asks about their own memory, and what of it may be seen where they ask."""
 
 from __future__ import annotations
 

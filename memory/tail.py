@@ -1,4 +1,4 @@
-"""The talk behind the newest summary: when it is too much for a window, and what stays raw."""
+"""The talk after the newest summary: when it is too much for a window, and what stays raw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other people's rows carry of a person: prompts, quotations, sessions that know them."""
+"""What other people's rows carry of a person who is deleted: prompts, quotations, sessions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from memory.doomed import Doomed, Said, chunks, condemn
-from memory.gist import Gist
+from memory.identity import Identity
 from memory.schema import agent_sessions, facts, messages, rooms, sessions, turns
 
 REQUIRED = frozenset({"source", "sender_id", "sender_display_name", "sender_type"})
@@ -28,7 +28,7 @@ def find_headers(connection: Connection, doomed: Doomed, said: Said) -> None:
         told = any(text in shown for text in (*texts[row.scope], *texts[""])) if shown else False
         if told:
             doomed.knowing.add(row.scope)
-        if late or told or doomed.gist.names(shown):
+        if late or told or doomed.identity.names(shown):
             timings = (row.record or {}).get("timings")
             record = {"timings": timings} if timings else {}
             blank = {"header": None if row.header is None else "", "record": record}
@@ -63,7 +63,7 @@ def find_traces(connection: Connection, doomed: Doomed, said: Said) -> None:
         kept = {
             key: value
             for key, value in row.meta.items()
-            if key in REQUIRED or not (value and _quotes(key, value, after, doomed.gist))
+            if key in REQUIRED or not (value and _quotes(key, value, after, doomed.identity))
         }
         if kept != row.meta:
             change["meta"] = kept
@@ -73,10 +73,10 @@ def find_traces(connection: Connection, doomed: Doomed, said: Said) -> None:
             doomed.changed["messages"][(row.seq,)] = change
 
 
-def _quotes(key: str, value: Any, after: bool, gist: Gist) -> bool:
+def _quotes(key: str, value: Any, after: bool, identity: Identity) -> bool:
     if key == "thread_context":
-        return after or gist.names(str(value))
-    return gist.identifies(str(value))
+        return after or identity.names(str(value))
+    return identity.identifies(str(value))
 
 
 def find_sessions(connection: Connection, doomed: Doomed, said: Said) -> None:
@@ -105,5 +105,5 @@ def find_rooms(connection: Connection, doomed: Doomed) -> None:
         theirs = gone.get(row.id, 0)
         if row.kind not in ("room", "gdm") and theirs and theirs == there[row.id]:
             doomed.rows["rooms"].add((row.id,))
-        elif row.kind != "room" and theirs and doomed.gist.names(row.name):
+        elif row.kind != "room" and theirs and doomed.identity.names(row.name):
             doomed.changed["rooms"][(row.id,)] = {"name": row.id.partition(":")[2]}

@@ -15,13 +15,13 @@ from sqlalchemy import Connection
 
 from adapters.cli import CliAgent
 from contract import Room
-from gateway.librarian import Librarian
 from gateway.memory_door import Admission, MemoryDoor
-from memory.library import Library
+from gateway.memory_tools import MemoryTools
 from memory.observations import add_observation, open_session
 from memory.records import Record
 from memory.scopes import Invocation
 from memory.store import Store
+from memory.work_log import WorkLog
 from tests.doubles.claude_stage import HEADER, Stage
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.replies import Replies
@@ -69,7 +69,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Shelf]:
             tasks.append(asyncio.create_task(work, name=name))
             return tasks[-1]
 
-        yield Shelf(stage, store, MemoryDoor(stage.hooks, Librarian(Library(store), None), spawn))
+        yield Shelf(stage, store, MemoryDoor(stage.hooks, MemoryTools(WorkLog(store), None), spawn))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

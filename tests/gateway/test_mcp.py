@@ -21,16 +21,16 @@ from sqlalchemy import Connection
 
 from adapters.hooks import HookListener
 from contract import Room
-from gateway.librarian import TOOLS, Librarian
 from gateway.mcp_pipe import URL
 from gateway.memory_door import COMMAND, MOST_PIPES, Admission, MemoryDoor
+from gateway.memory_tools import TOOLS, MemoryTools
 from memory.facts import NewFact, add_facts
-from memory.library import Library
 from memory.observations import add_observation, open_session
 from memory.recall import Recall
 from memory.records import Record
 from memory.scopes import Invocation, home_scope
 from memory.store import Store
+from memory.work_log import WorkLog
 from tests.doubles.index import WordIndex
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)
@@ -43,7 +43,7 @@ DM = Room("slack:D1", "Andi", "dm")
 class Opened:
     store: Store
     door: MemoryDoor
-    librarian: Librarian
+    tools: MemoryTools
     recall: Recall
     folder: Path
     ids: dict[str, str] = field(default_factory=dict)
@@ -82,14 +82,14 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
         HookListener.open() as hooks,
     ):
         recall = Recall(store, WordIndex(hostile=True))
-        librarian = Librarian(Library(store), recall)
+        tools = MemoryTools(WorkLog(store), recall)
         tasks: list[asyncio.Task[None]] = []
 
         def spawn(work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
             tasks.append(asyncio.create_task(work, name=name))
             return tasks[-1]
 
-        yield Opened(store, MemoryDoor(hooks, librarian, spawn), librarian, recall, tmp_path)
+        yield Opened(store, MemoryDoor(hooks, tools, spawn), tools, recall, tmp_path)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -164,7 +164,7 @@ async def test_a_call_that_asks_for_more_is_refused(
     await opened.did("room:slack:C1", "Fixed the loop")
     reader = opened.admission(ROOM).reader()
     assert reader
-    told = await opened.librarian.answer(tool, arguments, reader)
+    told = await opened.tools.answer(tool, arguments, reader)
     assert told.failed
     assert words in told.text
     assert "Fixed" not in told.text

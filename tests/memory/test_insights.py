@@ -14,10 +14,10 @@ from sqlalchemy import Connection, insert, select
 
 from contract import Completion, ModelError, Room, Speaker, Tool, ToolCall, ToolUse, Usage
 from memory.gate import Gate
+from memory.insight_rows import StoredNote, remove_notes
 from memory.insights import WRITE_NOTES, Insights, own
 from memory.layer import Ask, Interaction, Remembered, Session
 from memory.model import Model
-from memory.notes import StoredNote, remove_notes
 from memory.schema import insights
 from memory.scopes import Invocation, home_scope
 from memory.store import Store

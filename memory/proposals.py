@@ -1,4 +1,4 @@
-"""What a model is asked about a group of facts, and the check of what it says."""
+"""What a model proposes for a group of facts (which become one, which no longer hold), checked."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ class Supersession(_Entry):
     later: int
 
 
-class Tidied(_Entry):
+class Proposal(_Entry):
     """What the model says of a group. No fact is in two entries but as the later one."""
 
     merges: list[Merge]
     superseded: list[Supersession]
 
     @model_validator(mode="after")
-    def _each_once(self) -> Tidied:
+    def _each_once(self) -> Proposal:
         moved = [number for merge in self.merges for number in merge.facts]
         moved += [entry.outdated for entry in self.superseded]
         later = {entry.later for entry in self.superseded}
@@ -102,7 +102,7 @@ class Tidied(_Entry):
         return found | {n for entry in self.superseded for n in (entry.outdated, entry.later)}
 
 
-async def ask(model: Model, group: Sequence[StoredFact]) -> tuple[Tidied | None, int]:
+async def propose(model: Model, group: Sequence[StoredFact]) -> tuple[Proposal | None, int]:
     """What the model says of facts, and how many calls it took; None when it can't be used, twice.
 
     Raises ModelError.
@@ -114,16 +114,16 @@ async def ask(model: Model, group: Sequence[StoredFact]) -> tuple[Tidied | None,
     prompt = json.dumps(listed, ensure_ascii=False, indent=1)
     for calls in range(1, TRIES + 1):
         completion = await model.complete(system=SYSTEM, prompt=prompt, tool=TOOL)
-        if (tidied := _checked(completion, len(group))) is not None:
-            return tidied, calls
+        if (proposal := _checked(completion, len(group))) is not None:
+            return proposal, calls
     return None, TRIES
 
 
-def _checked(completion: Completion, size: int) -> Tidied | None:
+def _checked(completion: Completion, size: int) -> Proposal | None:
     if len(completion.calls) != 1 or completion.calls[0].name != TOOL.name:
         return None
     try:
-        tidied = Tidied.model_validate(dict(completion.calls[0].input))
+        proposal = Proposal.model_validate(dict(completion.calls[0].input))
     except ValidationError:
         return None
-    return tidied if tidied.numbers() <= set(range(1, size + 1)) else None
+    return proposal if proposal.numbers() <= set(range(1, size + 1)) else None

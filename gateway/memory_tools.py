@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from composer.guard import flat
 from gateway.config import place_of, reason_of
 from memory.facts import StoredFact
-from memory.library import Library, Query, Reader
 from memory.observations import StoredObservation
 from memory.recall import Recall
 from memory.records import Kind
+from memory.work_log import Query, Reader, WorkLog
 
 TITLE_CHARS = 200
 FACT_CHARS = 300
@@ -79,14 +79,14 @@ class Reply:
     failed: bool = False
 
 
-class Librarian:
+class MemoryTools:
     """Answers the tools. recall: None when there is none."""
 
-    def __init__(self, library: Library, recall: Recall | None) -> None:
-        self._library = library
+    def __init__(self, log: WorkLog, recall: Recall | None) -> None:
+        self._log = log
         self._recall = recall
 
-    def tools(self) -> list[dict[str, Any]]:
+    def offered(self) -> list[dict[str, Any]]:
         """Name, description and JSON Schema of each tool that can answer."""
         return [
             {
@@ -109,12 +109,12 @@ class Librarian:
             return Reply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
         match wanted:
             case SearchArguments():
-                return Reply(index(await self._library.search(reader, _query(wanted))))
+                return Reply(index(await self._log.search(reader, _query(wanted))))
             case TimelineArguments(id=id, before=before, after=after):
-                around = await self._library.timeline(reader, id, before=before, after=after)
+                around = await self._log.timeline(reader, id, before=before, after=after)
                 return Reply(index(around))
             case ReadArguments(ids=ids):
-                found = await self._library.read(reader, ids)
+                found = await self._log.read(reader, ids)
                 whole = json.dumps([whole_record(item) for item in found], ensure_ascii=False)
                 return Reply(whole if found else NOTHING)
             case RecallArguments(text=text, limit=limit):
@@ -123,11 +123,11 @@ class Librarian:
 
     async def titles(self, text: str, reader: Reader, limit: int) -> list[StoredObservation]:
         """Observations that bear on some words."""
-        return await self._library.search(reader, Query(text=text, limit=limit))
+        return await self._log.search(reader, Query(text=text, limit=limit))
 
     async def observation(self, id: str, reader: Reader) -> StoredObservation | None:
         """One observation whole."""
-        return next(iter(await self._library.read(reader, [id])), None)
+        return next(iter(await self._log.read(reader, [id])), None)
 
     async def facts(self, text: str, reader: Reader, limit: int) -> list[StoredFact]:
         """Facts that bear on some words."""

@@ -1,4 +1,4 @@
-"""By what a text can be told to speak of a person."""
+"""By what a text can be told to speak of a person: ids, mentions and names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory.schema import facts, landmarks, messages
 
 
 @dataclass(frozen=True)
-class Gist:
+class Identity:
     """ids: sender ids. mentions: what tags them on their platforms. called: their names."""
 
     ids: frozenset[str]
@@ -55,7 +55,7 @@ def _plain(text: str) -> str:
     return " ".join(normal.casefold().split())
 
 
-def gist_of(connection: Connection, ids: frozenset[str]) -> Gist:
+def identity_of(connection: Connection, ids: frozenset[str]) -> Identity:
     """What is known of a person by their messages, and by facts and landmarks."""
     at = messages.c
     called: set[str] = set()
@@ -70,4 +70,4 @@ def gist_of(connection: Connection, ids: frozenset[str]) -> Gist:
     ):
         query = select(column).where(whose.in_(ids)).distinct()
         called |= {name or "" for name in connection.execute(query).scalars()}
-    return Gist(ids, frozenset(mentions - {""}), frozenset(called - {""}))
+    return Identity(ids, frozenset(mentions - {""}), frozenset(called - {""}))

@@ -1,4 +1,4 @@
-"""The search over observations in three steps: titles with their cost, what lies around, all of it.
+"""The log of what agents did, searched in three steps: titles, what lies around one, all of it.
 
 Never outside the reader's personas and scopes: the query asks for nothing else, and every row
 passes the reader's gate besides.
@@ -20,7 +20,7 @@ from memory.schema import observations
 from memory.store import Store
 from memory.transcript import micros
 
-LAYER = "library"
+LAYER = "work_log"
 MOST = 50  # titles an answer
 LOOKED_AT = 500  # newest rows that have one of the words, of which the best are taken
 MOST_WORDS = 12
@@ -60,7 +60,7 @@ class Query:
     limit: int = 20
 
 
-class Library:
+class WorkLog:
     """Reads observations for whoever may."""
 
     def __init__(self, store: Store) -> None:

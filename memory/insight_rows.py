@@ -1,4 +1,4 @@
-"""What is known of a person and of how to work with them: a small set a scope and sender."""
+"""Insights as they lie on disk: a small set of notes for each scope and sender."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Connection
 
 from memory.gate import Gate
-from memory.library import Library, Query, Reader, score, words_of
 from memory.observations import add_observation, open_session
 from memory.records import Record
 from memory.store import Store
+from memory.work_log import Query, Reader, WorkLog, score, words_of
 
 NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)
 SCOPE = "room:slack:C1"
@@ -33,8 +33,8 @@ class Shelf:
     store: Store
 
     @property
-    def library(self) -> Library:
-        return Library(self.store)
+    def log(self) -> WorkLog:
+        return WorkLog(self.store)
 
     async def add(
         self, record: Record, *, scope: str = SCOPE, persona: str = "claude", at: datetime = NOW
@@ -49,7 +49,7 @@ class Shelf:
         return await self.store.write(work)
 
     async def titles(self, reader: Reader = READER, **query: Any) -> list[str]:
-        found = await self.library.search(reader, Query(**query))
+        found = await self.log.search(reader, Query(**query))
         return [item.title for item in found]
 
 
@@ -106,24 +106,22 @@ async def test_words_of_any_script_are_found(shelf: Shelf) -> None:
 async def test_the_cost_of_reading_grows_with_the_record(shelf: Shelf) -> None:
     await shelf.add(LOOP)
     await shelf.add(replace(LOOP, title="Long", narrative="x" * 4000))
-    long, short = await shelf.library.search(READER, Query())
+    long, short = await shelf.log.search(READER, Query())
     assert 0 < short.tokens < 100
     assert 1000 < long.tokens < 1100
 
 
 async def test_a_timeline_shows_what_lies_around(shelf: Shelf) -> None:
     ids = [await shelf.add(replace(LOOP, title=str(n))) for n in range(9)]
-    around = await shelf.library.timeline(READER, ids[4], before=2, after=3)
+    around = await shelf.log.timeline(READER, ids[4], before=2, after=3)
     assert [item.title for item in around] == ["2", "3", "4", "5", "6", "7"]
-    assert [i.title for i in await shelf.library.timeline(READER, ids[0], before=2, after=0)] == [
-        "0"
-    ]
-    assert await shelf.library.timeline(READER, "x_y_z") == []
+    assert [i.title for i in await shelf.log.timeline(READER, ids[0], before=2, after=0)] == ["0"]
+    assert await shelf.log.timeline(READER, "x_y_z") == []
 
 
 async def test_records_come_whole_in_the_order_of_their_ids(shelf: Shelf) -> None:
     one, two = await shelf.add(LOOP), await shelf.add(TOKEN)
-    found = await shelf.library.read(READER, [two, "none", one, two])
+    found = await shelf.log.read(READER, [two, "none", one, two])
     assert [item.id for item in found] == [two, one]
     assert found[1].facts == LOOP.facts
     assert found[1].narrative == LOOP.narrative
@@ -142,9 +140,9 @@ async def test_nothing_outside_the_readers_scopes_and_personas_is_found(
     everything: tuple[dict[str, Any], ...] = ({}, {"text": "loop tokens"}, {"concept": "auth"})
     for query in everything:
         assert TOKEN.title not in await shelf.titles(**query)
-    assert await shelf.library.read(READER, [other]) == []
-    assert await shelf.library.timeline(READER, other) == []
-    around = await shelf.library.timeline(READER, mine)
+    assert await shelf.log.read(READER, [other]) == []
+    assert await shelf.log.timeline(READER, other) == []
+    around = await shelf.log.timeline(READER, mine)
     assert [item.id for item in around] == [mine]
 
 
