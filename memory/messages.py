@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
@@ -19,6 +20,7 @@ LEAST_WORDS = 4  # "yes, do that please" says nothing without the question
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
 ROWS = 100  # of one transaction: turns wait for the same writer
 KIND = "message"
+_BETWEEN = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # sentences
 
 
 class MessageFacts:
@@ -116,9 +118,18 @@ class MessageFacts:
             )
             for item in slice_.spoken
             for text in (unaddressed(item.text),)
-            if item.by.kind == "human" and len(text.split()) >= LEAST_WORDS
+            if item.by.kind == "human" and _tells(text)
         ]
         return len(add_facts(connection, new, self._clock()))
+
+
+def _tells(text: str) -> bool:
+    """Whether a message says something by itself: not in a word or two, and not only a question.
+
+    A question is found best by the same question asked again, and would stand before its answer.
+    """
+    asks = all(sentence.endswith(("?", "？")) for sentence in _BETWEEN.split(text.strip()))
+    return len(text.split()) >= LEAST_WORDS and not asks
 
 
 def _made_from(scope: str, seq: int) -> Select[str]:

@@ -85,7 +85,7 @@ async def test_with_a_model_facts_are_extracted_after_the_reply(
     table = MemoryTable.model_validate({"remember": remember, "extract_tokens": 100})
     index = WordIndex()
     async with gateway(tmp_path, memory=table, index=index, model=model) as opened:
-        await opened.hear(said("why does staging not listen on port 5432? " * 10))
+        await opened.hear(said("staging does not listen on port 5432, it seems. " * 10))
         await opened.hear(said("@demo since 5432 is taken, right?"))
         await learned(opened)
         assert {kind for kind, _ in await known(opened)} == kinds
@@ -96,7 +96,7 @@ async def test_a_model_that_fails_changes_no_reply(tmp_path: Path) -> None:
     model = ScriptedModel(rest=ModelError("no such key", passing=False))
     table = MemoryTable(extract_tokens=100)
     async with gateway(tmp_path, memory=table, index=WordIndex(), model=model) as opened:
-        await opened.hear(said("why does staging not listen on port 5432? " * 10))
+        await opened.hear(said("staging does not listen on port 5432, it seems. " * 10))
         for _ in range(3):
             await opened.hear(said("@demo hello"))
             await learned(opened)

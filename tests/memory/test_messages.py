@@ -67,6 +67,17 @@ async def test_what_says_little_is_private_or_a_bots_is_no_fact(rig: Rig) -> Non
     assert await rig.texts() == ["Ash: my pin is  there"]
 
 
+async def test_a_mere_question_is_no_fact(rig: Rig) -> None:
+    for text in (
+        "which port does it use?",
+        "why is v1.2 late? is it?",
+        "it moved. which port now?",
+    ):
+        await rig.chat.say(text)
+    assert await rig.messages.run(SCOPE) == 1
+    assert await rig.texts() == ["Ash: it moved. which port now?"]
+
+
 async def test_messages_are_read_once_and_to_the_end(rig: Rig) -> None:
     for n in range(230):
         await rig.chat.say(f"this is message number {n}")
