@@ -12,9 +12,9 @@ from gateway.memory_index import index_what_waits
 from gateway.personas import Personas
 from gateway.removal import OnDisk, find, remove
 from gateway.upkeep import Upkeep
-from memory.census import known_fact_ids
 from memory.doomed import Doomed
 from memory.erasure import erase, survey
+from memory.facts import fact_ids
 from memory.lines import is_person
 
 STAYS = "what other people wrote stays, also where it mentions them"
@@ -66,7 +66,7 @@ async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
     await on.store.write(partial(erase, doomed=doomed))
     await on.store.scrub()
     if on.index is not None:
-        orphans = await on.index.ids() - await on.store.read(known_fact_ids)
+        orphans = await on.index.ids() - await on.store.read(fact_ids)
         await on.index.remove(sorted(orphans))
         await index_what_waits(on)
 

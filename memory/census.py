@@ -107,8 +107,3 @@ def count_waiting(connection: Connection) -> int:
     """How many facts no index holds."""
     waiting = and_(_F.indexed_by.is_(None), _F.replaced_by.is_(None))
     return connection.execute(select(func.count()).select_from(facts).where(waiting)).scalar_one()
-
-
-def known_fact_ids(connection: Connection) -> set[str]:
-    """The ids of all facts."""
-    return set(connection.execute(select(facts.c.id)).scalars())

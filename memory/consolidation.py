@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 
 from contract import ModelError
 from memory.claims import claims, invented, lost, normalised
-from memory.facts import NewFact, StoredFact, add_facts, facts_by_id, facts_in, replace_facts
+from memory.facts import NewFact, StoredFact, add_facts, every_fact_in, facts_by_id, replace_facts
 from memory.gate import Gate
 from memory.index import Index
 from memory.model import Model
@@ -32,7 +32,6 @@ LAYER = "consolidation"
 MOST_CALLS = 100  # a scope and pass: the rest waits for the next night
 GROUP = 6  # facts in one question; more are mixed up by small models
 NEIGHBOURS = 12  # hits looked at for a group
-PAGE = 1_000
 TELLING = 100  # facts of a scope that may share a word before it tells nothing
 PATIENCE = 3  # passes that may fail at one fact for good before it is left out
 
@@ -136,7 +135,7 @@ class Consolidation:
         asked: set[frozenset[str]] = set()
         done = pointer.seq
         while True:
-            facts = await self._store.read(lambda c: Living.of(living(c, scope)))
+            facts = await self._store.read(lambda c: Living.of(every_fact_in(c, [scope])))
             fresh = [fact for fact in facts.by_id.values() if fact.seq > done]
             if not fresh:
                 return
@@ -254,18 +253,10 @@ class Consolidation:
             await self._recall.index_pending()
 
 
-def living(connection: Connection, scope: str) -> list[StoredFact]:
-    """Every fact of a scope that none has replaced, in their order."""
-    found: list[StoredFact] = []
-    while page := facts_in(connection, [scope], after=found[-1].seq if found else 0, limit=PAGE):
-        found += page
-    return found
-
-
 def duplicates(connection: Connection, scope: str) -> list[list[StoredFact]]:
     """Groups of facts with the same text but for case, white space and marks; oldest first."""
     groups: dict[object, list[StoredFact]] = {}
-    for fact in living(connection, scope):
+    for fact in every_fact_in(connection, [scope]):
         key = (fact.kind, fact.person, fact.person_name, fact.shared_from)
         if said := normalised(fact.text):
             groups.setdefault((*key, said), []).append(fact)

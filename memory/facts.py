@@ -76,8 +76,8 @@ class StoredFact:
 
 
 def origin_of(kind: str, room_name: str) -> str:
-    """Where something was learned, for people: by the kind and the name of its room."""
-    return {"room": f"#{room_name}", "gdm": "group DM"}.get(kind, "DM")
+    """Where something was learned, for people: "DM", "group DM" or "#room"."""
+    return {"room": f"#{room_name.removeprefix('#')}", "gdm": "group DM"}.get(kind, "DM")
 
 
 def _fact(row: Row[Any]) -> StoredFact:
@@ -163,6 +163,27 @@ def facts_in(
     if not replaced:
         query = query.where(_F.replaced_by.is_(None))
     return [_fact(row) for row in connection.execute(query)]
+
+
+def every_fact_in(
+    connection: Connection,
+    scopes: Iterable[str],
+    *,
+    person: str | None = None,
+    replaced: bool = False,
+) -> list[StoredFact]:
+    """The same without an end to their number."""
+    asked = list(scopes)
+    found: list[StoredFact] = []
+    while page := facts_in(
+        connection,
+        asked,
+        person=person,
+        replaced=replaced,
+        after=found[-1].seq if found else 0,
+    ):
+        found += page
+    return found
 
 
 def remove_facts(connection: Connection, ids: Sequence[str]) -> list[str]:

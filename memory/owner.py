@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select, update
 
 from contract import MootError
-from memory.facts import StoredFact, facts_in
+from memory.facts import StoredFact, every_fact_in, facts_in
 from memory.gate import Gate
 from memory.schema import (
     agent_sessions,
@@ -20,8 +20,6 @@ from memory.schema import (
     tool_uses,
 )
 from memory.scopes import Invocation, home_scope
-
-PAGE = 1000
 
 
 class Refusal(MootError):
@@ -121,27 +119,10 @@ def about(
     connection: Connection, owner: Owner, gate: Gate, *, replaced: bool = False
 ) -> list[StoredFact]:
     """What is known of them; in a direct message that is all that was made of it."""
-    found = _every(connection, sorted(gate.scopes), person=owner.id, replaced=replaced)
+    found = every_fact_in(connection, sorted(gate.scopes), person=owner.id, replaced=replaced)
     if owner.alone:
-        found += _every(connection, [owner.home], replaced=replaced)
+        found += every_fact_in(connection, [owner.home], replaced=replaced)
     return sorted({fact.seq: fact for fact in found}.values(), key=lambda fact: fact.seq)
-
-
-def _every(
-    connection: Connection, scopes: Sequence[str], person: str | None = None, *, replaced: bool
-) -> list[StoredFact]:
-    """Facts without an end to their number."""
-    found: list[StoredFact] = []
-    while page := facts_in(
-        connection,
-        scopes,
-        person=person,
-        replaced=replaced,
-        after=found[-1].seq if found else 0,
-        limit=PAGE,
-    ):
-        found += page
-    return found
 
 
 def one(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from contract import Room
-from memory.facts import NewFact, StoredFact
+from memory.facts import NewFact, StoredFact, origin_of
 from memory.owner import Owner, Refusal
 
 SOURCE = "!share"
@@ -52,13 +51,6 @@ def named(text: str, name: str) -> str:
     return f"{name}: {text}"
 
 
-def origin_of(room: Room) -> str:
-    """For people: "DM", "group DM" or "#room"."""
-    if room.kind == "room":
-        return f"#{room.name.removeprefix('#')}"
-    return "group DM" if room.kind == "gdm" else "DM"
-
-
 def worded(words: str, owner: Owner, of: int, said_at: datetime, *, project: bool) -> NewFact:
     """A person's own words, said in message `of`, as a fact. Raises Refusal.
 
@@ -73,7 +65,7 @@ def worded(words: str, owner: Owner, of: int, said_at: datetime, *, project: boo
         person=owner.id,
         person_name=owner.name,
         persona=owner.at.persona,
-        origin=origin_of(owner.at.room),
+        origin=origin_of(owner.at.room.kind, owner.at.room.name),
         room_id=owner.at.room.id,
         speakers=(owner.id,),
         data={"message_seq": of},
