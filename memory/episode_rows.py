@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
-from memory.schema import episodes, pointers, tool_uses
-from memory.store import Store
-from memory.transcript import insert_of
+from memory.pointers import Pointer, advance, read_pointer
+from memory.schema import episodes, tool_uses
 
 LAYER = "episodes"
 
@@ -73,21 +73,16 @@ class NewEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a scope was read. after: seq of the last message looked at. failures: in a row;
-    tried_at: microseconds, of the last of them."""
+    """How far a scope was read. after: seq of the last message looked at."""
 
     after: int
     newest: Episode | None
-    failures: int = 0
-    tried_at: int = 0
+    pointer: Pointer = field(default_factory=Pointer)
 
 
-_E, _P, _U = episodes.c, pointers.c, tool_uses.c
+_E, _U = episodes.c, tool_uses.c
 _NEWEST = select(episodes).where(_E.scope == bindparam("scope")).order_by(_E.seq.desc()).limit(1)
 _LAST = select(_E.last_seq).where(_E.scope == bindparam("scope")).order_by(_E.seq.desc()).limit(1)
-_POINTER = select(_P.seq, _P.failures, _P.tried_at).where(
-    _P.layer == LAYER, _P.scope == bindparam("scope")
-)
 _RECORDED = (
     select(_E.last_seq)
     .where(_E.scope == bindparam("scope"), _E.persona == bindparam("persona"))
@@ -103,6 +98,9 @@ _RECORD = (
 _USES = select(_U.tool, _U.given).where(
     _U.scope == bindparam("scope"), _U.persona == bindparam("persona")
 )
+
+
+# Functions of a connection: they run inside Store.read or Store.write.
 
 
 def _episode(row: Row[Any]) -> Episode:
@@ -125,11 +123,9 @@ def covered(connection: Connection, scope: str) -> int:
 def progress(connection: Connection, scope: str) -> Progress:
     """How far a scope was read. What was forgotten since is not read again."""
     newest = newest_episode(connection, scope)
-    row = connection.execute(_POINTER, {"scope": scope}).first()
+    pointer = read_pointer(connection, LAYER, scope)
     last = newest.last_seq if newest is not None else 0
-    if row is None:
-        return Progress(last, newest)
-    return Progress(max(row.seq, last), newest, row.failures, row.tried_at or 0)
+    return Progress(max(pointer.seq, last), newest, pointer)
 
 
 def recorded(connection: Connection, scope: str, persona: str) -> int:
@@ -144,52 +140,33 @@ def unread_uses(connection: Connection, scope: str, persona: str) -> Sequence[tu
     return [(row.tool, row.given) for row in connection.execute(_USES, where)]
 
 
-class Pages:
-    """Writes episodes. Methods run inside a `Store.write`."""
+def add_episode(connection: Connection, after: int, new: NewEpisode, now: datetime) -> bool:
+    """Store a summary and move on; False when somebody else did meanwhile."""
+    if not move_on(connection, new.scope, after, new.last_seq, now):
+        return False
+    connection.execute(_ADD, asdict(new))
+    return True
 
-    def __init__(self, store: Store) -> None:
-        new = insert_of(store)(pointers)
-        names = ("seq", "tried_at", "failures")
-        self._point = new.on_conflict_do_update(
-            index_elements=["layer", "scope"], set_={name: new.excluded[name] for name in names}
-        )
 
-    def add(self, connection: Connection, after: int, new: NewEpisode) -> bool:
-        """Store a summary and move on; False when somebody else did meanwhile."""
-        if not self.move(connection, new.scope, after, new.last_seq):
-            return False
-        connection.execute(_ADD, asdict(new))
-        return True
+def move_on(connection: Connection, scope: str, after: int, to: int, now: datetime) -> bool:
+    """Count what was looked at as read, if it was read up to `after` until now."""
+    if progress(connection, scope).after != after:
+        return False
+    advance(connection, LAYER, scope, to, now)
+    return True
 
-    def move(self, connection: Connection, scope: str, after: int, to: int) -> bool:
-        """Count what was looked at as read, if it was read up to `after` until now."""
-        if progress(connection, scope).after != after:
-            return False
-        self._set(connection, scope, to, 0, None)
-        return True
 
-    def fail(self, connection: Connection, scope: str, now: int) -> None:
-        """Count a failure, and nothing else."""
-        known = progress(connection, scope)
-        self._set(connection, scope, known.after, known.failures + 1, now)
-
-    def _set(
-        self, connection: Connection, scope: str, seq: int, failures: int, tried_at: int | None
-    ) -> None:
-        row = {"layer": LAYER, "scope": scope, "seq": seq}
-        connection.execute(self._point, row | {"failures": failures, "tried_at": tried_at})
-
-    def record(
-        self, connection: Connection, scope: str, persona: str, record: SessionRecord, now: int
-    ) -> None:
-        """Put a session's record beside the newest summary; beside a repetition of it, when
-        another session's record stands there."""
-        newest = newest_episode(connection, scope)
-        if newest is None:
-            return
-        found = record.model_dump(mode="json")
-        if newest.record is None:
-            connection.execute(_RECORD, {"of": newest.seq, "found": found, "whose": persona})
-            return
-        again = NewEpisode(scope, newest.first_seq, newest.last_seq, newest.text, newest.plain, now)
-        connection.execute(_ADD, {**asdict(again), "record": found, "persona": persona})
+def add_record(
+    connection: Connection, scope: str, persona: str, record: SessionRecord, now: int
+) -> None:
+    """Put a session's record beside the newest summary; beside a repetition of it, when another
+    session's record stands there."""
+    newest = newest_episode(connection, scope)
+    if newest is None:
+        return
+    found = record.model_dump(mode="json")
+    if newest.record is None:
+        connection.execute(_RECORD, {"of": newest.seq, "found": found, "whose": persona})
+        return
+    again = NewEpisode(scope, newest.first_seq, newest.last_seq, newest.text, newest.plain, now)
+    connection.execute(_ADD, {**asdict(again), "record": found, "persona": persona})

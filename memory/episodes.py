@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from contract import Budget, ModelError, MootError
 from memory.episode_rows import (
     LAYER,
     NewEpisode,
-    Pages,
     Progress,
     SessionRecord,
+    add_episode,
+    add_record,
     covered,
+    move_on,
     newest_episode,
     progress,
     recorded,
@@ -23,6 +25,7 @@ from memory.episode_rows import (
 from memory.layer import Ask, Interaction, Remembered, Session
 from memory.model import ModelOf
 from memory.plain_summaries import plain_record, plain_summary
+from memory.pointers import failed
 from memory.private import public
 from memory.slices import Slice, Slices, Spoken
 from memory.store import Store
@@ -37,14 +40,12 @@ from memory.summaries import (
     written,
 )
 from memory.tail import last_answer, passed, weights
-from memory.transcript import micros, moment
+from memory.transcript import micros
 from memory.used_files import used_files
 
 log = logging.getLogger("moot.memory")
 
 CALLS_AT_ONCE = 5  # summaries one after the other; a longer backlog goes on with the next turn
-FIRST_WAIT = timedelta(minutes=1)  # after a failure, doubled with each further one
-LONGEST_WAIT = timedelta(hours=1)
 FILES_KEPT = 200  # of one session
 PAGE = 1_000
 
@@ -107,7 +108,6 @@ class Episodes:
         self._budget = budget
         self._clock = clock
         self._before_compaction = before_compaction
-        self._pages = Pages(store)
         self._owed: dict[str, _Owed] = {}
         self._files: dict[tuple[str, str], _Files] = {}
 
@@ -134,7 +134,7 @@ class Episodes:
         for use in interaction.uses:
             files.take(use.tool, use.given)
         known = await self._store.read(lambda c: progress(c, scope))
-        if self._rests(known):
+        if known.pointer.waits(self._clock()):
             return
         if owed := self._owed.pop(scope, None):
             await self._end(owed)
@@ -152,13 +152,6 @@ class Episodes:
             self._owed[owed.session.scope] = owed
             return
         await self._keep_record(owed.session)
-
-    def _rests(self, known: Progress) -> bool:
-        """Whether it failed too recently to try again."""
-        if not known.failures:
-            return False
-        wait = min(FIRST_WAIT * (1 << min(known.failures - 1, 10)), LONGEST_WAIT)
-        return self._clock() < moment(known.tried_at) + wait
 
     async def _passed(self, scope: str, after: int) -> int:
         size = self._budget.window_messages + 1
@@ -187,7 +180,7 @@ class Episodes:
 
     async def _skip(self, scope: str, after: int, to: int) -> None:
         """Move on over messages of which nothing may be remembered."""
-        await self._store.write(lambda c: self._pages.move(c, scope, after, to))
+        await self._store.write(lambda c: move_on(c, scope, after, to, self._clock()))
 
     async def _tell_before(self, scope: str) -> None:
         if self._before_compaction is None:
@@ -203,19 +196,19 @@ class Episodes:
         try:
             text = await self._text(part.scope, before, part.spoken)
         except ModelError as error:
-            now = micros(self._clock())
-            await self._store.write(lambda c: self._pages.fail(c, part.scope, now))
+            await self._store.write(lambda c: failed(c, LAYER, part.scope, self._clock()))
             log.warning("memory.not_summarised scope=%s reason=%s", part.scope, error)
             return False
+        now = self._clock()
         new = NewEpisode(
             scope=part.scope,
             first_seq=part.first_seq,
             last_seq=part.last_seq,
             text=text,
             plain=self._model is None,
-            at=micros(self._clock()),
+            at=micros(now),
         )
-        await self._store.write(lambda c: self._pages.add(c, known.after, new))
+        await self._store.write(lambda c: add_episode(c, known.after, new, now))
         return True
 
     async def _text(self, scope: str, before: str, said: Sequence[Spoken]) -> str:
@@ -243,7 +236,7 @@ class Episodes:
             before = public(newest.text, part.hidden)
             record = await self._record(scope, before, part.spoken, files)
             now = micros(self._clock())
-            await self._store.write(lambda c: self._pages.record(c, scope, persona, record, now))
+            await self._store.write(lambda c: add_record(c, scope, persona, record, now))
         self._files.pop((scope, persona), None)
 
     async def _said(self, scope: str, after: int, until: int) -> Slice:

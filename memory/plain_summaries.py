@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from memory.episode_rows import SessionRecord
 from memory.slices import Spoken
-from memory.summaries import cut_at_sentence, labels, one_line
+from memory.summaries import cut_at_sentence, flattened, labels
 
 PLAIN_CHARS = 1_500
 NOTE = "made without a model"
@@ -48,7 +48,7 @@ def plain_summary(before: str, said: Sequence[Spoken]) -> str:
             rows += [f"{title}:", *(_quoted(one, names, title) for one in chosen)]
     text = "\n".join(rows)
     room = PLAIN_CHARS - len("\nBefore that: ")
-    if earlier := one_line(before.removeprefix(_FIRST)):
+    if earlier := flattened(before.removeprefix(_FIRST)):
         text = _cut(text, room - min(len(earlier), _BEFORE_CHARS))
         return f"{text}\nBefore that: {cut_at_sentence(earlier, room - len(text))}"
     return _cut(text, PLAIN_CHARS)
@@ -72,7 +72,7 @@ def plain_record(said: Sequence[Spoken], files: Iterable[tuple[str, bool]]) -> S
 
 def _quoted(one: Spoken, names: dict[str, str], title: str) -> str:
     """A message as one line: of a question or a decision, the sentence that makes it one."""
-    rows = [one_line(row) for row in one.text.split("\n")]
+    rows = [flattened(row) for row in one.text.split("\n")]
     if title == "Questions":
         rows = [row for row in rows if "?" in row]
     elif title.startswith("Decisions"):

@@ -171,7 +171,7 @@ fact_speakers = Table(  # whose words a fact was made from
 pointers = Table(  # how far a layer has read a scope
     "pointers",
     metadata,
-    Column("layer", String, primary_key=True),  # extraction, messages
+    Column("layer", String, primary_key=True),  # extraction, messages, episodes, consolidation
     Column("scope", String, primary_key=True),
     Column("seq", BigInteger, nullable=False),
     Column("tried_at", BigInteger),

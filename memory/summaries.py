@@ -100,7 +100,7 @@ def written(before: str, said: Sequence[Spoken], message_chars: int) -> str:
 def labels(said: Sequence[Spoken]) -> dict[str, str]:
     """What each sender is called: the newest name, with the id where two have the same one."""
     people = {one.by.id: one.by for one in said}
-    names = {by.id: one_line(by.name)[:NAME_CHARS] or by.id for by in people.values()}
+    names = {by.id: flattened(by.name)[:NAME_CHARS] or by.id for by in people.values()}
     often = Counter(names.values())
     return {
         by.id: (f"{names[by.id]} ({by.id})" if often[names[by.id]] > 1 else names[by.id])
@@ -109,7 +109,7 @@ def labels(said: Sequence[Spoken]) -> dict[str, str]:
     }
 
 
-def one_line(text: str) -> str:
+def flattened(text: str) -> str:
     """White space collapsed, without controls."""
     return " ".join(visible(text).split())
 

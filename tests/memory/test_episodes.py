@@ -250,7 +250,7 @@ async def test_a_failure_changes_the_counters_alone_and_is_tried_again_later(
         for failures, wait in ((1, 59), (2, 119), (3, 239)):
             await at.turn()
             known = await at.progress()
-            assert (known.after, known.newest, known.failures) == (0, None, failures)
+            assert (known.after, known.newest, known.pointer.failures) == (0, None, failures)
             at.now += timedelta(seconds=wait)
             await at.turn()
             assert len(asked(at)) == failures  # too soon
@@ -258,7 +258,7 @@ async def test_a_failure_changes_the_counters_alone_and_is_tried_again_later(
         await at.turn()
         known = await at.progress()
         assert known.newest is not None
-        assert (known.failures, known.tried_at) == (0, 0)
+        assert known.pointer.failures == 0
 
 
 async def test_the_wait_is_never_longer_than_an_hour(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ async def test_an_end_that_failed_is_made_up_for_with_a_later_turn(tmp_path: Pat
     async with desk(tmp_path, DOWN, "Late.", RECORD) as at:
         last = await at.answer("the race is in auth.py")
         await at.end()
-        assert (await at.progress()).failures == 1
+        assert (await at.progress()).pointer.failures == 1
         at.now += timedelta(minutes=2)
         await at.hear("good morning")
         await at.turn()
@@ -341,7 +341,7 @@ async def test_a_record_is_asked_for_twice_then_made_plain(tmp_path: Path) -> No
         assert (record.request, record.notes) == ("@demo please", "made without a model")
         assert record.files_edited == ("auth.py",)
         assert len(asked(at)) == 3
-        assert (await at.progress()).failures == 0
+        assert (await at.progress()).pointer.failures == 0
 
 
 async def test_a_record_names_files_that_only_tools_named(tmp_path: Path) -> None:
