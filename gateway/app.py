@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from bots.bot import Bot
 from composer.headings import HEADINGS
 from contract import MootError
 from gateway.access import Access
+from gateway.clock import clock
 from gateway.commands import Commands
 from gateway.config import Config
 from gateway.desk import Desk
@@ -219,6 +219,7 @@ class House:
                 sessions=self.sessions,
                 access=self.access,
                 has_model=self._has_model,
+                zone=self._config.gateway.zone,
             ),
             recalling=memories.recalling,
             page_url=lambda: self.url,
@@ -343,8 +344,3 @@ def personas_dir(config: Config) -> Path:
     """The configured folder, or the personas that come with Moot."""
     configured = config.gateway.personas_dir
     return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
-
-
-def clock() -> datetime:
-    """Now, aware."""
-    return datetime.now(UTC)

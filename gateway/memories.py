@@ -67,7 +67,7 @@ class Memories:
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
         self.recall = Recall(store, index, zone) if index is not None else None
-        self.tools = MemoryTools(WorkLog(store), self.recall)
+        self.tools = MemoryTools(WorkLog(store), self.recall, zone)
         self.recalling = Recalling(store, self.tools)
         self.landmarks = Landmarks(store, zone)
         self.keeper = Keeper(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from gateway.upkeep import CountedIndex, Upkeep, clock, progress
+from gateway.clock import clock
+from gateway.upkeep import CountedIndex, Upkeep, progress
 from memory.calls import Calls
 from memory.census import compare, count_waiting, forget_index
 from memory.consolidation import Consolidation, Outcome, scopes_to_consolidate

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from datetime import tzinfo
 from functools import partial
 from typing import Any
 
 from gateway.upkeep import Upkeep
 from memory.census import count_by_scope, facts_like
+from memory.dates import day
 from memory.facts import StoredFact
 from memory.gate import Gate
 from memory.recall import Recall
@@ -18,7 +20,7 @@ from memory.scopes import check_scope
 
 async def list_facts(on: Upkeep) -> int:
     """Facts, in the order in which they came."""
-    given = on.given
+    given, zone = on.given, on.config.gateway.zone
     after = 0
     while True:
         work = partial(
@@ -33,7 +35,7 @@ async def list_facts(on: Upkeep) -> int:
         if not page:
             return 0
         for fact in page:
-            on.say(_line(fact), **_values(fact), replaced_by=fact.replaced_by)
+            on.say(_line(fact, zone), **_values(fact, zone), replaced_by=fact.replaced_by)
         after = page[-1].seq
 
 
@@ -50,39 +52,40 @@ async def list_scopes(on: Upkeep) -> int:
 
 async def search(on: Upkeep) -> int:
     """The hits of one query; or with `-` of every line, a line of JSON for each."""
+    zone = on.config.gateway.zone
     recall = Recall(on.store, on.searched())
     gate = Gate(frozenset(check_scope(scope) for scope in on.given.scope))
     if on.given.query != "-":
         hits = await recall.search(on.given.query, gate, limit=on.given.limit)
         for fact, score in hits:
-            on.say(f"{score:.3f}  {_line(fact)}", **_values(fact), score=score)
+            on.say(f"{score:.3f}  {_line(fact, zone)}", **_values(fact, zone), score=score)
         return 0 if hits else 1
     while line := await asyncio.to_thread(sys.stdin.readline):
         query = line.rstrip("\n")
         hits = await recall.search(query, gate, limit=on.given.limit)
-        found = [{**_values(fact), "score": score} for fact, score in hits]
+        found = [{**_values(fact, zone), "score": score} for fact, score in hits]
         on.write_line(json.dumps({"query": query, "hits": found}, ensure_ascii=False))
         on.out.flush()
     return 0
 
 
-def _values(fact: StoredFact) -> dict[str, Any]:
+def _values(fact: StoredFact, zone: tzinfo) -> dict[str, Any]:
     return {
         "id": fact.id,
         "seq": fact.seq,
         "scope": fact.scope,
         "text": fact.text,
         "kind": fact.kind,
-        "date": fact.said_at.date().isoformat(),
+        "date": day(fact.said_at, zone),
         "person": fact.person or fact.person_name,
         "person_name": fact.person_name,
         "origin": fact.origin,
     }
 
 
-def _line(fact: StoredFact) -> str:
+def _line(fact: StoredFact, zone: tzinfo) -> str:
     who = fact.person_name or fact.person
-    marks = [fact.kind, fact.said_at.date().isoformat(), who, fact.origin]
+    marks = [fact.kind, day(fact.said_at, zone), who, fact.origin]
     told = ", ".join(mark for mark in marks if mark)
     replaced = ", replaced" if fact.replaced_by else ""
     return f"#{fact.seq}  {fact.scope}  {fact.text}  ({told}{replaced})"

@@ -14,8 +14,9 @@ from typing import IO, cast
 from sqlalchemy import Connection
 
 from contract import ConfigError, MootError
+from gateway.clock import clock
 from gateway.memory_index import index_what_waits
-from gateway.upkeep import Upkeep, clock, progress
+from gateway.upkeep import Upkeep, progress
 from memory.census import count_by_scope
 from memory.exchange import Imported, export, import_lines, wipe
 from memory.lines import check_lines

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, tzinfo
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from composer.guard import flat
 from gateway.config import place_of, reason_of
+from memory.dates import day
 from memory.facts import StoredFact
 from memory.observations import StoredObservation
 from memory.recall import Recall
@@ -82,9 +83,11 @@ class Reply:
 class MemoryTools:
     """Answers the tools. recall: None when there is none."""
 
-    def __init__(self, log: WorkLog, recall: Recall | None) -> None:
+    def __init__(self, log: WorkLog, recall: Recall | None, zone: tzinfo = UTC) -> None:
+        """zone: in which the dates of facts are told; those of observations are UTC, as in ids."""
         self._log = log
         self._recall = recall
+        self._zone = zone
 
     def offered(self) -> list[dict[str, Any]]:
         """Name, description and JSON Schema of each tool that can answer."""
@@ -118,7 +121,7 @@ class MemoryTools:
                 whole = json.dumps([whole_record(item) for item in found], ensure_ascii=False)
                 return Reply(whole if found else NOTHING)
             case RecallArguments(text=text, limit=limit):
-                return Reply(facts_list(await self.facts(text, reader, limit)))
+                return Reply(self._list(await self.facts(text, reader, limit)))
         raise AssertionError(tool)
 
     async def titles(self, text: str, reader: Reader, limit: int) -> list[StoredObservation]:
@@ -135,6 +138,16 @@ class MemoryTools:
             return []
         found = await self._recall.search(text, reader.gate, limit=limit)
         return [fact for fact, _ in found]
+
+    def fact_line(self, fact: StoredFact) -> str:
+        """`#number date kind: text (origin)`."""
+        origin = f" ({flat(fact.origin)[:80]})" if fact.origin else ""
+        said, text = day(fact.said_at, self._zone), flat(fact.text)[:FACT_CHARS]
+        return f"#{fact.seq} {said} {fact.kind}: {text}{origin}"
+
+    def _list(self, found: Sequence[StoredFact]) -> str:
+        """A line each."""
+        return "\n".join(map(self.fact_line, found)) or NOTHING
 
 
 def _query(wanted: SearchArguments) -> Query:
@@ -177,16 +190,3 @@ def whole_record(item: StoredObservation) -> dict[str, Any]:
         "files": item.files,
         "plain": any(note.startswith("plain") for note in item.notes),
     }
-
-
-def facts_list(found: Sequence[StoredFact]) -> str:
-    """A line each: `#number date kind: text (origin)`."""
-    return "\n".join(map(fact_line, found)) or NOTHING
-
-
-def fact_line(fact: StoredFact) -> str:
-    """One of them."""
-    origin = f" ({flat(fact.origin)[:80]})" if fact.origin else ""
-    return (
-        f"#{fact.seq} {fact.said_at:%Y-%m-%d} {fact.kind}: {flat(fact.text)[:FACT_CHARS]}{origin}"
-    )

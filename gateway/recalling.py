@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from composer.guard import flat
 from contract import Room
-from gateway.memory_tools import FACT_CHARS, MemoryTools, fact_line, index_line
+from gateway.memory_tools import FACT_CHARS, MemoryTools, index_line
 from gateway.personas import Persona
 from memory.facts import StoredFact, facts_by_id
 from memory.gate import Gate
@@ -42,13 +42,17 @@ class Recalling:
             )
         if match := _NUMBER.fullmatch(argument):
             fact = await self._fact(int(match[1]), reader)
-            return f"- {fact_line(fact)}" if fact else "I know nothing by that number here."
+            return (
+                f"- {self._tools.fact_line(fact)}"
+                if fact
+                else "I know nothing by that number here."
+            )
         if match := _ID.fullmatch(argument):
             item = await self._tools.observation(match[1], reader)
             return _whole(item) if item else "I know nothing by that id here."
         known = await self._tools.facts(argument, reader, SHOWN)
         done = await self._tools.titles(argument, reader, SHOWN)
-        lines = [f"- {fact_line(fact)}" for fact in known]
+        lines = [f"- {self._tools.fact_line(fact)}" for fact in known]
         if done:
             lines += ["", "Done by agents here:", *(f"- {index_line(item)}" for item in done)]
         return "\n".join(lines).strip() or "I remember nothing about that here."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import tzinfo
 
 from contract import MootError
 from gateway.access import Access
@@ -10,6 +11,7 @@ from gateway.ledger import Turn
 from gateway.personas import Persona
 from gateway.quoting import number_in, quoted
 from gateway.sessions import Sessions
+from memory.dates import day
 from memory.facts import StoredFact
 from memory.keeper import Keeper
 from memory.owner import Known, Owner
@@ -46,12 +48,15 @@ class RememberCommands:
         sessions: Sessions,
         access: Access,
         has_model: bool,
+        zone: tzinfo,
     ) -> None:
+        """zone: in which the dates of facts are told."""
         self._keeper = keeper
         self._transcript = transcript
         self._sessions = sessions
         self._access = access
         self._has_model = has_model
+        self._zone = zone
 
     async def run(
         self, name: str, argument: str, turn: Turn, asked: Stored, persona: Persona | None
@@ -79,7 +84,7 @@ class RememberCommands:
     async def _memory(self, argument: str, owner: Owner) -> str:
         if argument in ("on", "off"):
             return await self._keep(owner, kept=argument == "on")
-        return _told(await self._keeper.known(owner), owner, has_model=self._has_model)
+        return self._told(await self._keeper.known(owner), owner)
 
     async def _keep(self, owner: Owner, *, kept: bool) -> str:
         room = owner.at.room
@@ -94,6 +99,24 @@ class RememberCommands:
         if (await self._keeper.known(owner)).excluded:
             return "This room stays out of my memory: `excluded_rooms` under `[memory]` lists it."
         return "From now on I remember again what is said here; what was said meanwhile I don't."
+
+    def _told(self, known: Known, owner: Owner) -> str:
+        lines = [OFF] if known.excluded or not known.kept else []
+        if not known.facts and not known.insights:
+            lines.append("I know nothing of you here.")
+        if known.facts:
+            lines.append(f"What I know of you here, {quoted(owner.name, 80)}:")
+            lines += [_fact(fact, owner, self._zone) for fact in known.facts[-LISTED:]]
+        if (more := len(known.facts) - LISTED) > 0:
+            lines.append(f"and {more} older ones")
+        if known.insights:
+            lines.append(
+                "My notes for working with you here (they fade; `!forget all` removes them):"
+            )
+            lines += [f"- {quoted(note.text, FACT_CHARS)}" for note in known.insights]
+        if not self._has_model:
+            lines += ["", NO_MODEL]
+        return "\n".join(lines)
 
     # ── !share, !unshare ────────────────────────────────────────────────────────────────
 
@@ -165,25 +188,8 @@ class RememberCommands:
         )
 
 
-def _told(known: Known, owner: Owner, *, has_model: bool) -> str:
-    lines = [OFF] if known.excluded or not known.kept else []
-    if not known.facts and not known.insights:
-        lines.append("I know nothing of you here.")
-    if known.facts:
-        lines.append(f"What I know of you here, {quoted(owner.name, 80)}:")
-        lines += [_fact(fact, owner) for fact in known.facts[-LISTED:]]
-    if (more := len(known.facts) - LISTED) > 0:
-        lines.append(f"and {more} older ones")
-    if known.insights:
-        lines.append("My notes for working with you here (they fade; `!forget all` removes them):")
-        lines += [f"- {quoted(note.text, FACT_CHARS)}" for note in known.insights]
-    if not has_model:
-        lines += ["", NO_MODEL]
-    return "\n".join(lines)
-
-
-def _fact(fact: StoredFact, owner: Owner) -> str:
-    about = [fact.kind, fact.said_at.date().isoformat(), fact.origin]
+def _fact(fact: StoredFact, owner: Owner, zone: tzinfo) -> str:
+    about = [fact.kind, day(fact.said_at, zone), fact.origin]
     if fact.kind == "project":
         about = ["project memory"]
     if fact.scope == owner.profile:

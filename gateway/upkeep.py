@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from tqdm import tqdm
@@ -52,11 +51,6 @@ class Upkeep:
 def shown(text: str) -> str:
     """The text on one line, without what would move a terminal's cursor."""
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
-
-
-def clock() -> datetime:
-    """Now, aware."""
-    return datetime.now(UTC)
 
 
 @contextmanager

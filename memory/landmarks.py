@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
 from contract import Landmark
+from memory.dates import day
 from memory.gate import Gate
 from memory.layer import Ask, Remembered
 from memory.schema import landmarks, messages
@@ -155,4 +156,4 @@ class Landmarks:
 
     def date(self, at: datetime) -> str:
         """YYYY-MM-DD in the zone in which headers tell the time."""
-        return at.astimezone(self._zone).date().isoformat()
+        return day(at, self._zone)

@@ -53,6 +53,7 @@ TABLES: Mapping[str, Table] = {
 """In the order of an export. fact_speakers travel with their facts."""
 
 LEFT_OUT = frozenset({"indexed_by"})  # of the index, which is made again
+NOON = time(12)  # in UTC: when only a day is known, that day in nearly every zone
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -118,7 +119,7 @@ class PlainFact(BaseModel):
         """The values of its row, the seq left out."""
         said = self.at or now
         if self.date is not None:
-            said = datetime.combine(self.date, time())
+            said = datetime.combine(self.date, NOON)
         known = is_person(self.person or "")
         return {
             "id": self.id or self._digest(),

@@ -11,6 +11,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from contract import Fact
+from memory.dates import day
 from memory.facts import (
     StoredFact,
     count_facts,
@@ -64,7 +65,7 @@ class Recall:
         return Fact(
             text=fact.text,
             kind=fact.kind,
-            date=fact.said_at.astimezone(self._zone).date().isoformat(),
+            date=day(fact.said_at, self._zone),
             origin=fact.origin,
             score=score,
         )

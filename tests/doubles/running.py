@@ -71,6 +71,7 @@ async def gateway(
     index: Index | None = None,
     model: Model | None = None,
     url: str | None = None,
+    timezone: str = "UTC",
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
     folder = tmp_path / "personas"
@@ -83,7 +84,7 @@ async def gateway(
     known = Personas(folder)
     bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
     config = Config(
-        gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder),
+        gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder, timezone=timezone),
         access=access or AccessTable(),
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),

@@ -215,6 +215,22 @@ async def test_plain_lines_from_standard_input(desk: Desk, monkeypatch: pytest.M
     assert hit["date"] == "2023-05-07"
 
 
+async def test_dates_are_those_of_the_configured_zone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk.folder / "moot.toml").write_text('[gateway]\ntimezone = "America/New_York"\n')
+    async with desk.store() as store:
+        new = NewFact(ROOM, "fact", "late tea", datetime(2026, 5, 1, 2, tzinfo=UTC), "s")
+        await store.write(lambda c: add_facts(c, [new], NOW))
+    line = json.dumps({"scope": ROOM, "text": "Caroline paints", "date": "2023-05-07"})
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line.encode())))
+    await desk.moot("import", "-")
+    told = [fact["date"] for fact in await desk.lines("list", "--json")]
+    assert told == ["2026-04-30", "2023-05-07"]
+    _, text = await desk.moot("list")
+    assert "(fact, 2026-04-30)" in text
+
+
 async def test_files_that_cannot_be_used_are_a_sentence(desk: Desk) -> None:
     with pytest.raises(ConfigError, match=r"nowhere.jsonl: can't be read"):
         await desk.moot("import", str(desk.folder / "nowhere.jsonl"))

@@ -39,7 +39,7 @@ async def pinned(moot: Opened) -> Sequence[tuple[str, str]]:
         columns = select(landmarks.c.kind, landmarks.c.text).order_by(landmarks.c.seq)
         return [(row.kind, row.text) for row in connection.execute(columns)]
 
-    return await moot.house.transcript._store.read(work)
+    return await moot.house.memories.store.read(work)
 
 
 def section(prompt: str) -> str:
@@ -174,7 +174,7 @@ async def test_a_pin_that_a_crash_cut_off_is_made_once(tmp_path: Path) -> None:
                 turns.update().where(turns.c.persona == "Moot").values(state="queued")
             )
 
-        await moot.house.transcript._store.write(reopen)
+        await moot.house.memories.store.write(reopen)
     async with gateway(tmp_path, bot=moot.bot) as moot:
         await moot.settle()
         assert await pinned(moot) == [("pin", "one")]

@@ -58,7 +58,7 @@ async def know(moot: Opened, text: str, scope: str = SCOPE["dm"], **more: object
         **more,
     }
     new = NewFact(**values)  # type: ignore[arg-type]
-    store = moot.house.transcript._store
+    store = moot.house.memories.store
     [fact] = await store.write(lambda c: add_facts(c, [new], SAID_AT))
     recall = moot.house.memories.recall
     assert recall is not None
@@ -69,7 +69,7 @@ async def know(moot: Opened, text: str, scope: str = SCOPE["dm"], **more: object
 async def left(moot: Opened) -> Sequence[str]:
     """The texts of all facts that are on disk."""
     columns = select(facts.c.text).order_by(facts.c.seq)
-    return await moot.house.transcript._store.read(lambda c: list(c.execute(columns).scalars()))
+    return await moot.house.memories.store.read(lambda c: list(c.execute(columns).scalars()))
 
 
 def recalled(moot: Opened) -> list[str]:
@@ -321,7 +321,7 @@ async def fill(moot: Opened, scope: str) -> None:
             connection.execute(insert(insights), {**note, "sender_id": sender})
         connection.execute(insert(observations), seen)
 
-    await moot.house.transcript._store.write(work)
+    await moot.house.memories.store.write(work)
 
 
 async def rows(moot: Opened, scope: str) -> dict[str, int]:
@@ -331,7 +331,7 @@ async def rows(moot: Opened, scope: str) -> dict[str, int]:
             for table in (episodes, staging, insights, observations)
         }
 
-    return await moot.house.transcript._store.read(work)
+    return await moot.house.memories.store.read(work)
 
 
 async def test_forget_all_in_a_dm_takes_everything_that_was_made_of_it(tmp_path: Path) -> None:
@@ -470,3 +470,13 @@ async def test_usage_is_told_and_help_names_the_commands(tmp_path: Path) -> None
         [line] = await tell(moot, said("!help"))
         for name in ("pin", "unpin", "landmarks", "memory", "share", "unshare", "forget"):
             assert f"`!{name}`" in line
+
+
+async def test_dates_are_those_of_the_configured_zone(tmp_path: Path) -> None:
+    zone = "America/New_York"
+    async with gateway(tmp_path, memory=ASKED_ONLY, index=WordIndex(), timezone=zone) as moot:
+        late = datetime(2026, 4, 15, 2, tzinfo=UTC)
+        fact = await know(moot, "Andi likes tea", SCOPE["room"], said_at=late)
+        for command in ("!memory", "!recall tea", f"!recall #{fact.seq}"):
+            [told] = await tell(moot, said(f"@demo {command}"))
+            assert "2026-04-14" in told

@@ -33,7 +33,7 @@ async def learned(opened: Opened) -> None:
 
 
 async def known(opened: Opened) -> list[tuple[str, str]]:
-    store = opened.house.transcript._store
+    store = opened.house.memories.store
     facts = await store.read(lambda c: facts_in(c, [SCOPE]))
     return [(fact.kind, fact.text) for fact in facts]
 

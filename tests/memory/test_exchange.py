@@ -138,7 +138,7 @@ async def test_plain_facts_from_elsewhere_come_in_once(store: Store) -> None:
     assert (result.rows["fact"], result.known) == (0, 4)
     found = await store.read(lambda c: facts_in(c, [ROOM]))
     assert [fact.said_at for fact in found] == [
-        datetime(2023, 5, 7, tzinfo=UTC),
+        datetime(2023, 5, 7, 12, tzinfo=UTC),
         datetime(2023, 5, 7, 8, tzinfo=UTC),
         NOW,
         datetime(2023, 5, 7, 10, tzinfo=UTC),

@@ -84,7 +84,7 @@ async def test_deleted_messages_and_their_answers_are_left_out(tmp_path: Path) -
 async def test_an_excluded_room_says_nothing(tmp_path: Path) -> None:
     async with chat(tmp_path) as (opened, slices):
         await opened.hear(said("we deploy on Fridays"))
-        store = opened.house.transcript._store
+        store = opened.house.memories.store
         assert await texts(Slices(store, frozenset({ROOM.id}))) == []
         off = update(rooms).where(rooms.c.id == ROOM.id).values(include_in_memory=False)
         await store.write(lambda c: c.execute(off))
