@@ -102,8 +102,8 @@ def _without(text: str, telling: frozenset[tuple[str, ...]]) -> str:
     words = list(_WORD.finditer(text))
     folded = [match[0].casefold() for match in words]
     marked = set[int]()
-    for i in range(len(words)):
-        for size in (1, RUN_WORDS):
+    for size in (1, RUN_WORDS):
+        for i in range(len(words) - size + 1):
             if tuple(folded[i : i + size]) in telling:
                 marked |= set(range(i, i + size))
     for i in sorted(marked, reverse=True):
