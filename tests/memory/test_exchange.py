@@ -184,6 +184,11 @@ async def test_one_wrong_line_and_nothing_is_imported(
     assert await store.read(lambda c: facts_in(c, [ROOM])) == []
 
 
+async def test_an_editors_mark_at_the_beginning_is_no_part_of_the_first_line(store: Store) -> None:
+    line = json.dumps({"scope": ROOM, "text": "Andi prefers tea"}).encode()
+    assert (await imported(store, b"\xef\xbb\xbf" + line + b"\r\n")).rows["fact"] == 1
+
+
 async def test_facts_that_replace_one_another_in_a_circle_are_refused(store: Store) -> None:
     await store.write(fill)
     lines = [json.loads(line) for line in (await exported(store)).split(b"\n") if line]
