@@ -17,7 +17,11 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_PLAIN = {**_WIDE, **dict.fromkeys(map(ord, "‹〈⟨《«"), "<"), **dict.fromkeys(map(ord, "›〉⟩》»"), ">")}
+_PLAIN = {
+    **_WIDE,
+    **dict.fromkeys(map(ord, "‹〈⟨《«"), "<"),
+    **dict.fromkeys(map(ord, "›〉⟩》»"), ">"),
+}
 _WORD = re.compile(r"\w+")
 _MARK = "[private]"
 REPEATED_CHARS = 6  # a shorter private text is too common to be looked for in other messages
