@@ -64,7 +64,7 @@ class Recall:
     def _shown(self, fact: StoredFact, score: float) -> Fact:
         return Fact(
             text=fact.text,
-            kind=fact.kind,
+            kind="project" if fact.scope.startswith("project:") else fact.kind,
             date=fact.said_at.astimezone(self._zone).date().isoformat(),
             origin=fact.origin,
             score=score,
