@@ -118,7 +118,7 @@ class Memories:
         )
         learners.append(self.episodes)
         if table.observations:
-            observer = Observer(store, self._model_of("observations"), clock, own_workspaces)
+            observer = Observer(store, self._model_of("observations"), clock, own_workspaces, zone)
             sources.append(observer)
             learners.append(observer)
         self.layers = Layers(sources, learners, self.slices, spawn, learned)

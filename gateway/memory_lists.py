@@ -63,7 +63,7 @@ async def search(on: Upkeep) -> int:
             on.say(f"{score:.3f}  {_line(fact, zone)}", **_values(fact, zone), score=score)
         return 0 if hits else 1
     while line := await asyncio.to_thread(sys.stdin.readline):
-        query = line.rstrip("\n")
+        query = line.rstrip("\r\n")
         hits = await recall.search(query, gate, limit=on.given.limit)
         found = [{**_values(fact, zone), "score": score} for fact, score in hits]
         on.write_line(json.dumps({"query": query, "hits": found}, ensure_ascii=False))

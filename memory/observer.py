@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class Observer:
     """Uses of tools wait on disk until they are read: by the model, one call a turn, or plainly.
 
     model: None: plain records. own_workspaces: folder of the workspaces that have no name.
+    zone: in which the dates of observations are told.
     """
 
     name = "observations"
@@ -71,11 +72,13 @@ class Observer:
         model: ModelOf | None,
         clock: Callable[[], datetime],
         own_workspaces: Path | None = None,
+        zone: tzinfo = UTC,
     ) -> None:
         self._store = store
         self._model = model
         self._clock = clock
         self._own_workspaces = own_workspaces
+        self._zone = zone
 
     # ── Before a turn ───────────────────────────────────────────────────────────────────
 
@@ -86,7 +89,11 @@ class Observer:
             lambda c: observations_of(c, scopes, personas, limit=LOOKED_AT), small=True
         )
         best = most_important(ask.gate().admit(self.name, found))[:SHOWN]
-        return Remembered(observations=tuple(_shown(item) for item in best))
+        return Remembered(observations=tuple(self._shown(item) for item in best))
+
+    def _shown(self, item: StoredObservation) -> Observation:
+        day = item.at.astimezone(self._zone).date()
+        return Observation(item.title, day.isoformat(), item.kind)
 
     # ── After it ────────────────────────────────────────────────────────────────────────
 
@@ -226,10 +233,6 @@ def most_important(found: Sequence[StoredObservation]) -> list[StoredObservation
     """The observations, given newest first, by their kind and how new they are."""
     order = sorted(range(len(found)), key=lambda i: (i - AHEAD.get(found[i].kind, 0), i))
     return [found[i] for i in order]
-
-
-def _shown(item: StoredObservation) -> Observation:
-    return Observation(item.title, item.at.date().isoformat(), item.kind)
 
 
 def _request(told: Interaction | None) -> str:

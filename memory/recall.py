@@ -65,7 +65,7 @@ class Recall:
     def _shown(self, fact: StoredFact, score: float) -> Fact:
         return Fact(
             text=fact.text,
-            kind=fact.kind,
+            kind="project" if fact.scope.startswith("project:") else fact.kind,
             date=day(fact.said_at, self._zone),
             origin=fact.origin,
             score=score,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, get_args
+from unicodedata import category
 
 from memory.markup import Element, Shape, parse
 
@@ -32,6 +33,8 @@ SHAPES: Mapping[str, Shape] = {
             "files": frozenset({"file"}),
             "files_read": frozenset({"file"}),
             "files_modified": frozenset({"file"}),
+            "files_edited": frozenset({"file"}),
+            "files_touched": frozenset({"file"}),
         },
     ),
     "session": Shape(frozenset({"title", "subtitle", "overview"})),
@@ -88,7 +91,7 @@ def read_records(text: str, *, workspace: str = "") -> Reading:
 
 def _record(element: Element, workspace: str) -> Record | None:
     narrative = element.first("narrative")
-    if not narrative:
+    if not any(map(_is_seen, narrative)):
         return None
     notes: list[str] = []
     said = _line(element.first("type")).lower()
@@ -179,6 +182,10 @@ def relative_file(name: str, workspace: str) -> str:
 def cut_words(text: str, most: int) -> str:
     """The first words of a text on one line."""
     return " ".join(text.split(maxsplit=most)[:most])
+
+
+def _is_seen(sign: str) -> bool:
+    return category(sign)[0] not in "ZC"
 
 
 def _line(text: str) -> str:

@@ -15,16 +15,17 @@ _SIGN = re.compile(
     r"<!\[CDATA\[|<!--|<\?(?=\w)"
     r"|<(?P<slash>/?)(?P<name>[a-z_][\w.-]*+)"
     r"(?P<rest>(?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)?)(?P<empty>/?)>"
-    r"|(?P<quote>`+|[\"'“”]|&quot;|&apos;|&\#0*3[49];|&\#x0*2[27];)",
+    r"|(?P<quote>`+|~~~+|[\"'“”‘’«»]|&quot;|&apos;|&\#0*3[49];|&\#x0*2[27];)",
     re.IGNORECASE | re.ASCII,
 )
 _ENDS = {"<![cdata[": "]]>", "<!--": "-->", "<?": "?>"}
 _SAME_QUOTE = {
     "&quot;": '"', "&apos;": "'", "&#34;": '"', "&#39;": "'", "&#x22;": '"', "&#x27;": "'",
-    "“": "“", "”": "“",
+    "”": "“", "’": "‘", "»": "«",
 }  # fmt: skip
+_PAIRED = frozenset("“‘«")
 _ZEROS = re.compile(r"(?<=[#x])0+")
-FENCE = "```"
+FENCES = ("```", "~~~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Signs:
         return end
 
     def _take_quote(self, start: int, end: int, quote: str) -> None:
-        if quote.startswith(FENCE):
+        if quote.startswith(FENCES):
             self.fences.append(start)
             return
         name = _ZEROS.sub("", quote.lower())
@@ -130,8 +131,9 @@ def quotations(
 def _role(
     text: str, mark: Mark, opened: frozenset[int]
 ) -> Literal["opens", "closes", "either", "neither"]:
-    if mark.kind == "“":
-        return "opens" if text[mark.start] == "“" else "closes"
+    if mark.kind in _PAIRED:
+        inside = text[mark.start] == "’" and text[mark.end : mark.end + 1].isalnum()
+        return "opens" if text[mark.start] in _PAIRED else "neither" if inside else "closes"
     begin = mark.start
     while begin and text[begin - 1] == "\\" and mark.start - begin < 4:
         begin -= 1

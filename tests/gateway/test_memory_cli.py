@@ -178,7 +178,7 @@ async def test_many_queries_are_answered_in_their_order(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await desk.know("green tea", "black coffee")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("coffee\n\nnothing\ntea"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("coffee\n\nnothing\r\ntea"))
     answers = await desk.lines("search", "-", "--scope", ROOM)
     assert [answer["query"] for answer in answers] == ["coffee", "", "nothing", "tea"]
     assert [[hit["text"] for hit in answer["hits"]] for answer in answers] == [

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Connection, delete, func, select
@@ -123,6 +124,15 @@ async def test_one_call_turns_the_uses_of_a_turn_into_observations(kept: Kept) -
     assert data["answer"] == TURN.reply
     assert [use["failed"] for use in data["tool_uses"]] == [False, True]
     assert data["tool_uses"][1]["result"] == "1 failing: expiry"
+
+
+async def test_its_day_is_the_one_on_the_rooms_clocks(kept: Kept) -> None:
+    late = datetime(2026, 4, 20, 23, 30, tzinfo=UTC)
+    await kept.add(RECORD, at=late)
+    ask = Ask(Invocation(ROOM, "slack:U1", "claude"), "hello", NOW)
+    here = Observer(kept.store, None, lambda: NOW, zone=ZoneInfo("Asia/Jakarta"))
+    shown = (await here.brief(ask)).observations
+    assert [(one.title, one.date) for one in shown] == [(RECORD.title, "2026-04-21")]
 
 
 async def test_a_session_is_titled_once(kept: Kept) -> None:

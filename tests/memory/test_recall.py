@@ -100,6 +100,16 @@ async def test_what_the_prompt_shows_anyway_crowds_nothing_out(kept: Kept) -> No
     assert await kept.texts(replace(ASK, shown_from=50)) == ["the token is short-lived by policy"]
 
 
+async def test_whatever_a_project_holds_is_a_fact_of_the_project(kept: Kept) -> None:
+    await kept.add("token and Prisma", "project:saga-ai")
+    await kept.add("token and tea", "room:slack:C1")
+    found = (await kept.recall.brief(ASK)).recall
+    assert {(fact.text, fact.kind) for fact in found} == {
+        ("token and Prisma", "project"),
+        ("token and tea", "fact"),
+    }
+
+
 async def test_what_was_replaced_is_not_recalled(kept: Kept) -> None:
     old, new = await kept.add("token 15 min"), await kept.add("token 30 min")
     await kept.store.write(lambda c: replace_facts(c, [old.id], new.id))

@@ -105,7 +105,8 @@ def test_entities_and_cdata_are_decoded_once(text: str, read_as: str) -> None:
 
 
 @pytest.mark.parametrize(("opens", "closes"), [
-    ('"', '"'), ("'", "'"), ("`", "`"), ("``", "``"), ("“", "”"), ("```\n", "\n```"),
+    ('"', '"'), ("'", "'"), ("`", "`"), ("``", "``"), ("“", "”"),
+    ("‘", "’"), ("«", "»"), ("```\n", "\n```"), ("~~~\n", "\n~~~"),
     ("(\"", "\")"), ('="', '",'), ("&quot;", "&quot;"), ('\\"', '\\"'), ('" ', ' "'),
     ('"it is ', ' in \'x\'"'), ("<![CDATA[", "]]>"), ("<!-- ", " -->"), ("'\"", "\"'"),
 ])  # fmt: skip
@@ -186,10 +187,11 @@ def test_case_and_attributes_of_tags_do_not_matter() -> None:
     assert read(text).title == "Fixed the loop bound"
 
 
-def test_files_read_and_modified_are_files() -> None:
+@pytest.mark.parametrize("name", ["files_modified", "files_edited", "files_touched"])
+def test_files_by_what_was_done_with_them_are_files(name: str) -> None:
     text = observation(files="").replace(
         "<files></files>",
-        "<files_read><file>b.py</file></files_read><files_modified><file>a.py</file></files_modified>",
+        f"<files_read><file>b.py</file></files_read><{name}><file>a.py</file></{name}>",
     )
     assert read(text).files == ("b.py", "a.py")
 
@@ -227,7 +229,7 @@ def test_the_first_of_two_fields_counts_and_unknown_ones_are_left_out() -> None:
 
 
 def test_an_empty_narrative_is_rejected() -> None:
-    for empty in ("", "  \n ", "<!-- x -->"):
+    for empty in ("", "  \n ", "<!-- x -->", "\u200b", "&nbsp;", "\x01", "\u2028"):
         reading = read_records(observation(narrative=empty))
         assert reading == Reading((), None, ("an observation without a narrative",))
 
