@@ -240,8 +240,8 @@ class House:
                 bot.name or bot.platform for bot in self._config.bots if not bot.require_mention
             ),
             max_hops=self._config.turns.max_hops,
-            heard=self.memories.heard,
-            changed=self.memories.changed,
+            heard=self.memories.hearing.heard,
+            changed=self.memories.hearing.changed,
         )
 
     def _desk(self) -> Desk:
@@ -301,7 +301,7 @@ class House:
     async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
         """Take up what an earlier process left, then serve until `stop` is set."""
         await self.desk.open_lobby()
-        self.memories.begin()
+        self.memories.hearing.begin()
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)

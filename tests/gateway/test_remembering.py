@@ -123,5 +123,5 @@ async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
         )
         for n in range(20):
             await chat.say(f"{n}: staging can't have port 5432, which is taken")
-            memories.heard(SCOPE)
+            memories.hearing.heard(SCOPE)
         await until(lambda: len(index.entries) == 21)
