@@ -149,19 +149,42 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
-        self.memories = Memories(
+        self.memories = self._memories(store, index, model)
+        self.sessions = self._sessions(programs, hooks)
+        self.metrics.watch_learning(self.memories.layers.learning)
+        self.url = ""
+        self.rooms = self._rooms()
+        self.idle = self._idle()
+        self.door = self._door()
+        self.desk = self._desk()
+        self._page = PageSettings(
+            files=config.gateway.data_dir / "files",
+            host=config.gateway.host,
+            port=config.gateway.port,
+            access=PageAccess(token=page_token),
+        )
+
+    def _memories(self, store: Store, index: Index | None, model: Model | None) -> Memories:
+        config = self._config
+        return Memories(
             config.memory,
             store=store,
             index=index,
             model=model,
             spawn=self._spawn,
             learned=lambda room_id: self._publish(Remembered(room_id)),
+            called=self.metrics.called,
             clock=clock,
             zone=config.gateway.zone,
             budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
         )
-        self.sessions = LocalSessions(
+
+    def _sessions(
+        self, programs: Callable[[str], Program], hooks: HookListener | None
+    ) -> LocalSessions:
+        config = self._config
+        return LocalSessions(
             programs=programs,
             ledger=self.ledger,
             data_dir=config.gateway.data_dir,
@@ -172,24 +195,15 @@ class House:
                 else None
             ),
         )
-        self.metrics.watch_learning(self.memories.layers.learning)
-        self.url = ""
-        self.rooms = self._rooms()
-        self.idle = Idle(
+
+    def _idle(self) -> Idle:
+        return Idle(
             ledger=self.ledger,
             remember=self.memories.layers.remember,
             busy=self.rooms.busy,
             spawn=self._spawn,
-            idle_s=config.memory.idle_s,
+            idle_s=self._config.memory.idle_s,
             clock=clock,
-        )
-        self.door = self._door()
-        self.desk = self._desk()
-        self._page = PageSettings(
-            files=config.gateway.data_dir / "files",
-            host=config.gateway.host,
-            port=config.gateway.port,
-            access=PageAccess(token=page_token),
         )
 
     def _rooms(self) -> Rooms:

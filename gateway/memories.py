@@ -13,7 +13,7 @@ from gateway.config import MemoryTable
 from gateway.hearing import HEARD_S, Hearing
 from gateway.memory_tools import MemoryTools
 from gateway.recalling import Recalling
-from memory.calls import Calls
+from memory.calls import Called, Calls
 from memory.consolidation import Consolidation
 from memory.episodes import Episodes
 from memory.extraction import Extraction
@@ -45,6 +45,7 @@ class Memories:
         model: Model | None,
         spawn: Spawn,
         learned: Callable[[str], None] = lambda room_id: None,
+        called: Called = lambda purpose, model, usage, ms, fault: None,
         clock: Callable[[], datetime],
         zone: tzinfo,
         budget: Budget,
@@ -52,8 +53,9 @@ class Memories:
         heard_s: float = HEARD_S,
     ) -> None:
         """index, model: None when there is none. learned: told the id of a room that was learned
-        from. own_workspaces: folder of the agents' workspaces that nobody configured."""
-        self.calls = Calls(model, store, clock) if model is not None else None
+        from. called: told of each call of the model. own_workspaces: folder of the agents'
+        workspaces that nobody configured."""
+        self.calls = Calls(model, store, clock, called=called) if model is not None else None
 
         # What is read, and from where it comes
         self.store = store
