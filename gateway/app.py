@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any
 
 from adapters.hooks import HookListener
 from bots.bot import Bot
 from composer.headings import HEADINGS
-from contract import MootError
 from gateway.access import Access
 from gateway.clock import clock
 from gateway.commands import Commands
@@ -42,6 +40,7 @@ from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
 from gateway.sql_ledger import SqlLedger
+from gateway.supervisor import supervise
 from gateway.turn import Middle
 from gateway.window import Windows
 from memory.index import Index
@@ -77,7 +76,7 @@ async def _run(
     started: Callable[[str], None],
     stop: asyncio.Event,
 ) -> None:
-    personas = Personas(personas_dir(config), tuple(HEADINGS))
+    personas = Personas(config.personas_folder, tuple(HEADINGS))
     bots = make_bots(config, environment, personas)
     async with (
         open_model(config, environment) as model,
@@ -321,7 +320,7 @@ class House:
             log.info("turns.recovered count=%d", recovered)
         self._group.create_task(self.idle.run(), name="idle sessions")
         for bot in self.bots.values():
-            self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
+            self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
         if (at := self._config.memory.consolidates) is not None:
             work = self.memories.consolidation.run_all
             zone = self._config.gateway.zone
@@ -333,28 +332,3 @@ class House:
             started(url)
             await stop.wait()
             self.bus.close()
-
-    async def _supervise(self, bot: Bot) -> None:
-        """Keep a bot running: one malformed event must not silence a platform for good."""
-        wait_s = 1.0
-        while True:
-            began = asyncio.get_running_loop().time()
-            try:
-                await bot.run(lambda event: self.door.receive(event, bot))
-                reason = "it returned"
-            except MootError as error:
-                reason = str(error)
-            except Exception:  # a bot's supervisor restarts it whatever it died of
-                log.exception("bot.crashed bot=%s", bot.name)
-                reason = "it crashed"
-            if asyncio.get_running_loop().time() - began > 60:
-                wait_s = 1.0
-            log.error("bot.restart bot=%s in_s=%g reason=%s", bot.name, wait_s, reason)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, 60.0)
-
-
-def personas_dir(config: Config) -> Path:
-    """The configured folder, or the personas that come with Moot."""
-    configured = config.gateway.personas_dir
-    return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
