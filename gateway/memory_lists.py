@@ -21,6 +21,8 @@ from memory.scopes import check_scope
 async def list_facts(on: Upkeep) -> int:
     """Facts, in the order in which they came."""
     given, zone = on.given, on.config.gateway.zone
+    if given.scope is not None:
+        check_scope(given.scope)
     after = 0
     while True:
         work = partial(

@@ -66,6 +66,8 @@ class SqlLedger(SqlSessions):
     ) -> Accepted:
         def work(connection: Connection) -> Accepted:
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
+            if not new and not self._transcript.is_of(connection, seq, scope):
+                return Accepted(seq, new, ())  # its text is not for whoever delivers it now
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
             made = self._queue_all(connection, asked, wanted, now)
             return Accepted(seq, new, made)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, func, select
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, func, or_, select
 
 from memory.gate import Gate
 from memory.held import (
@@ -84,7 +84,7 @@ _INSIGHTS = (
 _A = agent_sessions.c
 _SESSIONS = (
     select(agent_sessions)
-    .where(_A.scope.in_(_SCOPES))
+    .where(_A.scope.in_(_SCOPES), or_(_A.title.is_not(None), _A.overview.is_not(None)))
     .order_by(_A.started_at.desc(), _A.id)
     .limit(_LIMIT)
 )

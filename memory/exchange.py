@@ -14,10 +14,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, text
+from sqlalchemy import Connection, Table, func, insert, select, text, update
 
 from memory.lines import EPOCH, LEFT_OUT, TABLES, VERSION, Head, PlainFact, is_time, parse_lines
-from memory.schema import episodes, fact_speakers, facts, messages, pointers, staging
+from memory.observations import blank_sessions
+from memory.schema import (
+    agent_sessions,
+    episodes,
+    fact_speakers,
+    facts,
+    messages,
+    pointers,
+    staging,
+)
 
 BATCH = 1000
 _OF_FACTS = frozenset({"consolidation"})  # layers whose pointers are seqs of facts
@@ -187,6 +196,8 @@ class _Writer:
             return
         if self._is_known(values):
             self.known += 1
+            if self.table is agent_sessions:
+                _tell_again(self.connection, values)
             return
         if "seq" in values and self.table.columns["seq"].primary_key:
             values["seq"] = self._seq(values["seq"])
@@ -243,6 +254,16 @@ class _Writer:
         self._speakers.clear()
 
 
+def _tell_again(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Give an emptied session its words back; let it count on above the higher number."""
+    at = agent_sessions.c
+    here = update(agent_sessions).where(at.id == values["id"])
+    texts = {name: values[name] for name in ("title", "subtitle", "overview")}
+    connection.execute(here.where(at.title.is_(None), at.overview.is_(None)).values(**texts))
+    number = values["last_number"]
+    connection.execute(here.where(at.last_number < number).values(last_number=number))
+
+
 def _stored(value: Any) -> Any:
     """A value as its column holds it."""
     return (value - EPOCH) // _MICROSECOND if isinstance(value, datetime) else value
@@ -289,8 +310,11 @@ def _raise_postgres(connection: Connection, table: Table, reached: int) -> None:
 def wipe(connection: Connection) -> int:
     """Delete everything that memory holds; messages and what was paid for stay.
 
-    Pointers stay too: what was read once, and perhaps forgotten since, is not learned again.
-    Returns how many rows went. Seqs are not used again.
+    Pointers stay too: what was read once, and perhaps forgotten since, is not learned again; and
+    so do the rows of sessions, emptied, for they count the numbers of observations.
+    Returns how many rows went. Seqs and numbers are not used again.
     """
-    tables = (fact_speakers, *(table for table in TABLES.values() if table is not pointers))
+    kept = (pointers, agent_sessions)
+    tables = (fact_speakers, *(table for table in TABLES.values() if table not in kept))
+    blank_sessions(connection)
     return sum(connection.execute(table.delete()).rowcount for table in tables)

@@ -163,8 +163,8 @@ class Extraction:
         slice_ = await self._slices.after(scope, pointer.seq, size=ROWS)
         if slice_ is None:
             return None
-        little = not force and 0 < tokens(slice_.spoken) < self._threshold
-        if little and await self._slices.after(scope, slice_.last_seq, size=1) is None:
+        little = slice_.spoken and tokens(slice_.spoken) < self._threshold
+        if not force and little and not await self._slices.after(scope, slice_.last_seq, size=1):
             return None
         return cut_slice(slice_, self._most_chars >> min(pointer.failures, SMALLEST))
 

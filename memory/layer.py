@@ -10,6 +10,8 @@ from contract import Fact, Landmark, Note, Observation, Room, Speaker, ToolUse
 from memory.gate import Gate
 from memory.scopes import Invocation, home_scope
 
+OWN_TOOLS = "mcp__moot__"  # how an agent's program calls those that read the memory
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:

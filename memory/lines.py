@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal, Union
@@ -246,6 +247,7 @@ def _refuse_circles(replaced: Mapping[str, tuple[str, int]]) -> None:
 
 def parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Line]]:
     for number, line in enumerate(lines, 1):
+        line = line.removeprefix(BOM_UTF8) if number == 1 else line
         if not line.strip():
             continue
         try:

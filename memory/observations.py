@@ -126,6 +126,13 @@ def end_session(connection: Connection, key: str, overview: str, at: datetime) -
     connection.execute(update(agent_sessions).where(_S.id == key).values(**values))
 
 
+def blank_sessions(connection: Connection, scope: str | None = None) -> None:
+    """Take every word from the sessions of a scope, or of all. The rows stay: they count the
+    numbers, which are never given twice."""
+    blank = update(agent_sessions).values(title=None, subtitle=None, overview=None)
+    connection.execute(blank if scope is None else blank.where(_S.scope == scope))
+
+
 def add_observation(
     connection: Connection, key: str, record: Record, *, turn_id: str | None, at: datetime
 ) -> str:

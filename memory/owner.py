@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select
 
 from contract import MootError
 from memory.facts import StoredFact, every_fact_in, facts_in
 from memory.gate import Gate
+from memory.observations import blank_sessions
 from memory.schema import (
-    agent_sessions,
     episodes,
     insights,
     landmarks,
@@ -105,14 +105,10 @@ _OF_A_SCOPE = (insights, episodes, staging, landmarks, tool_uses, observations)
 
 
 def clear(connection: Connection, scope: str) -> None:
-    """Delete what every layer made of a scope, but its facts. Numbers are never given twice, so
-    the rows that count them stay, without a word in them."""
+    """Delete what every layer made of a scope, but its facts."""
     for table in _OF_A_SCOPE:
         connection.execute(delete(table).where(table.c.scope == scope))
-    blank = {"title": None, "subtitle": None, "overview": None}
-    connection.execute(
-        update(agent_sessions).where(agent_sessions.c.scope == scope).values(**blank)
-    )
+    blank_sessions(connection, scope)
 
 
 def about(

@@ -1,32 +1,120 @@
-"""`<private>...</private>`: what stays in the live transcript and reaches no memory."""
+"""`<private>...</private>`: what stays in the live transcript and reaches no memory.
+
+In doubt a text is private. Brackets may be full-width or written as entities, the tag may have
+white space, attributes and any case. One that is never closed goes to the end of the message; one
+that was never opened began with it, as where somebody parted a private text over two messages.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 
-_SPAN = re.compile(r"<private>(.*?)(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_BLANK = r"[\s\u200b-\u200f\u2060\ufeff]*"
+_TAG = re.compile(
+    rf"(?:<|&lt;){_BLANK}(?P<closes>\\?/?){_BLANK}private(?![\w.:-])[^<>]{{0,200}}?(?:>|&gt;)",
+    re.IGNORECASE,
+)
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_PLAIN = {
+    **_WIDE,
+    **dict.fromkeys(map(ord, "‹〈⟨《«"), "<"),
+    **dict.fromkeys(map(ord, "›〉⟩》»"), ">"),
+}
+_WORD = re.compile(r"\w+")
 _MARK = "[private]"
 REPEATED_CHARS = 6  # a shorter private text is too common to be looked for in other messages
+RUN_WORDS, RUN_CHARS = 3, 12  # so many words in a row, so long together, are no coincidence
+LONG_CHARS = 16  # a word that says something of itself, as does one with a digit in it
+
+
+def _ranges(text: str) -> list[tuple[int, int, int, int]]:
+    """Where private parts stand, tags included, and where their texts do; none in another."""
+    found: list[tuple[int, int, int, int]] = []
+    for part in _closed(text):
+        found = [one for one in found if one[0] < part[0]]
+        found.append(part)
+    return found
+
+
+def _closed(text: str) -> Iterator[tuple[int, int, int, int]]:
+    """The same at each closing; what was never opened goes back to the beginning."""
+    depth = start = inner = 0
+    for tag in _TAG.finditer(text.translate(_PLAIN)):  # which keeps every place
+        if not tag["closes"]:
+            if depth == 0:
+                start, inner = tag.span()
+            depth += 1
+        elif depth < 2:
+            yield start if depth else 0, tag.end(), inner if depth else 0, tag.start()
+            depth = 0
+        else:
+            depth -= 1
+    if depth:
+        yield start, len(text), inner, len(text)
 
 
 def private_spans(text: str) -> list[str]:
-    """What stands in the private parts of a text; one that is never closed goes to its end."""
-    return [span.strip() for span in _SPAN.findall(text) if span.strip()]
+    """What stands in the private parts of a text."""
+    found = (text[begin:end].strip() for _, _, begin, end in _ranges(text))
+    return [span for span in found if span]
 
 
 def has_private(text: str) -> bool:
     """Whether a text has a private part."""
-    return _SPAN.search(text) is not None
+    return bool(_ranges(text))
 
 
 def public(text: str, spans: tuple[str, ...] = ()) -> str:
     """The text without its private parts, and without repetitions of `spans`, others' or its own.
 
-    Repetitions count whatever their case and white space.
+    A repetition is a whole one, a few words of one in a row, or one word that nobody says by
+    chance; whatever their case, and what stands between the words.
     """
-    kept = _SPAN.sub("", text)
-    for span in (*spans, *private_spans(text)):
+    kept = text
+    for start, end, _, _ in reversed(_ranges(text)):
+        kept = kept[:start] + kept[end:]
+    hidden = (*spans, *private_spans(text))
+    for span in hidden:
         if len(span) >= REPEATED_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())
             kept = re.sub(words, _MARK, kept, flags=re.IGNORECASE)
-    return kept.strip()
+    return _without(kept, _telling(hidden)).strip() if hidden else kept.strip()
+
+
+@lru_cache(maxsize=64)
+def _telling(spans: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """The words, and the words in a row, by which a repetition is known."""
+    found: set[tuple[str, ...]] = set()
+    for span in spans:
+        words = [match[0] for match in _WORD.finditer(span)]
+        folded = [word.casefold() for word in words]
+        found |= {(folded[i],) for i, word in enumerate(words) if _tells(word)}
+        runs = zip(*(folded[i:] for i in range(RUN_WORDS)), strict=False)
+        found |= {run for run in runs if len("".join(run)) >= RUN_CHARS}
+    return frozenset(found)
+
+
+def _tells(word: str) -> bool:
+    has_digit = any(map(str.isdigit, word))
+    return len(word) >= (REPEATED_CHARS if has_digit else LONG_CHARS)
+
+
+def _without(text: str, telling: frozenset[tuple[str, ...]]) -> str:
+    """The text with a mark for every stretch of telling words."""
+    words = list(_WORD.finditer(text))
+    folded = [match[0].casefold() for match in words]
+    marked = set[int]()
+    for size in (1, RUN_WORDS):
+        for i in range(len(words) - size + 1):
+            if tuple(folded[i : i + size]) in telling:
+                marked |= set(range(i, i + size))
+    for i in sorted(marked, reverse=True):
+        if i + 1 in marked:
+            continue
+        first = i
+        while first - 1 in marked:
+            first -= 1
+        text = f"{text[: words[first].start()]}{_MARK}{text[words[i].end() :]}"
+    return text

@@ -33,6 +33,7 @@ from memory.store import Store
 log = logging.getLogger("moot.memory")
 
 FETCHED = 10
+CROWD = 200  # facts of shown messages, which are often the best hits, and keep no others out
 BATCH = 500
 INDEX_S = 10.0  # somebody in the chat waits for it
 
@@ -81,9 +82,12 @@ class Recall:
         scopes = await self._store.read(lambda c: scopes_with_facts(c, gate.scopes), small=True)
         if not scopes or not query:
             return []
-        hits = await self._index.search(query, scopes, limit * 2)
-        facts = await self._rows(hits, gate)
-        found = [(fact, score) for fact, score in facts if (fact.last_seq or 0) < before]
+        for wanted in (limit * 2, limit * 2 + CROWD):
+            hits = await self._index.search(query, scopes, wanted)
+            facts = await self._rows(hits, gate)
+            found = [(fact, score) for fact, score in facts if (fact.last_seq or 0) < before]
+            if len(found) >= limit or len(hits) < wanted:
+                break
         return found[:limit]
 
     async def _rows(self, hits: Sequence[Hit], gate: Gate) -> list[tuple[StoredFact, float]]:

@@ -46,7 +46,9 @@ class Invocation:
 def home_scope(room: Room, sender_id: str, persona: str) -> str:
     """The scope that what is said here belongs to.
 
-    A kind of room that nobody knows is treated like a direct message: its own scope only.
+    A kind of room that nobody knows is treated like a direct message: its own scope only. Ids may
+    have colons in them, and a persona's name has none: the colon at the end and the length tell
+    this scope from every other one.
     """
     if room.kind == "room":
         return f"room:{_checked(room.id)}"
@@ -54,7 +56,8 @@ def home_scope(room: Room, sender_id: str, persona: str) -> str:
         return f"gdm:{_checked(room.id)}"
     if room.kind == "dm":
         return f"dm:{_checked(sender_id)}:{_checked(persona)}"
-    return f"dm:{_checked(sender_id)}:{_checked(persona)}:{_checked(room.id)}"
+    ids = _checked(sender_id), _checked(persona), _checked(room.id)
+    return f"dm:{':'.join(ids)}:{len(sender_id)}:"
 
 
 def allowed_scopes(invocation: Invocation) -> frozenset[str]:

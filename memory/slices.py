@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, or_, select
 
 from contract import Speaker
-from memory.layer import Interaction
+from memory.layer import OWN_TOOLS, Interaction
 from memory.private import has_private, private_spans, public
 from memory.schema import messages, rooms, turns
 from memory.store import Store
 from memory.transcript import moment
 
-PRIVATE_FROM = 500  # how many messages with private parts are looked for in others' repetitions
+PRIVATE_FROM = 500  # how many messages with such a word are looked through for private parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ _SLICE = (
         (turns.c.header.is_not(None) & turns.c.fault.is_(None)).label("answers"),
         (_ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory).label("asked_kept"),
         _ASKED.c.content.label("asked"),
+        _ASKED.c.original.label("asked_first"),
     )
     .select_from(
         messages.join(rooms, rooms.c.id == _M.room_id)
@@ -88,15 +89,23 @@ _SLICE = (
     .order_by(_M.seq)
     .limit(bindparam("size"))
 )
+_PRIVATE_WORDS = ("private", "ｐｒｉｖａｔｅ", "ＰＲＩＶＡＴＥ")  # which every tag has in it
 _PRIVATE = (
     select(_M.content, _M.original)
     .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"))
-    .where(or_(_M.content.icontains("<private>"), _M.original.icontains("<private>")))
+    .where(
+        or_(*(col.icontains(word) for col in (_M.content, _M.original) for word in _PRIVATE_WORDS))
+    )
     .order_by(_M.seq.desc())
     .limit(PRIVATE_FROM)
 )
 _KEEPABLE = (
-    select(_M.scope, _M.room_id, (_M.include_in_memory & rooms.c.include_in_memory).label("kept"))
+    select(
+        _M.scope,
+        _M.room_id,
+        _M.content,
+        (_M.include_in_memory & rooms.c.include_in_memory).label("kept"),
+    )
     .select_from(messages.join(rooms, rooms.c.id == _M.room_id))
     .where(_M.seq == bindparam("of"), _M.deleted_at.is_(None))
 )
@@ -150,12 +159,17 @@ class Slices:
             row = connection.execute(_KEEPABLE, {"of": seq}).first()
             if row is None or not row.kept or row.room_id in self._excluded:
                 return None
-            return public(text, _hidden(connection, row.scope, seq))
+            hidden = _hidden(connection, row.scope, seq)
+            kept = public(text, hidden)
+            return kept if _folded(kept) in _folded(public(row.content, hidden)) else ""
 
         return await self._store.read(work)
 
     async def lesson(self, interaction: Interaction) -> Interaction | None:
-        """The turn with its texts as they may be remembered; None when it teaches nothing."""
+        """The turn with its texts as they may be remembered; None when it teaches nothing.
+
+        What the agent read in the memory itself is no lesson: it may be of another scope.
+        """
         seq = interaction.message_seq
         slice_ = await self.after(interaction.scope, seq - 1, until=seq)
         if slice_ is None or not slice_.spoken or has_private(interaction.text):
@@ -168,6 +182,7 @@ class Slices:
                 result=public(use.result, slice_.hidden),
             )
             for use in interaction.uses
+            if not use.tool.startswith(OWN_TOOLS)
         )
         return replace(interaction, text=slice_.spoken[0].text, reply=reply, uses=uses)
 
@@ -177,7 +192,12 @@ class Slices:
             return False
         if row.turn_id is None:
             return True
-        return bool(row.answers and row.asked_kept) and not has_private(row.asked)
+        private = has_private(row.asked) or has_private(row.asked_first or "")
+        return bool(row.answers and row.asked_kept) and not private
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from contract import ToolUse
+from memory.layer import OWN_TOOLS
 from memory.schema import messages, tool_uses, turns
 from memory.transcript import micros, moment
 
 MOST_WAITING = 200  # a persona and scope: of what no model would read the oldest go
-OWN_TOOLS = "mcp__moot__"  # reading the memory is no work to remember
 NOISE = 0.1  # of a result that is no text: more is binary
 
 _STATUS = re.compile(

@@ -97,7 +97,10 @@ _NEWEST = (
     .limit(bindparam("size"))
 )
 _WINDOW = _MESSAGES.where(
-    or_(_C.seq.in_(_NEWEST.scalar_subquery()), and_(_C.seq == bindparam("trigger"), _THERE))
+    or_(
+        _C.seq.in_(_NEWEST.scalar_subquery()),
+        and_(_C.seq == bindparam("trigger"), _C.scope == bindparam("scope"), _THERE),
+    )
 ).order_by(_C.seq)
 _THREAD = (
     _MESSAGES.where(_C.room_id == bindparam("room"), _C.scope == bindparam("scope"))
@@ -206,6 +209,10 @@ class Transcript:
             return seq, True
         where = {"room": inbound.room.id, "id": inbound.message_id}
         return connection.execute(_SEQ_BY_ID, where).scalar_one(), False
+
+    def is_of(self, connection: Connection, seq: int, scope: str) -> bool:
+        """Whether a message belongs to a scope."""
+        return connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope
 
     def add_answer(
         self,

@@ -113,6 +113,20 @@ async def test_facts_are_listed_by_scope_person_and_kind(desk: Desk) -> None:
     assert text.splitlines()[0] == f"#1 {ROOM} tea (fact, 2026-05-01, Andi, #r)"
 
 
+async def test_a_scope_that_is_none_is_a_mistake_and_no_empty_list(desk: Desk) -> None:
+    with pytest.raises(MootError, match="not a scope"):
+        await desk.moot("list", "--scope", "room:*")
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+async def test_a_limit_is_a_number_from_one_on(
+    desk: Desk, limit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        await desk.moot("search", "tea", "--scope", ROOM, f"--limit={limit}")
+    assert f"not a number from 1 on: '{limit}'" in capsys.readouterr().err
+
+
 async def test_replaced_facts_are_listed_when_asked_for(desk: Desk) -> None:
     await desk.know("old", "new")
     async with desk.store() as store:

@@ -38,6 +38,21 @@ async def test_a_mention_is_answered_once_however_often_it_is_delivered(tmp_path
         assert moot.texts() == ["Respond to Ash in room #general."]
 
 
+async def test_the_same_message_id_brings_nobody_another_persons_message(tmp_path: Path) -> None:
+    """In one room that is a direct message of several people, as an API's caller may name it."""
+    access = AccessTable(dms="open")
+    async with gateway(tmp_path, personas=("demo", "other"), access=access) as moot:
+        await moot.hear(said("!pin a1b2c3", by="ash", room=DM, message_id="m1"))
+        await moot.hear(said("it is a1b2c3", by="ash", room=DM, message_id="m2"))
+        await moot.settle()
+        await moot.hear(said("@other !pin", by="budi", room=DM, message_id="m2"))
+        await moot.hear(said("@other what is it?", by="budi", room=DM, message_id="m2"))
+        await moot.hear(said("@other and now?", by="budi", room=DM, message_id="m1"))
+        await moot.hear(said("@other hello?", by="budi", room=DM, message_id="m3"))
+        await moot.settle()
+        assert ["a1b2c3" in prompt for prompt in moot.programs.prompts] == [True, False]
+
+
 async def test_what_nobody_was_asked_is_stored_and_told_later(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         await moot.hear(said("the build is red", by="budi"))

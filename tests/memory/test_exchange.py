@@ -15,12 +15,15 @@ from sqlalchemy import Connection, func, select
 from memory.exchange import Imported, export, import_lines, wipe
 from memory.facts import NewFact, add_facts, facts_in
 from memory.lines import TABLES, ImportFault, check_lines
+from memory.observations import add_observation, open_session, tell_session
+from memory.records import Record, SessionRecord
 from memory.schema import facts, landmarks, messages, metadata, pointers
 from memory.store import Store
 from tests.doubles.planted import plant
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ROOM = "room:fake:r"
+RECORD = Record("bugfix", "Fix token expiry", "", (), "It was too short.", (), ())
 NOT_EXCHANGED = {"rooms", "messages", "turns", "posts", "sessions", "decisions", "model_calls"}
 
 
@@ -70,11 +73,12 @@ async def test_export_wipe_import_export_gives_the_same_bytes(store: Store) -> N
     }
     assert await store.write(wipe) > 0
     left = [json.loads(line)["type"] for line in (await exported(store)).splitlines()]
-    assert left == ["moot-memory", "pointer", "pointer"]  # nothing is learned a second time
+    sessions = ["agent_session"] * 2  # they count the observations, and hold no word
+    assert sorted(left) == [*sessions, "moot-memory", "pointer", "pointer"]
     result = await imported(store, before)
     assert await exported(store) == before
-    assert result.known == 2
-    assert sum(result.rows.values()) == before.count(b"\n") - 3
+    assert result.known == 4
+    assert sum(result.rows.values()) == before.count(b"\n") - 5
 
 
 async def test_an_export_goes_into_a_new_house(store: Store, tmp_path: Path) -> None:
@@ -102,6 +106,29 @@ async def test_facts_count_on_above_the_highest_that_was_imported(store: Store) 
     await imported(store, lines)
     new = [NewFact(ROOM, "fact", "new", NOW, "s")]
     assert (await store.write(lambda c: add_facts(c, new, NOW)))[0].seq == highest + 1
+
+
+async def test_an_observations_number_is_not_used_again_after_a_wipe_or_an_import(
+    store: Store,
+) -> None:
+    def observe(connection: Connection) -> str:
+        session = open_session(
+            store, connection, scope=ROOM, persona="demo", session_id="s", project="p", at=NOW
+        )
+        tell_session(connection, session.id, SessionRecord("Token expiry", "Found the cause"))
+        return add_observation(connection, session.id, RECORD, turn_id=None, at=NOW)
+
+    ids = [await store.write(observe) for _ in range(2)]
+    lines = await exported(store)
+    ids.append(await store.write(observe))
+    await store.write(wipe)
+    assert b"Token" not in await exported(store)
+    ids.append(await store.write(observe))
+    await store.write(wipe)
+    await imported(store, lines)
+    assert b"Token expiry" in await exported(store)
+    ids.append(await store.write(observe))
+    assert [made.rpartition("_")[2] for made in ids] == ["001", "002", "003", "004", "005"]
 
 
 async def test_a_seq_of_before_a_wipe_is_not_used_again(store: Store) -> None:
@@ -182,6 +209,11 @@ async def test_one_wrong_line_and_nothing_is_imported(
     with pytest.raises(ImportFault, match=f"line 2: .*{reason}.*; nothing was imported"):
         await imported(store, whole)
     assert await store.read(lambda c: facts_in(c, [ROOM])) == []
+
+
+async def test_an_editors_mark_at_the_beginning_is_no_part_of_the_first_line(store: Store) -> None:
+    line = json.dumps({"scope": ROOM, "text": "Andi prefers tea"}).encode()
+    assert (await imported(store, b"\xef\xbb\xbf" + line + b"\r\n")).rows["fact"] == 1
 
 
 async def test_facts_that_replace_one_another_in_a_circle_are_refused(store: Store) -> None:

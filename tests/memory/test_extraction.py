@@ -104,6 +104,12 @@ async def test_little_talk_is_left_until_there_is_more(rig: Rig) -> None:
     assert lines(rig.prompts()[0])[0]["text"] == "hello there"
 
 
+async def test_a_single_short_word_is_little_talk_too(rig: Rig) -> None:
+    await rig.chat.say("ok")
+    assert await rig.extraction.run(SCOPE)
+    assert (rig.model.asked, await rig.pointer()) == ([], Pointer())
+
+
 async def test_before_a_compaction_and_at_a_sessions_end_little_is_enough(rig: Rig) -> None:
     await rig.chat.say("hello there")
     await rig.extraction.run(SCOPE, force=True)

@@ -13,7 +13,19 @@ from memory.private import has_private, private_spans, public
         ("<PRIVATE>shouted</Private> fine", "fine"),
         ("a <private>one\ntwo</private> b <private>three</private> c", "a  b  c"),
         ("never <private>closed and so private to the end", "never"),
-        ("nothing private </private> here", "nothing private </private> here"),
+        ("one that was never opened </private> here", "here"),
+        ("a </private> b <private>c</private> d </private> e", "e"),
+        ("a <private>b <private>c</private> d</private> e", "a  e"),
+        ('a <private >b</ private> c < private why="x">d</private\n> e', "a  c  e"),
+        ("a ＜private＞b＜/private＞ c ‹private›d‹/private› e", "a  c  e"),
+        ("a ＜ＰＲＩＶＡＴＥ＞b</private> c", "a  c"),
+        ("a &lt;private&gt;b&lt;/private&gt; c", "a  c"),
+        ("a <\u200bprivate\u200b>b<\\/private> c", "a  c"),
+        ("a <private/>b", "a"),
+        (
+            "set <private-key> and List<privateer> and private > x",
+            "set <private-key> and List<privateer> and private > x",
+        ),
         ("", ""),
     ],
 )
@@ -27,6 +39,24 @@ def test_a_repetition_of_a_private_text_is_taken_out_too() -> None:
     assert public("said again: <private>Blue Falcon 7</private> BLUE FALCON 7") == (
         "said again:  [private]"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("the key a1b2c3d4 is old", "the key [private] is old"),
+        ("the old key is a1b2c3d4", "the old key is [private]"),
+        ("look in /tmp/a1b2c3d4.txt", "look in /tmp/[private].txt"),
+        ("call ZEBULON  HARTWICK, doctor. now", "call [private]. now"),
+        ("zebulon said hello", "zebulon said hello"),
+        ("is it so, or is it not", "is it so, or is it not"),
+    ],
+)
+def test_a_part_of_a_private_text_that_nobody_says_by_chance_is_taken_out(
+    said: str, kept: str
+) -> None:
+    span = "is it so that a1b2c3d4 opens the door of Zebulon Hartwick, doctor?"
+    assert public(said, (span,)) == kept
 
 
 def test_a_short_private_text_is_too_common_to_be_looked_for() -> None:

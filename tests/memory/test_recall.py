@@ -93,6 +93,13 @@ async def test_what_the_prompt_shows_anyway_is_not_recalled(kept: Kept) -> None:
     assert await kept.texts(replace(ASK, shown_from=10)) == ["token old"]
 
 
+async def test_what_the_prompt_shows_anyway_crowds_nothing_out(kept: Kept) -> None:
+    await kept.add("the token is short-lived by policy", last_seq=10)
+    for seq in range(50, 90):
+        await kept.add(f"why is token expiry short? {seq}", last_seq=seq)
+    assert await kept.texts(replace(ASK, shown_from=50)) == ["the token is short-lived by policy"]
+
+
 async def test_what_was_replaced_is_not_recalled(kept: Kept) -> None:
     old, new = await kept.add("token 15 min"), await kept.add("token 30 min")
     await kept.store.write(lambda c: replace_facts(c, [old.id], new.id))

@@ -32,6 +32,26 @@ def test_an_unknown_kind_of_room_sees_only_itself() -> None:
     assert home_scope(room, "slack:U1", "claude") != home_scope(DM, "slack:U1", "claude")
 
 
+@pytest.mark.parametrize(
+    ("sender", "room"),
+    [
+        ("slack:U1", "slack:codex"),  # whose ids end like a direct message with a persona
+        ("slack:U1:claude:slack", "slack:codex"),
+        ("slack:U1:claude:slack", "slack:codex:14:"),
+        ("slack:U1", "slack:claude:slack:codex"),
+    ],
+)
+def test_ids_with_colons_never_make_one_scope_of_two(sender: str, room: str) -> None:
+    others = {
+        home_scope(DM, one, persona)
+        for one in ("slack:U1", "slack:U1:claude", "slack:U1:claude:slack")
+        for persona in ("claude", "codex")
+    }
+    others.add(home_scope(Room("slack:codex:14:", "?", "huddle"), "slack:U1", "claude"))
+    mine = home_scope(Room(room, "?", "huddle"), sender, "claude")
+    assert mine not in others
+
+
 @pytest.mark.parametrize("bad", ["", "*", "slack:*", "a b", "a\tb", "a\nb", "a\u2028b", "a\x00b"])
 def test_an_id_that_could_match_more_than_itself_is_refused(bad: str) -> None:
     with pytest.raises(ScopeError):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import update
 
-from contract import Deleted, Room, Speaker, ToolUse
+from contract import Deleted, Edited, Room, Speaker, ToolUse
 from gateway.config import AccessTable
+from gateway.pin_commands import KEPT_OUT
 from memory.layer import Interaction
 from memory.schema import rooms
 from memory.slices import Slices
@@ -140,3 +142,46 @@ def turn(text: str, reply: str = "", uses: tuple[ToolUse, ...] = ()) -> Interact
         session_id="s",
         uses=uses,
     )
+
+
+async def test_a_private_part_around_a_pin_keeps_it_out(tmp_path: Path) -> None:
+    async with chat(tmp_path) as (opened, _):
+        await opened.hear(said("not for all <private>\n!pin door a1b2c3", message_id="1"))
+        await opened.hear(said("<private>x\n!decision door a1b2c3\n</private>", message_id="2"))
+        await opened.hear(said("!pin door <private>a1b2c3</private> is open", message_id="3"))
+        await opened.settle()
+        pinned = await opened.house.memories.landmarks.listed(SCOPE)
+        assert [item.text for item in pinned] == ["door  is open"]
+        assert opened.texts()[:2] == [KEPT_OUT] * 2
+
+
+async def test_an_answer_to_what_was_private_once_is_left_out(tmp_path: Path) -> None:
+    async with chat(tmp_path, "Your doctor then.") as (opened, slices):
+        await opened.hear(said("@demo <private>who heals me?</private>", message_id="1"))
+        await opened.settle()
+        edited = Edited(ROOM, "1", "@demo never mind", datetime.now(UTC))
+        await opened.house.door.receive(edited, opened.bot)
+        assert await texts(slices) == ["@demo never mind"]
+
+
+async def test_what_an_agent_read_in_the_memory_is_no_lesson(tmp_path: Path) -> None:
+    async with chat(tmp_path) as (opened, slices):
+        accepted = await opened.hear(said("@demo what do you know?"))
+        await opened.settle()
+        read, made = ToolUse("mcp__moot__recall", "{}", "Ash: tea"), ToolUse("Bash", "make", "ok")
+        turn = Interaction(
+            turn_id="t",
+            scope=SCOPE,
+            room=ROOM,
+            persona="demo",
+            sender=Speaker("fake:ash", "Ash"),
+            text="@demo what do you know?",
+            reply="Noted.",
+            message_seq=accepted.seq,
+            at=datetime.now(UTC),
+            session_id="s",
+            uses=(read, made),
+        )
+        lesson = await slices.lesson(turn)
+        assert lesson is not None
+        assert lesson.uses == (made,)
