@@ -54,8 +54,8 @@ TABLES: Mapping[str, Table] = {
 """In the order of an export. fact_speakers travel with their facts."""
 
 LEFT_OUT = frozenset({"indexed_by"})  # of the index, which is made again
-NOON = time(12)  # in UTC: when only a day is known, that day in nearly every zone
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SOME_TIME_OF_IT = time(10)  # a day's 10:00 UTC lies in that day from Hawaii to New Zealand
 
 
 class ImportFault(MootError):
@@ -120,7 +120,7 @@ class PlainFact(BaseModel):
         """The values of its row, the seq left out."""
         said = self.at or now
         if self.date is not None:
-            said = datetime.combine(self.date, NOON)
+            said = datetime.combine(self.date, SOME_TIME_OF_IT)
         known = is_person(self.person or "")
         return {
             "id": self.id or self._digest(),

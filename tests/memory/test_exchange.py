@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Connection, func, select
@@ -165,7 +166,7 @@ async def test_plain_facts_from_elsewhere_come_in_once(store: Store) -> None:
     assert (result.rows["fact"], result.known) == (0, 4)
     found = await store.read(lambda c: facts_in(c, [ROOM]))
     assert [fact.said_at for fact in found] == [
-        datetime(2023, 5, 7, 12, tzinfo=UTC),
+        datetime(2023, 5, 7, 10, tzinfo=UTC),
         datetime(2023, 5, 7, 8, tzinfo=UTC),
         NOW,
         datetime(2023, 5, 7, 10, tzinfo=UTC),
@@ -209,6 +210,18 @@ async def test_one_wrong_line_and_nothing_is_imported(
     with pytest.raises(ImportFault, match=f"line 2: .*{reason}.*; nothing was imported"):
         await imported(store, whole)
     assert await store.read(lambda c: facts_in(c, [ROOM])) == []
+
+
+@pytest.mark.parametrize(
+    "zone", ["Pacific/Honolulu", "America/Los_Angeles", "UTC", "Asia/Jakarta", "Pacific/Auckland"]
+)
+@pytest.mark.parametrize("day", ["2026-01-15", "2026-07-15"])
+async def test_an_imported_day_is_that_day_on_the_rooms_clocks(
+    store: Store, zone: str, day: str
+) -> None:
+    await imported(store, [{"scope": ROOM, "text": "Andi prefers tea", "date": day}])
+    [fact] = await store.read(lambda c: facts_in(c, [ROOM]))
+    assert fact.said_at.astimezone(ZoneInfo(zone)).date().isoformat() == day
 
 
 async def test_an_editors_mark_at_the_beginning_is_no_part_of_the_first_line(store: Store) -> None:
