@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any
 
 from adapters.hooks import HookListener
 from bots.bot import Bot
 from composer.headings import HEADINGS
-from contract import MootError
 from gateway.access import Access
 from gateway.clock import clock
 from gateway.commands import Commands
@@ -42,6 +40,7 @@ from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import LocalSessions, Program
 from gateway.sql_ledger import SqlLedger
+from gateway.supervisor import supervise
 from gateway.turn import Middle
 from gateway.window import Windows
 from memory.index import Index
@@ -77,7 +76,7 @@ async def _run(
     started: Callable[[str], None],
     stop: asyncio.Event,
 ) -> None:
-    personas = Personas(personas_dir(config), tuple(HEADINGS))
+    personas = Personas(config.personas_folder, tuple(HEADINGS))
     bots = make_bots(config, environment, personas)
     async with (
         open_model(config, environment) as model,
@@ -149,19 +148,42 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
-        self.memories = Memories(
+        self.memories = self._memories(store, index, model)
+        self.sessions = self._sessions(programs, hooks)
+        self.metrics.watch_learning(self.memories.layers.learning)
+        self.url = ""
+        self.rooms = self._rooms()
+        self.idle = self._idle()
+        self.door = self._door()
+        self.desk = self._desk()
+        self._page = PageSettings(
+            files=config.gateway.data_dir / "files",
+            host=config.gateway.host,
+            port=config.gateway.port,
+            access=PageAccess(token=page_token),
+        )
+
+    def _memories(self, store: Store, index: Index | None, model: Model | None) -> Memories:
+        config = self._config
+        return Memories(
             config.memory,
             store=store,
             index=index,
             model=model,
             spawn=self._spawn,
             learned=lambda room_id: self._publish(Remembered(room_id)),
+            called=self.metrics.called,
             clock=clock,
             zone=config.gateway.zone,
             budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
         )
-        self.sessions = LocalSessions(
+
+    def _sessions(
+        self, programs: Callable[[str], Program], hooks: HookListener | None
+    ) -> LocalSessions:
+        config = self._config
+        return LocalSessions(
             programs=programs,
             ledger=self.ledger,
             data_dir=config.gateway.data_dir,
@@ -172,24 +194,15 @@ class House:
                 else None
             ),
         )
-        self.metrics.watch_learning(self.memories.layers.learning)
-        self.url = ""
-        self.rooms = self._rooms()
-        self.idle = Idle(
+
+    def _idle(self) -> Idle:
+        return Idle(
             ledger=self.ledger,
             remember=self.memories.layers.remember,
             busy=self.rooms.busy,
             spawn=self._spawn,
-            idle_s=config.memory.idle_s,
+            idle_s=self._config.memory.idle_s,
             clock=clock,
-        )
-        self.door = self._door()
-        self.desk = self._desk()
-        self._page = PageSettings(
-            files=config.gateway.data_dir / "files",
-            host=config.gateway.host,
-            port=config.gateway.port,
-            access=PageAccess(token=page_token),
         )
 
     def _rooms(self) -> Rooms:
@@ -240,8 +253,8 @@ class House:
                 bot.name or bot.platform for bot in self._config.bots if not bot.require_mention
             ),
             max_hops=self._config.turns.max_hops,
-            heard=self.memories.heard,
-            changed=self.memories.changed,
+            heard=self.memories.hearing.heard,
+            changed=self.memories.hearing.changed,
         )
 
     def _desk(self) -> Desk:
@@ -301,13 +314,13 @@ class House:
     async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
         """Take up what an earlier process left, then serve until `stop` is set."""
         await self.desk.open_lobby()
-        self.memories.begin()
+        self.memories.hearing.begin()
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered count=%d", recovered)
         self._group.create_task(self.idle.run(), name="idle sessions")
         for bot in self.bots.values():
-            self._group.create_task(self._supervise(bot), name=f"bot {bot.name}")
+            self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
         if (at := self._config.memory.consolidates) is not None:
             work = self.memories.consolidation.run_all
             zone = self._config.gateway.zone
@@ -319,28 +332,3 @@ class House:
             started(url)
             await stop.wait()
             self.bus.close()
-
-    async def _supervise(self, bot: Bot) -> None:
-        """Keep a bot running: one malformed event must not silence a platform for good."""
-        wait_s = 1.0
-        while True:
-            began = asyncio.get_running_loop().time()
-            try:
-                await bot.run(lambda event: self.door.receive(event, bot))
-                reason = "it returned"
-            except MootError as error:
-                reason = str(error)
-            except Exception:  # a bot's supervisor restarts it whatever it died of
-                log.exception("bot.crashed bot=%s", bot.name)
-                reason = "it crashed"
-            if asyncio.get_running_loop().time() - began > 60:
-                wait_s = 1.0
-            log.error("bot.restart bot=%s in_s=%g reason=%s", bot.name, wait_s, reason)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, 60.0)
-
-
-def personas_dir(config: Config) -> Path:
-    """The configured folder, or the personas that come with Moot."""
-    configured = config.gateway.personas_dir
-    return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
 from contract import ConfigError
-from gateway.app import personas_dir
 from gateway.config import AgentTable, Config
 from gateway.doorman import Access
 from gateway.models import describe_model
@@ -30,14 +29,14 @@ class Finding:
 
 def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
     """Look at the configuration, the personas and the programs; opens and starts nothing."""
-    personas = Personas(personas_dir(config), tuple(HEADINGS))
+    personas = Personas(config.personas_folder, tuple(HEADINGS))
     findings = [Finding(problem, True) for problem in personas.problems.values()]
     findings += [Finding(warning) for warning in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     for number, bot in enumerate(config.bots):
         findings += [
             Finding(
-                f"bots.{number}.personas: there is no {name}.md in {personas_dir(config)}", True
+                f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}", True
             )
             for name in bot.personas
             if personas.get(name) is None and name not in personas.problems

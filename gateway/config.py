@@ -214,6 +214,12 @@ class Config(_Table):
     memory: MemoryTable = MemoryTable()
 
     @property
+    def personas_folder(self) -> Path:
+        """The configured folder, or the personas that come with Moot."""
+        configured = self.gateway.personas_dir
+        return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
+
+    @property
     def store_url(self) -> str:
         """The database's address; SQLite in the data directory unless another is set."""
         return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"

@@ -50,9 +50,7 @@ async def _look(on: Upkeep, person: str) -> tuple[Doomed, OnDisk]:
 
 def _workspaces(on: Upkeep) -> list[Path]:
     """Working directories that somebody configured: they are not the house's."""
-    from gateway.app import personas_dir  # the whole house, which no other command needs
-
-    personas = Personas(personas_dir(on.config))
+    personas = Personas(on.config.personas_folder)
     given = [persona.front.workspace for persona in personas.all().values()]
     given += [agent.workspace for agent in on.config.agents.values()]
     return [workspace for workspace in given if workspace is not None]

@@ -1,20 +1,19 @@
-"""The memory's layers, put together from the configuration."""
+"""The memory, put together from the configuration: a table of its contents."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from contract import Budget
 from gateway.config import MemoryTable
+from gateway.hearing import HEARD_S, Hearing
 from gateway.memory_tools import MemoryTools
 from gateway.recalling import Recalling
-from memory.calls import Calls
+from memory.calls import Called, Calls
 from memory.consolidation import Consolidation
 from memory.episodes import Episodes
 from memory.extraction import Extraction
@@ -31,20 +30,11 @@ from memory.observer import Observer
 from memory.recall import Recall
 from memory.slices import Slices
 from memory.store import Store
-from memory.transcript import Stored
 from memory.work_log import WorkLog
-
-log = logging.getLogger("moot.memory")
-
-
-HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
 
 
 class Memories:
-    """Every layer of one gateway. index, model: None when there is none.
-
-    own_workspaces: folder of the agents' workspaces that nobody configured.
-    """
+    """Every layer of one gateway, and who works with them."""
 
     def __init__(
         self,
@@ -55,44 +45,35 @@ class Memories:
         model: Model | None,
         spawn: Spawn,
         learned: Callable[[str], None] = lambda room_id: None,
+        called: Called = lambda purpose, model, usage, ms, fault: None,
         clock: Callable[[], datetime],
         zone: tzinfo,
         budget: Budget,
         own_workspaces: Path | None = None,
         heard_s: float = HEARD_S,
     ) -> None:
-        self._spawn = spawn
-        self._heard_s = heard_s
-        self._heard = set[str]()
+        """index, model: None when there is none. learned: told the id of a room that was learned
+        from. called: told of each call of the model. own_workspaces: folder of the agents'
+        workspaces that nobody configured."""
+        self.calls = Calls(model, store, clock, called=called) if model is not None else None
+
+        # What is read, and from where it comes
         self.store = store
         self.slices = Slices(store, table.excluded_rooms)
-        self.recall = Recall(store, index, zone) if index is not None else None
-        self.tools = MemoryTools(WorkLog(store), self.recall, zone)
-        self.recalling = Recalling(store, self.tools)
-        self.landmarks = Landmarks(store, zone)
-        self.keeper = Keeper(
-            store, self.slices, self.recall, clock, lambda scope: self.layers.settled(scope)
-        )
         self.members = Members(store)
-        self.calls = Calls(model, store, clock) if model is not None else None
+
+        # The layers
+        self.landmarks = Landmarks(store, zone)
+        self.recall = Recall(store, index, zone) if index is not None else None
         self.messages = MessageFacts(
             store,
             self.slices,
             clock,
             found=self._index,
             gone=self._unindex,
-            learns=_remembers("messages", table, model),
+            learns=_remembers("messages", table, has_model=model is not None),
         )
-        self.extraction: Extraction | None = None
-        if self.calls is not None and _remembers("extracted", table, model):
-            self.extraction = Extraction(
-                store,
-                self.slices,
-                self.calls,
-                clock,
-                found=self._index,
-                threshold_tokens=table.extract_tokens,
-            )
+        self.extraction = self._extraction(table, clock)
         self.episodes = Episodes(
             store,
             self.slices,
@@ -101,27 +82,45 @@ class Memories:
             clock=clock,
             before_compaction=self._extract_all,
         )
-        sources: list[Source] = [self.landmarks, self.episodes]
-        if self.recall is not None:
-            sources.append(self.recall)
-        learners: list[Learner] = []
-        if self.messages.learns:
-            learners.append(self.messages)
-        if self.extraction is not None:
-            learners.append(self.extraction)
-        if table.insights:
-            insights = Insights(store, self._model_of("insights"), clock)
-            sources.append(insights)
-            learners.append(insights)
+        insights = Insights(store, self._model_of("insights"), clock) if table.insights else None
+        observations = self._model_of("observations")
+        observer = (
+            Observer(store, observations, clock, own_workspaces, zone)
+            if table.observations
+            else None
+        )
+        messages = self.messages if self.messages.learns else None
+        sources: list[Source | None] = [
+            self.landmarks, self.episodes, self.recall, insights, observer,
+        ]  # fmt: skip
+        learners: list[Learner | None] = [
+            messages, self.extraction, insights, self.episodes, observer,
+        ]  # fmt: skip
+        self.layers = Layers(_present(sources), _present(learners), self.slices, spawn, learned)
+
+        # Who follows the chat, and who goes over what is known at night
+        self.hearing = Hearing(self.messages, self.extraction, self.recall, spawn, heard_s=heard_s)
         self.consolidation = Consolidation(
             store, index=index, model=self._model_of("consolidation"), clock=clock
         )
-        learners.append(self.episodes)
-        if table.observations:
-            observer = Observer(store, self._model_of("observations"), clock, own_workspaces, zone)
-            sources.append(observer)
-            learners.append(observer)
-        self.layers = Layers(sources, learners, self.slices, spawn, learned)
+
+        # Who asks: people of their own memory and of their room's, agents by their tools
+        self.keeper = Keeper(store, self.slices, self.recall, clock, self.layers.settled)
+        self.tools = MemoryTools(WorkLog(store), self.recall, zone)
+        self.recalling = Recalling(store, self.tools)
+
+    def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:
+        """None where nothing is to be extracted, or nobody is there to do it."""
+        if self.calls is None or not _remembers("extracted", table, has_model=True):
+            return None
+        return Extraction(
+            self.store,
+            self.slices,
+            self.calls,
+            clock,
+            found=self._index,
+            threshold_tokens=table.extract_tokens,
+        )
 
     def _model_of(self, purpose: str) -> ModelOf | None:
         return partial(self.calls.of, purpose) if self.calls is not None else None
@@ -130,32 +129,6 @@ class Memories:
         """What is about to be summarised is first read for facts."""
         if self.extraction is not None:
             await self.extraction.run(scope, force=True)
-
-    def begin(self) -> None:
-        """Take up, in the background, what an earlier process left undone."""
-        if self.recall is not None:
-            self._spawn(_guarded(self.recall.begin()), "recall begins")
-        if self.extraction is not None:
-            self._spawn(_guarded(self.extraction.begin()), "extraction begins")
-
-    def heard(self, scope: str) -> None:
-        """Something was said, whether or not an agent is asked: it is taken in a little later."""
-        if scope not in self._heard:
-            self._heard.add(scope)
-            self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
-
-    async def _take_in(self, scope: str) -> None:
-        await asyncio.sleep(self._heard_s)
-        self._heard.discard(scope)
-        if self.messages.learns:
-            await self.messages.run(scope)
-        if self.extraction is not None:
-            await self.extraction.run(scope)
-
-    def changed(self, message: Stored) -> None:
-        """A message was edited or deleted: what was remembered of it follows."""
-        work = self.messages.follow(message.scope, message.seq)
-        self._spawn(_guarded(work), f"memory follows message {message.seq}")
 
     async def _index(self) -> None:
         if self.recall is not None:
@@ -166,15 +139,14 @@ class Memories:
             await self.recall.forget(ids)
 
 
-async def _guarded(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except Exception as error:  # a memory layer's failure is nobody else's
-        log.warning("memory.not_kept_up error=%s", type(error).__name__)
-        log.debug("memory.not_kept_up", exc_info=True)
+Layer = TypeVar("Layer")
 
 
-def _remembers(what: str, table: MemoryTable, model: Model | None) -> bool:
+def _present(layers: Sequence[Layer | None]) -> list[Layer]:
+    return [layer for layer in layers if layer is not None]
+
+
+def _remembers(what: str, table: MemoryTable, *, has_model: bool) -> bool:
     """Whether recall is fed with people's "messages", or with what is "extracted" from them."""
-    auto = "messages" if model is None else "extracted"
+    auto = "extracted" if has_model else "messages"
     return table.remember in (what, "both") or (table.remember == "auto" and what == auto)

@@ -208,27 +208,11 @@ class Middle:
     ) -> tuple[Briefing, Remembered]:
         """All that the prompt is made of, and what the memory had a part in."""
         lines, again = window.lines, window.again
-        thread: list[Stored] = []
-        if asked.thread_id is not None:
-            thread = await self.transcript.thread(
-                turn.room.id, turn.scope, asked.thread_id, asked.seq
-            )
+        thread = await self._thread(turn, asked)
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
         participants = _participants(roster, lines, asked, turn.persona)
-        members = await self._members(turn, roster)
-        invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
-        live.admission.invocation = invocation
-        known = await self.layers.brief(
-            Ask(
-                invocation,
-                text=asked.content,
-                at=asked.sent_at,
-                recalls=asked.meta.get("trigger_rag", True),
-                shown_from=(live.given_from if again else 0) or lines[0].seq,
-                covered=window.covered,
-            )
-        )
+        known = await self._remembered(turn, asked, window, live, roster)
         if window.covered and not known.summary:
             lines = (await self.windows.without_summary(turn, live, window)).lines
         shown = [m for m in lines if m.persona != turn.persona] if again else lines
@@ -258,6 +242,30 @@ class Middle:
             budget=replace(self.budget, agent_context_tokens=live.program.context_tokens),
         )
         return briefing, known
+
+    async def _thread(self, turn: Turn, asked: Stored) -> list[Stored]:
+        """What was said before in the thread of the question."""
+        if asked.thread_id is None:
+            return []
+        return await self.transcript.thread(turn.room.id, turn.scope, asked.thread_id, asked.seq)
+
+    async def _remembered(
+        self, turn: Turn, asked: Stored, window: Window, live: Live, roster: Sequence[Speaker]
+    ) -> Remembered:
+        """What every layer of the memory has to say, for what may be seen here."""
+        members = await self._members(turn, roster)
+        invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
+        live.admission.invocation = invocation
+        return await self.layers.brief(
+            Ask(
+                invocation,
+                text=asked.content,
+                at=asked.sent_at,
+                recalls=asked.meta.get("trigger_rag", True),
+                shown_from=(live.given_from if window.again else 0) or window.lines[0].seq,
+                covered=window.covered,
+            )
+        )
 
     async def _post(
         self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None

@@ -22,6 +22,9 @@ AT_ONCE = 2  # of the whole house: learning may take its time, and a key has a r
 PAUSE_S = 5.0  # before a second try; doubles. The API's client has already waited for its own
 FAULT_CHARS = 200
 
+Called = Callable[[str, str, Usage, float, str | None], object]
+"""Told the purpose, the model, what it took, milliseconds, and what went wrong."""
+
 
 class Calls:
     """Asks the model for every layer, records what it took, and bounds how many ask at once.
@@ -36,13 +39,16 @@ class Calls:
         store: Store,
         clock: Callable[[], datetime],
         *,
+        called: Called = lambda purpose, model, usage, ms, fault: None,
         at_once: int = AT_ONCE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """called: told of each call once it is over."""
         self.name = model.name
         self._model = model
         self._store = store
         self._clock = clock
+        self._called = called
         self._sleep = sleep
         self._places = asyncio.Semaphore(at_once)
         self._taken: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -92,6 +98,7 @@ class Calls:
             usage, fault = error.usage or usage, str(error)[:FAULT_CHARS]
             raise
         finally:
+            ms = (time.perf_counter() - began) * 1000
             row = {
                 "purpose": purpose,
                 "scope": scope,
@@ -100,11 +107,12 @@ class Calls:
                 "output_tokens": usage.output_tokens,
                 "cached_tokens": usage.cached_tokens,
                 "cost_usd": usage.cost_usd,
-                "ms": round((time.perf_counter() - began) * 1000),
+                "ms": round(ms),
                 "fault": fault or None,
                 "at": micros(self._clock()),
             }
             self._store.write_later(partial(_add_call, row=row))
+            self._called(purpose, usage.model, usage, ms, fault or None)
 
 
 def _add_call(connection: Connection, row: dict[str, object]) -> None:

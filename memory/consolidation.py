@@ -7,23 +7,33 @@ loses or invents a claim is refused and both facts stay.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import Connection, select
 
 from contract import ModelError
-from memory.claims import claims, invented, lost, normalised
-from memory.facts import NewFact, StoredFact, add_facts, every_fact_in, facts_by_id, replace_facts
+from memory.claims import claims, invented, lost
+from memory.facts import StoredFact, add_facts, every_fact_in, replace_facts
 from memory.gate import Gate
 from memory.index import Index
+from memory.merging import (
+    NEIGHBOURS,
+    Living,
+    age,
+    are_kin,
+    duplicates,
+    may_change,
+    merged,
+    speakers_of,
+    unchanged,
+)
 from memory.model import Model
 from memory.pointers import advance, failed, read_pointer
 from memory.proposals import propose
 from memory.recall import Recall
-from memory.schema import fact_speakers, facts, messages
+from memory.schema import facts
 from memory.store import Store
 
 log = logging.getLogger("moot.memory")
@@ -31,8 +41,6 @@ log = logging.getLogger("moot.memory")
 LAYER = "consolidation"
 MOST_CALLS = 100  # a scope and pass: the rest waits for the next night
 GROUP = 6  # facts in one question; more are mixed up by small models
-NEIGHBOURS = 12  # hits looked at for a group
-TELLING = 100  # facts of a scope that may share a word before it tells nothing
 PATIENCE = 3  # passes that may fail at one fact for good before it is left out
 
 
@@ -49,32 +57,6 @@ class Outcome:
     calls: int = 0
     stopped: bool = False
     gone: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Living:
-    """The facts of a scope that none has replaced. by_word: ids of those that say a word."""
-
-    by_id: dict[str, StoredFact]
-    words: dict[str, frozenset[str]]
-    by_word: dict[str, list[str]]
-
-    @classmethod
-    def of(cls, facts: Sequence[StoredFact]) -> Living:
-        """Look at every word; for a reader's thread."""
-        said = {fact.id: claims(fact.text) for fact in facts}
-        by_word: dict[str, list[str]] = {}
-        for fact_id, its in said.items():
-            for word in its:
-                by_word.setdefault(word, []).append(fact_id)
-        return cls({fact.id: fact for fact in facts}, said, by_word)
-
-    def near(self, fact: StoredFact) -> list[StoredFact]:
-        """The facts with which it shares the most words; words of many facts don't count."""
-        telling = (self.by_word[word] for word in self.words[fact.id])
-        shared = Counter(one for ids in telling if len(ids) <= TELLING for one in ids)
-        best = shared.most_common(NEIGHBOURS + 1)
-        return [self.by_id[one] for one, _ in best if one in self.by_id]
 
 
 class Consolidation:
@@ -161,7 +143,7 @@ class Consolidation:
 
     async def _group(self, fact: StoredFact, facts: Living) -> list[StoredFact]:
         """The fact and those most like it, oldest first; none when it is not to be changed."""
-        if fact.id not in facts.by_id or fact.id in self._made or not _may_change(fact):
+        if fact.id not in facts.by_id or fact.id in self._made or not may_change(fact):
             return []
         if self._recall is None:
             near = facts.near(fact)
@@ -170,8 +152,8 @@ class Consolidation:
             hits = await self._recall.search(fact.text, gate, limit=NEIGHBOURS)
             near = [one for one, _ in hits if facts.words[fact.id] & claims(one.text)]
         kin = [one for one in near if one.id in facts.by_id and one.id != fact.id]
-        kin = [one for one in kin if _kin(fact, one)]
-        return sorted([fact, *kin[: GROUP - 1]], key=_age)
+        kin = [one for one in kin if are_kin(fact, one)]
+        return sorted([fact, *kin[: GROUP - 1]], key=age)
 
     async def _settle(
         self,
@@ -197,7 +179,7 @@ class Consolidation:
             await self._merge([group[n - 1] for n in merge.facts], merge.sentence, facts, outcome)
         for entry in proposal.superseded:
             old, new = group[entry.outdated - 1], group[entry.later - 1]
-            apart = _age(old) > _age(new) or not claims(old.text) & claims(new.text)
+            apart = age(old) > age(new) or not claims(old.text) & claims(new.text)
             if apart or not await self._supersede([old], new):
                 outcome.refused += 1
                 continue
@@ -219,9 +201,9 @@ class Consolidation:
             return
 
         def work(connection: Connection) -> StoredFact | None:
-            if not _unchanged(connection, old):
+            if not unchanged(connection, old):
                 return None
-            speakers = _speakers(connection, old)
+            speakers = speakers_of(connection, old)
             [new] = add_facts(connection, [merged(old, sentence, speakers)], self._clock())
             replace_facts(connection, [fact.id for fact in old], new.id)
             return new
@@ -237,7 +219,7 @@ class Consolidation:
 
     async def _supersede(self, old: Sequence[StoredFact], by: StoredFact) -> bool:
         def work(connection: Connection) -> bool:
-            if not _unchanged(connection, [*old, by]):
+            if not unchanged(connection, [*old, by]):
                 return False
             replace_facts(connection, [fact.id for fact in old], by.id)
             return True
@@ -251,94 +233,6 @@ class Consolidation:
             await self._index.remove(outcome.gone)
         if outcome.merged:
             await self._recall.index_pending()
-
-
-def duplicates(connection: Connection, scope: str) -> list[list[StoredFact]]:
-    """Groups of facts with the same text but for case, white space and marks; oldest first."""
-    groups: dict[object, list[StoredFact]] = {}
-    for fact in every_fact_in(connection, [scope]):
-        key = (fact.kind, fact.person, fact.person_name, fact.shared_from)
-        if said := normalised(fact.text):
-            groups.setdefault((*key, said), []).append(fact)
-    return [sorted(same, key=_age) for same in groups.values() if len(same) > 1]
-
-
-def _age(fact: StoredFact) -> tuple[datetime, int]:
-    return (fact.said_at, fact.seq)
-
-
-def _may_change(fact: StoredFact) -> bool:
-    """Not a person's own words, and not what they shared: that goes when its origin goes."""
-    return fact.kind != "message" and fact.shared_from is None
-
-
-def _family(kind: str) -> str:
-    return "fact" if kind == "preference" else kind
-
-
-def _kin(one: StoredFact, other: StoredFact) -> bool:
-    """Whether two facts may become one: of one scope, about one person, of one kind."""
-    same = (one.scope, one.person, _family(one.kind)) == (
-        other.scope,
-        other.person,
-        _family(other.kind),
-    )
-    named = one.person is not None or one.person_name == other.person_name
-    return same and named and _may_change(one) and _may_change(other)
-
-
-def _unchanged(connection: Connection, given: Sequence[StoredFact]) -> bool:
-    """Whether the facts are all still there, and none was replaced meanwhile."""
-    now = facts_by_id(connection, [fact.id for fact in given])
-    return all(
-        fact.id in now and now[fact.id].text == fact.text and now[fact.id].replaced_by is None
-        for fact in given
-    )
-
-
-def _speakers(connection: Connection, given: Sequence[StoredFact]) -> set[str]:
-    """Whose words the facts were made from; where that is not on record, who spoke there."""
-    found: set[str] = set()
-    at = messages.c
-    for fact in given:
-        known = select(fact_speakers.c.sender_id).where(fact_speakers.c.fact_seq == fact.seq)
-        spoke = set(connection.execute(known).scalars())
-        if not spoke and fact.first_seq is not None:
-            around = select(at.sender_id).distinct().where(at.sender_type == "human")
-            here = at.scope == fact.scope if fact.room_id is None else at.room_id == fact.room_id
-            around = around.where(here, at.seq.between(fact.first_seq, fact.last_seq))
-            spoke = set(connection.execute(around).scalars())
-        found |= spoke
-    return found
-
-
-def _common(values: Iterable[str | None]) -> str | None:
-    """The one value that all have."""
-    different = set(values)
-    return different.pop() if len(different) == 1 else None
-
-
-def merged(old: Sequence[StoredFact], sentence: str, speakers: Iterable[str]) -> NewFact:
-    """The fact that takes the place of others, with the sources of all of them."""
-    newest = max(old, key=_age)
-    firsts = [fact.first_seq for fact in old if fact.first_seq is not None]
-    lasts = [fact.last_seq for fact in old if fact.last_seq is not None]
-    return NewFact(
-        scope=newest.scope,
-        kind=newest.kind,
-        text=" ".join(sentence.split()),
-        said_at=newest.said_at,
-        source=newest.source,
-        person=newest.person,
-        person_name=newest.person_name,
-        persona=_common(fact.persona for fact in old),
-        origin=newest.origin,
-        room_id=_common(fact.room_id for fact in old),
-        first_seq=min(firsts, default=None),
-        last_seq=max(lasts, default=None),
-        speakers=tuple(sorted(speakers)),
-        data={"merged": [fact.id for fact in old]},
-    )
 
 
 def scopes_to_consolidate(connection: Connection) -> list[str]:

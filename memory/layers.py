@@ -91,7 +91,7 @@ class Layers:
         for learner in self._learners:
             try:
                 await _tell(learner, told, self._slices)
-            except Exception as error:
+            except Exception as error:  # a layer's border: the others learn all the same
                 kind = type(error).__name__
                 log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
                 log.debug("memory.not_learned", exc_info=True)
@@ -122,7 +122,7 @@ async def _part(source: Source, ask: Ask) -> Remembered:
     except TimeoutError:
         log.warning("memory.late layer=%s", source.name)
         return Remembered(missing=(source.name,), late=(source.name,))
-    except Exception as error:
+    except Exception as error:  # a layer's border: the turn goes on without it
         log.warning("memory.failed layer=%s error=%s", source.name, type(error).__name__)
         log.debug("memory.failed", exc_info=True)
     return Remembered(missing=(source.name,))

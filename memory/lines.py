@@ -54,7 +54,6 @@ TABLES: Mapping[str, Table] = {
 """In the order of an export. fact_speakers travel with their facts."""
 
 LEFT_OUT = frozenset({"indexed_by"})  # of the index, which is made again
-NOON = time(12)  # in UTC: when only a day is known, that day in nearly every zone
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SOME_TIME_OF_IT = time(10)  # a day's 10:00 UTC lies in that day from Hawaii to New Zealand
 

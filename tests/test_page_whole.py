@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import Page, async_playwright, expect
 
 from memory.facts import not_indexed
 from memory.store import Store
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
 from tests.doubles.remembered import fill
-from tests.doubles.service import service
+from tests.doubles.service import Service, service
 
 CONFIG = '[gateway]\nlisten = "127.0.0.1:0"\n'
 
 
-async def test_a_newcomer_asks_sees_it_stream_and_asks_why(tmp_path: Path) -> None:
+@asynccontextmanager
+async def newcomer(moot: Service) -> AsyncIterator[Page]:
+    """Andi, who sits down before the page for the first time."""
     path = chromium()
-    async with service(tmp_path, CONFIG) as moot, async_playwright() as playwright:
+    async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
         page = await browser.new_page()
         await enter(page, moot.url, "Andi")
+        yield page
+        await browser.close()
+
+
+async def test_a_newcomer_asks_sees_it_stream_and_asks_why(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG) as moot, newcomer(moot) as page:
         text = page.locator("#text")
         await text.fill("@demo slow what do you know about this room?")
         await text.press("Enter")
@@ -45,15 +55,10 @@ async def test_a_newcomer_asks_sees_it_stream_and_asks_why(tmp_path: Path) -> No
 
         await page.reload()
         await expect(page.locator("article.bot")).to_have_count(2)
-        await browser.close()
 
 
 async def test_a_message_pinned_on_the_page_is_in_the_next_header(tmp_path: Path) -> None:
-    path = chromium()
-    async with service(tmp_path, CONFIG) as moot, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
-        page = await browser.new_page()
-        await enter(page, moot.url, "Andi")
+    async with service(tmp_path, CONFIG) as moot, newcomer(moot) as page:
         text = page.locator("#text")
         await text.fill("we rotate refresh tokens")
         await text.press("Enter")
@@ -67,12 +72,10 @@ async def test_a_message_pinned_on_the_page_is_in_the_next_header(tmp_path: Path
         await answer.last.get_by_text("Why this answer").click()
         why = page.get_by_role("complementary").last
         await expect(why).to_contain_text("we rotate refresh tokens (by Andi)")
-        await browser.close()
 
 
 async def test_a_newcomer_looks_at_what_is_remembered(tmp_path: Path) -> None:
-    path = chromium()
-    async with service(tmp_path, CONFIG) as moot, async_playwright() as playwright:
+    async with service(tmp_path, CONFIG) as moot:
         async with Store.open(f"sqlite:///{tmp_path}/data/moot.db") as store:
             await store.write(fill(("room:web:general", ""), ("room:web:other", " of others")))
             await moot.stop()
@@ -80,21 +83,22 @@ async def test_a_newcomer_looks_at_what_is_remembered(tmp_path: Path) -> None:
             async with asyncio.timeout(20):
                 while await store.read(lambda c: not_indexed(c, 1)):
                     await asyncio.sleep(0.05)
-        browser = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
-        page = await browser.new_page()
-        await enter(page, moot.url, "Andi")
-        await page.get_by_role("button", name="Memory", exact=True).click()
-        panel = page.get_by_role("complementary").last
-        for text in ("Rotate refresh tokens", "They debated token expiry", "Prefers short answers"):
-            await expect(panel).to_contain_text(text)
-        await panel.get_by_role("searchbox").fill("minutes")
-        await page.keyboard.press("Enter")
-        await expect(panel.locator(".held-text:visible").first).to_have_text(
-            "Tokens live 30 minutes"
-        )
-        await panel.get_by_role("button", name="Found the token's expiry").click()
-        await expect(panel).to_contain_text("The agent read the module and found a constant.")
-        assert "of others" not in await panel.inner_text()
-        await page.keyboard.press("Escape")
-        await expect(panel).to_be_hidden()
-        await browser.close()
+        async with newcomer(moot) as page:
+            await page.get_by_role("button", name="Memory", exact=True).click()
+            panel = page.get_by_role("complementary").last
+            for text in (
+                "Rotate refresh tokens",
+                "They debated token expiry",
+                "Prefers short answers",
+            ):
+                await expect(panel).to_contain_text(text)
+            await panel.get_by_role("searchbox").fill("minutes")
+            await page.keyboard.press("Enter")
+            await expect(panel.locator(".held-text:visible").first).to_have_text(
+                "Tokens live 30 minutes"
+            )
+            await panel.get_by_role("button", name="Found the token's expiry").click()
+            await expect(panel).to_contain_text("The agent read the module and found a constant.")
+            assert "of others" not in await panel.inner_text()
+            await page.keyboard.press("Escape")
+            await expect(panel).to_be_hidden()

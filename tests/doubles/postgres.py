@@ -6,6 +6,7 @@ import asyncio
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ def server() -> Iterator[str]:
         try:
             yield folder
         finally:
-            process.send_signal(2)  # SIGINT: fast shutdown
+            process.send_signal(signal.SIGQUIT)  # at once: nobody reads it again
             process.wait(20)
 
 

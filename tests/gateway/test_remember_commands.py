@@ -478,5 +478,5 @@ async def test_dates_are_those_of_the_configured_zone(tmp_path: Path) -> None:
         late = datetime(2026, 4, 15, 2, tzinfo=UTC)
         fact = await know(moot, "Andi likes tea", SCOPE["room"], said_at=late)
         for command in ("!memory", "!recall tea", f"!recall #{fact.seq}"):
-            [told] = await tell(moot, said(f"@demo {command}"))
+            [told] = await tell(moot, said(f"@demo {command}", by="andi"))
             assert "2026-04-14" in told

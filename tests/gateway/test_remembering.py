@@ -92,6 +92,16 @@ async def test_with_a_model_facts_are_extracted_after_the_reply(
         assert {entry.kind for entry in index.entries.values()} == kinds
 
 
+async def test_the_models_calls_are_among_the_figures(tmp_path: Path) -> None:
+    table = MemoryTable(extract_tokens=100)
+    async with gateway(tmp_path, memory=table, model=ScriptedModel(rest=FOUND)) as opened:
+        await opened.hear(said("staging does not listen on port 5432, it seems. " * 10))
+        await opened.hear(said("@demo since 5432 is taken, right?"))
+        await learned(opened)
+        told = opened.house.desk.metrics().decode()
+    assert 'moot_model_calls_total{fault="none",model="scripted",purpose="extraction"} 1.0' in told
+
+
 async def test_a_model_that_fails_changes_no_reply(tmp_path: Path) -> None:
     model = ScriptedModel(rest=ModelError("no such key", passing=False))
     table = MemoryTable(extract_tokens=100)
@@ -123,5 +133,5 @@ async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
         )
         for n in range(20):
             await chat.say(f"{n}: staging can't have port 5432, which is taken")
-            memories.heard(SCOPE)
+            memories.hearing.heard(SCOPE)
         await until(lambda: len(index.entries) == 21)

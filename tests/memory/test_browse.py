@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,12 +38,6 @@ SECTIONS: dict[str, Callable[[Connection, frozenset[str]], Any]] = {
     "insights": browse.held_insights,
     "sessions": browse.held_sessions,
 }
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as opened:
-        yield opened
 
 
 async def of(store: Store, work: Callable[[Shelf], Any], scope: str = ROOM) -> Any:
