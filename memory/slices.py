@@ -93,7 +93,9 @@ _PRIVATE_WORDS = ("private", "ｐｒｉｖａｔｅ", "ＰＲＩＶＡＴＥ")  
 _PRIVATE = (
     select(_M.content, _M.original)
     .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"))
-    .where(or_(*(col.icontains(word) for col in (_M.content, _M.original) for word in _PRIVATE_WORDS)))
+    .where(
+        or_(*(col.icontains(word) for col in (_M.content, _M.original) for word in _PRIVATE_WORDS))
+    )
     .order_by(_M.seq.desc())
     .limit(PRIVATE_FROM)
 )

@@ -22,7 +22,10 @@ from memory.private import has_private, private_spans, public
         ("a &lt;private&gt;b&lt;/private&gt; c", "a  c"),
         ("a <\u200bprivate\u200b>b<\\/private> c", "a  c"),
         ("a <private/>b", "a"),
-        ("set <private-key> and List<privateer> and private > x", "set <private-key> and List<privateer> and private > x"),
+        (
+            "set <private-key> and List<privateer> and private > x",
+            "set <private-key> and List<privateer> and private > x",
+        ),
         ("", ""),
     ],
 )
