@@ -361,6 +361,6 @@ async def test_what_programs_wrote_for_others_loses_their_words_and_no_others(st
 
     left = await store.read(rows)
     assert theirs.removeprefix("andi-") not in left
-    assert left.count(f"{kept}: we agreed on Friday that andi-[deleted] is good") == 6
+    assert left.count(f"{kept}: we agreed on Friday that andi-[deleted] is good") == 7
     assert doomed.reworded == {"f"}
     assert ELSEWHERE in doomed.knowing
