@@ -19,17 +19,32 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from adapters.agent import Agent, Launch, Reply
+from bench.hostile import HostileIndex
+from bench.watch import Watch
 from contract import Answer as Said
-from contract import Completion, Inbound, IngestMetadata, Room, Tool, ToolCall, ToolUse, Usage
+from contract import (
+    Completion,
+    Deleted,
+    Edited,
+    Inbound,
+    IngestMetadata,
+    Room,
+    Tool,
+    ToolCall,
+    ToolUse,
+    Usage,
+)
 from gateway.config import AccessTable, MemoryTable
 from gateway.sessions import Program
 from memory.facts import NewFact, add_facts
+from memory.index import Index, IndexFailed, IndexSettings, open_index
 from tests.doubles.index import WordIndex
 from tests.doubles.platform import FakeBot
 from tests.doubles.running import Opened, gateway
@@ -48,6 +63,20 @@ WORDS = [
     "outage",
     "review",
 ]
+
+STEPS = {
+    "ask": 46, "say": 12, "pin": 6, "share": 6, "private": 6, "rename": 5, "plant": 8, "new": 4,
+    "forget": 2, "command": 10, "reply": 6, "again": 3, "unsay": 3, "bot": 3, "tidy": 1, "hide": 2,
+}  # fmt: skip
+COMMANDS = (
+    "!memory", "!landmarks", "!why", "!recall token expiry deploy", "!recall #{}", "!share {}",
+    "!share project {}", "!unshare {}", "!unpin {}",
+)  # fmt: skip
+TAGS = (
+    ("<private>", "</private>"), ("<PRIVATE >", "</ private>"), ("<private>", ""),
+    ("<private>a <private>b</private> ", "</private>"), ("＜private＞", "＜/private＞"),
+)  # fmt: skip
+LOOKS = 0.1  # how often the sessions and the page are looked through
 
 BOUND = ("fake:ash", "fake:ASH")  # whose direct messages belong to a project
 
@@ -69,6 +98,8 @@ class World:
 
     homes: of each canary, all places where it was said. shared: the people's and projects'
     scopes that it was put into by their own word. told: what each session was ever given.
+    gone: what was deleted before anybody was told. said_in: the homes of what was said in a
+    room. messages: room, platform id and sender of all that was said.
     """
 
     chance: random.Random
@@ -82,6 +113,14 @@ class World:
     scopes_of_home: dict[str, set[str]] = field(default_factory=dict)
     leaks: list[str] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
+    known_facts: int = 0  # seq of the newest that was looked at
+    gone: set[str] = field(default_factory=set)
+    said_in: dict[str, set[Home]] = field(default_factory=dict)
+    messages: list[tuple[Room, str, str]] = field(default_factory=list)
+
+    def codes(self, text: str) -> list[str]:
+        """The canaries in a text that are whole, each once."""
+        return [code for code in dict.fromkeys(CANARY.findall(text)) if code in self.homes]
 
     def mint(self, home: Home) -> str:
         """A new canary that is said at `home`."""
@@ -117,6 +156,11 @@ class Asking:
     person: str
     persona: str
 
+    @property
+    def project(self) -> str | None:
+        """Whose memory `!share project` reaches from here."""
+        return self.room.project if self.room.kind in ("room", "dm") else None
+
 
 @dataclass
 class RepeatingModel:
@@ -150,6 +194,8 @@ class RepeatingModel:
             world.leaks.append(f"one call of the model saw {len(codes)} strings of several places")
         if world.private.intersection(codes):
             world.leaks.append("the model saw a private text")
+        if world.gone.intersection(codes):
+            world.leaks.append("the model saw a deleted text")
 
 
 def _observation(text: str) -> str:
@@ -227,13 +273,15 @@ class Repeater:
         told |= set(CANARY.findall(prompt))
         for code in told:
             world.seen["checked"] += 1
+            if code in world.gone:
+                world.leaks.append(f"{code}, which was deleted at once, in a prompt")
             if not world.may_see(code, asking.room, asking.person, asking.persona):
                 how = "in the prompt" if code in prompt else "in the resumed session"
                 where = (asking.room.kind, asking.room.id, asking.person, asking.persona)
                 world.leaks.append(f"{code} of {world.homes[code]} {how} at {where}")
         home = world.home(asking.room, asking.person, asking.persona)
         world.scopes_of_home.setdefault(str(self.launch.home), set()).add(str(home))
-        visible = sorted(told & set(CANARY.findall(prompt)) - world.private)
+        visible = sorted(told & set(CANARY.findall(prompt)))
         for section in ("RECALL", "PINS", "LANDMARKS", "EPISODIC", "OBSERVATIONS"):
             if f"[{section}" in prompt:
                 world.seen[section] += 1
@@ -270,15 +318,13 @@ class Day:
         self._opened = opened
         self._rig = rig
         self._chance = world.chance
+        self._watch = Watch(world, opened)
 
     async def step(self) -> None:
         """One thing that somebody does, until all that follows from it has happened."""
         person = self._chance.choice(self._world.people)
         room = self._room(person)
-        kind = self._chance.choices(
-            ("ask", "say", "pin", "share", "private", "rename", "plant", "new", "forget"),
-            (50, 14, 6, 6, 4, 5, 9, 4, 2),
-        )[0]
+        kind = self._chance.choices(tuple(STEPS), tuple(STEPS.values()))[0]
         persona = self._chance.choice(PERSONAS)
         self._rig.asking = Asking(room, person.id, persona)
         if kind == "rename":
@@ -286,9 +332,16 @@ class Day:
             person.name, other.name = other.name, person.name
         elif kind == "plant":
             await self._plant()
+        elif kind == "tidy":
+            with suppress(IndexFailed):  # the next night goes on
+                await self._opened.house.memories.consolidation.run_all()
         else:
             await self._speak(kind, person, room, persona)
         await self._settle()
+        await self._watch.look(self._rig.asking)
+        if self._chance.random() < LOOKS:
+            await self._watch.sessions()
+            await self._watch.page()
 
     def _room(self, person: Person) -> Room:
         if self._chance.random() < 0.45:
@@ -299,7 +352,7 @@ class Day:
     async def _speak(self, kind: str, person: Person, room: Room, persona: str) -> None:
         world = self._world
         home = world.home(room, person.id, persona)
-        if room.kind == "room":
+        if room.kind == "room" and kind != "bot":
             world.spoke.setdefault(room.id, set()).add(person.id)
         canary = world.mint(home)
         code = canary.removeprefix("canary")
@@ -315,22 +368,61 @@ class Day:
                 owner = ("project", room.project) if to_project else ("profile", person.id)
                 world.shared.setdefault(code, set()).add(owner)  # type: ignore[arg-type]
             case "private":
-                text = f"{words} <private>{canary}</private>"
+                before, after = self._chance.choice(TAGS)
+                text = f"{words} {before}the key {canary} of {words}{after}"
                 world.private.add(code)
+            case "hide":
+                text = f"{words} {canary}"
             case "new":
                 text = "!new"
             case "forget":
-                text = "!forget all"
-        if kind != "say" or room.kind not in ("room", "gdm"):
+                text = f"!forget {self._chance.choice(('all', self._chance.randrange(1, 400)))}"
+            case "command":
+                text = self._chance.choice(COMMANDS).format(self._chance.randrange(1, 400))
+            case "reply":
+                text = self._chance.choice(("!pin", "!share", "!share project", text))
+        if kind not in ("say", "unsay") or room.kind not in ("room", "gdm"):
             text = f"@{persona} {text}"
+        sender = f"fake:B{person.id[5:]}" if kind == "bot" else person.id
+        if room.kind not in ("room", "gdm"):
+            world.homes[code] = {home := world.home(room, sender, persona)}
+        assert self._rig.asking is not None
+        self._rig.asking.person = sender
+        world.said_in.setdefault(room.id, set()).add(home)
         meta = IngestMetadata(
             source="fake",
-            sender_id=person.id,
+            sender_id=sender,
             sender_display_name=person.name,
-            sender_type="human",
+            sender_type="bot" if kind == "bot" else "human",
         )
         number = f"m{len(world.homes)}-{self._chance.getrandbits(40)}"
-        await self._opened.hear(Inbound(text, meta, room, number, datetime.now(UTC)))
+        if kind == "again":  # somebody delivers what others said, as their own
+            number = self._number(room, number)
+        reply_to = self._number(room, number) if kind == "reply" else None
+        thread = self._number(room, number) if self._chance.random() < 0.2 else None
+        now = datetime.now(UTC)
+        inbound = Inbound(text, meta, room, number, now, thread_id=thread, reply_to=reply_to)
+        if kind == "unsay":
+            inbound = replace(inbound, meta=meta.model_copy(update={"passive": True}))
+        accepted = await self._opened.hear(inbound)
+        if not accepted.new:
+            del world.homes[code]
+        world.messages.append((room, number, sender))
+        if kind == "unsay":
+            world.gone.add(code)
+            await self._opened.house.door.receive(Deleted(room, number), self._opened.bot)
+        elif kind == "hide":
+            await self._settle()
+            world.private.add(code)
+            hidden = Edited(room, number, f"{words} <private>{canary}</private>", now)
+            await self._opened.house.door.receive(hidden, self._opened.bot)
+            await asyncio.sleep(0.05)  # what was learned of it follows in the background
+
+    def _number(self, room: Room, otherwise: str) -> str:
+        """The id of a message that was said, in this room or elsewhere."""
+        here = [number for at, number, _ in self._world.messages if at.id == room.id]
+        known = [number for _, number, _ in self._world.messages]
+        return self._chance.choice(self._chance.choice((here, known)) or [otherwise])
 
     async def _plant(self) -> None:
         """A fact put into a scope directly, as an import does."""
@@ -393,14 +485,16 @@ async def live(
     life: int = 150,
     misplaced: bool = False,
     url: str | None = None,
+    index: Index | None = None,
 ) -> tuple[Rig, int]:
     """Let people talk until the agents were asked so often; the house dies every `life` steps.
 
     misplaced: commit the fault that this is to find. url: of the database, if not SQLite's.
+    index: what lies; else one of words.
     """
     rig = Rig(world)
     model = RepeatingModel(world)
-    index, bot = WordIndex(hostile=True), FakeBot()
+    hostile, bot = HostileIndex(index or WordIndex(), world.chance), FakeBot()
     memory = MemoryTable(model="repeating")
     while rig.prompts < turns and not world.leaks:
         async with gateway(
@@ -410,7 +504,7 @@ async def live(
             personas=PERSONAS,
             access=AccessTable(dms="open"),
             memory=memory,
-            index=index,
+            index=hostile,
             model=model,
             url=url,
         ) as opened:
@@ -427,16 +521,24 @@ async def live(
     return rig, model.calls
 
 
+async def _live(world: World, folder: Path, *, turns: int, real: bool) -> tuple[Rig, int]:
+    if not real:
+        return await live(world, folder, turns=turns)
+    async with open_index(IndexSettings(folder / "index")) as index:
+        return await live(world, folder, turns=turns, index=index)
+
+
 def main() -> int:
     """Run it; 1 when anything leaked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--real", action="store_true", help="the builtin index, lying likewise")
     given = parser.parse_args()
     world = make_world(given.seed)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        rig, calls = asyncio.run(live(world, Path(folder), turns=given.turns))
+        rig, calls = asyncio.run(_live(world, Path(folder), turns=given.turns, real=given.real))
     print(f"{rig.prompts} prompts, {calls} calls of the model, {len(world.homes)} strings planted")
     shown = {name: count for name, count in world.seen.items() if name != "checked"}
     print(f"strings checked: {world.seen['checked']}; prompts with a layer's section: {shown}")

@@ -59,7 +59,7 @@ def _workspaces(on: Upkeep) -> list[Path]:
 async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
     if on.index is not None:
-        await on.index.remove(sorted(doomed.facts))
+        await on.index.remove(sorted(doomed.facts | doomed.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     await on.store.write(partial(erase, doomed=doomed))
     await on.store.scrub()

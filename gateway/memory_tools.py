@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
@@ -19,6 +21,9 @@ from memory.recall import Recall
 from memory.records import Kind
 from memory.work_log import Query, Reader, WorkLog
 
+log = logging.getLogger("moot.memory")
+
+PATIENCE_S = 10.0  # somebody in the chat, or an agent's call of a tool, waits for it
 TITLE_CHARS = 200
 FACT_CHARS = 300
 NOTHING = "Nothing was found."
@@ -133,10 +138,16 @@ class MemoryTools:
         return next(iter(await self._log.read(reader, [id])), None)
 
     async def facts(self, text: str, reader: Reader, limit: int) -> list[StoredFact]:
-        """Facts that bear on some words."""
+        """Facts that bear on some words; none when the index gives no answer."""
         if self._recall is None:
             return []
-        found = await self._recall.search(text, reader.gate, limit=limit)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self._recall.search(text, reader.gate, limit=limit)
+        except Exception as error:  # a layer's border: whoever asked can't mend it
+            log.warning("memory.not_searched error=%s", type(error).__name__)
+            log.debug("memory.not_searched", exc_info=True)
+            return []
         return [fact for fact, _ in found]
 
     def fact_line(self, fact: StoredFact) -> str:

@@ -48,7 +48,7 @@ class Doomed:
     rows: keys of the rows that go, by table. changed: others' rows that lose a part, as new
     values by key. own: the person's own scopes. knowing: scopes of others whose agents were told
     something. files: paths of attachments. facts: ids of the facts that go. revived: ids of those
-    that a fact had replaced which goes.
+    that a fact had replaced which goes. reworded: ids of others' facts that lose a part.
     """
 
     person: str
@@ -60,6 +60,7 @@ class Doomed:
     files: set[str] = field(default_factory=set)
     facts: set[str] = field(default_factory=set)
     revived: set[str] = field(default_factory=set)
+    reworded: set[str] = field(default_factory=set)
 
     def counts(self) -> dict[str, int]:
         """How many rows go, by table; tables that lose none left out."""

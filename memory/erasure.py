@@ -1,7 +1,8 @@
 """Deleting everything that a person said, and everything that was made of it.
 
 `survey` finds it and changes nothing; `erase` deletes what a survey found. Other people's messages
-that happen to mention the person stay: they are theirs.
+that happen to mention the person stay: they are theirs. What an agent or a model wrote for others
+stays without the person's words.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, delete, select, tuple_, update
 
 from contract import SOURCE_ALIASES
 from memory.doomed import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
+from memory.echoes import find_echoes
 from memory.identity import Identity, identity_of
 from memory.schema import (
     decisions,
@@ -47,6 +49,7 @@ def survey(connection: Connection, person: str) -> Doomed:
     _find_derived(connection, doomed, ids, said)
     find_headers(connection, doomed, said)
     find_traces(connection, doomed, said)
+    find_echoes(connection, doomed, ids)
     find_sessions(connection, doomed, said)
     find_rooms(connection, doomed)
     return doomed

@@ -31,6 +31,7 @@ from memory.schema import facts, messages, rooms, staging
 from memory.slices import Slice, Slices
 from memory.store import Store
 from memory.transcript import micros
+from memory.withdrawal import without_private
 
 log = logging.getLogger("moot.memory")
 
@@ -259,6 +260,9 @@ class Extraction:
         at = connection.execute(_PLACE.where(messages.c.seq == last)).one()
         made = []
         for sentence in sentences(Extracted.model_validate(row.found)):
+            said = [sentence.text, sentence.entry]
+            if without_private(said, slice_.hidden) != said:
+                continue  # it was declared private while the model read it
             person = about(sentence.text, people) or (None, None)
             made.append(
                 NewFact(

@@ -6,21 +6,24 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from memory.facts import NewFact, add_facts, origin_of, remove_facts
 from memory.layer import Interaction, Session
 from memory.pointers import advance, read_pointer
+from memory.private import private_spans
 from memory.relevance import unaddressed
 from memory.schema import facts, messages, rooms
 from memory.slices import Slice, Slices
 from memory.store import Store
+from memory.withdrawal import withdraw
 
 LEAST_WORDS = 4  # "yes, do that please" says nothing without the question
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
 ROWS = 100  # of one transaction: turns wait for the same writer
 KIND = "message"
 _BETWEEN = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # sentences
+_CONTENT = select(messages.c.content).where(messages.c.seq == bindparam("of"))
 
 
 class MessageFacts:
@@ -68,7 +71,10 @@ class MessageFacts:
         return count
 
     async def follow(self, scope: str, seq: int) -> None:
-        """A message was edited or deleted: its fact, and what was shared of it, goes with it."""
+        """A message was edited or deleted: its fact, and what was shared of it, goes with it.
+
+        What is private in it now is taken out of all that was learned in its scope.
+        """
         gone, made = await self._store.write(lambda c: self._follow(c, scope, seq))
         if gone:
             await self._gone(gone)
@@ -90,6 +96,8 @@ class MessageFacts:
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
         gone = remove_facts(connection, before)
+        if content := connection.execute(_CONTENT, {"of": seq}).scalar():
+            gone += withdraw(connection, scope, private_spans(content))
         read = self.learns and read_pointer(connection, self.name, scope).seq >= seq
         slice_ = self._slices.read(connection, scope, seq - 1, until=seq, size=1)
         if slice_ is None or not (before or read):

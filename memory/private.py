@@ -11,22 +11,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memory.repeats import LEAST_CHARS as REPEATED_CHARS  # shorter: too common to be looked for
+from memory.repeats import telling, without
+
 _BLANK = r"[\s\u200b-\u200f\u2060\ufeff]*"
 _TAG = re.compile(
     rf"(?:<|&lt;){_BLANK}(?P<closes>\\?/?){_BLANK}private(?![\w.:-])[^<>]{{0,200}}?(?:>|&gt;)",
     re.IGNORECASE,
 )
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_PLAIN = {
+_PLAIN: dict[int, int | str] = {
     **_WIDE,
     **dict.fromkeys(map(ord, "‹〈⟨《«"), "<"),
     **dict.fromkeys(map(ord, "›〉⟩》»"), ">"),
 }
-_WORD = re.compile(r"\w+")
 _MARK = "[private]"
-REPEATED_CHARS = 6  # a shorter private text is too common to be looked for in other messages
-RUN_WORDS, RUN_CHARS = 3, 12  # so many words in a row, so long together, are no coincidence
-LONG_CHARS = 16  # a word that says something of itself, as does one with a digit in it
 
 
 def _ranges(text: str) -> list[tuple[int, int, int, int]]:
@@ -80,41 +79,7 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
         if len(span) >= REPEATED_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())
             kept = re.sub(words, _MARK, kept, flags=re.IGNORECASE)
-    return _without(kept, _telling(hidden)).strip() if hidden else kept.strip()
+    return without(kept, _telling(hidden), _MARK).strip() if hidden else kept.strip()
 
 
-@lru_cache(maxsize=64)
-def _telling(spans: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    """The words, and the words in a row, by which a repetition is known."""
-    found: set[tuple[str, ...]] = set()
-    for span in spans:
-        words = [match[0] for match in _WORD.finditer(span)]
-        folded = [word.casefold() for word in words]
-        found |= {(folded[i],) for i, word in enumerate(words) if _tells(word)}
-        runs = zip(*(folded[i:] for i in range(RUN_WORDS)), strict=False)
-        found |= {run for run in runs if len("".join(run)) >= RUN_CHARS}
-    return frozenset(found)
-
-
-def _tells(word: str) -> bool:
-    has_digit = any(map(str.isdigit, word))
-    return len(word) >= (REPEATED_CHARS if has_digit else LONG_CHARS)
-
-
-def _without(text: str, telling: frozenset[tuple[str, ...]]) -> str:
-    """The text with a mark for every stretch of telling words."""
-    words = list(_WORD.finditer(text))
-    folded = [match[0].casefold() for match in words]
-    marked = set[int]()
-    for size in (1, RUN_WORDS):
-        for i in range(len(words) - size + 1):
-            if tuple(folded[i : i + size]) in telling:
-                marked |= set(range(i, i + size))
-    for i in sorted(marked, reverse=True):
-        if i + 1 in marked:
-            continue
-        first = i
-        while first - 1 in marked:
-            first -= 1
-        text = f"{text[: words[first].start()]}{_MARK}{text[words[i].end() :]}"
-    return text
+_telling = lru_cache(maxsize=64)(telling)

@@ -212,7 +212,7 @@ class Transcript:
 
     def is_of(self, connection: Connection, seq: int, scope: str) -> bool:
         """Whether a message belongs to a scope."""
-        return connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope
+        return bool(connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope)
 
     def add_answer(
         self,

@@ -135,3 +135,23 @@ async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
             await chat.say(f"{n}: staging can't have port 5432, which is taken")
             memories.hearing.heard(SCOPE)
         await until(lambda: len(index.entries) == 21)
+
+
+async def test_what_is_declared_private_later_is_taken_out_of_what_was_learned(
+    tmp_path: Path,
+) -> None:
+    index = WordIndex()
+    async with gateway(tmp_path, index=index) as opened:
+        text = "the door of the lab opens with a1b2c3d4"
+        await opened.hear(said(text, message_id="m-a"))
+        await opened.hear(said("!pin a1b2c3d4 is the lab, budi.", by="budi"))
+        await opened.hear(said("@demo the lab opens with a1b2c3d4, noted?", by="budi"))
+        await learned(opened)
+        assert len(await known(opened)) == 2
+        await opened.house.door.receive(
+            Edited(ROOM, "m-a", f"<private>{text}</private>", said("x").sent_at), opened.bot
+        )
+        await until(lambda: not index.entries)
+        assert await known(opened) == []
+        [pinned] = await opened.house.memories.landmarks.listed(SCOPE)
+        assert pinned.text == "[private] is the lab, budi."

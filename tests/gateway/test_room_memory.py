@@ -132,7 +132,7 @@ async def test_a_room_of_unknown_kind_shows_what_was_said_there_alone(moot: Open
     memory = moot.house.desk.memory
     overview = await memory.overview("fake:X1")
     assert overview is not None
-    assert overview.scopes == ("dm:fake:ash:demo:fake:X1",)
+    assert overview.scopes == ("dm:fake:ash:demo:fake:X1:8:",)
 
 
 async def test_a_search_without_an_index_goes_by_the_words(moot: Opened) -> None:

@@ -337,3 +337,30 @@ async def test_a_room_of_their_own_goes_and_a_group_loses_their_name(store: Stor
     query = select(rooms.c.id, rooms.c.name)
     found = await store.read(lambda c: {row[0]: row[1] for row in c.execute(query)})
     assert found == {"fake:g": "g", "fake:r": "Andi, Budi"}
+
+
+async def test_what_programs_wrote_for_others_loses_their_words_and_no_others(store: Store) -> None:
+    words = Words()
+    theirs, kept = words.secret(), words.keep()
+
+    def work(connection: Connection) -> None:
+        talk(connection, 1, ANDI, f"the door opens with {theirs} we agreed on Friday")
+        talk(connection, 2, BUDI, f"{kept} we agreed on Friday", scope=ELSEWHERE)
+        said = f"{kept}: we agreed on Friday that {theirs} is good"
+        talk(connection, 3, "bot:demo", said, scope=ELSEWHERE, sender_type="bot")
+        plant(connection, "facts", scope=ELSEWHERE, text=said, data={"chosen": [said]}, id="f")
+        plant(connection, "insights", scope=ELSEWHERE, sender_id=BUDI, text=said, question=said)
+        plant(connection, "observations", scope=ELSEWHERE, facts=[said], narrative=said)
+        plant(connection, "sessions", scope=ELSEWHERE)
+
+    await store.write(work)
+    doomed = await erased(store)
+
+    def rows(connection: Connection) -> str:
+        return "\n".join(str(row) for table in COVERED for row in connection.execute(select(table)))
+
+    left = await store.read(rows)
+    assert theirs.removeprefix("andi-") not in left
+    assert left.count(f"{kept}: we agreed on Friday that andi-[deleted] is good") == 7
+    assert doomed.reworded == {"f"}
+    assert ELSEWHERE in doomed.knowing

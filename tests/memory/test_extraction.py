@@ -230,7 +230,7 @@ def _speakers(connection: Connection) -> list[tuple[int, str]]:
     [
         (Room("fake:d", "Andi", "dm"), "dm:fake:andi:demo", "DM"),
         (Room("fake:g", "three", "gdm"), "gdm:fake:g", "group DM"),
-        (Room("fake:n", "new", "huddle"), "dm:fake:andi:demo:fake:n", "DM"),
+        (Room("fake:n", "new", "huddle"), "dm:fake:andi:demo:fake:n:9:", "DM"),
     ],
 )
 async def test_facts_stay_in_the_scope_that_they_were_said_in(
