@@ -25,7 +25,7 @@ from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.lock import hold
 from gateway.marks import Marks
-from gateway.memories import Memories
+from gateway.memories import LEARN_AFTER_S, Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
 from gateway.models import open_model
@@ -126,6 +126,7 @@ class House:
         model: Model | None = None,
         page_token: str | None = None,
         hooks: HookListener | None = None,
+        learn_after_s: float = LEARN_AFTER_S,
     ) -> None:
         self._config = config
         self._group = group
@@ -160,6 +161,7 @@ class House:
             zone=config.gateway.zone,
             budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
+            learn_after_s=learn_after_s,
         )
         self.sessions = LocalSessions(
             programs=programs,

@@ -38,6 +38,7 @@ log = logging.getLogger("moot.memory")
 
 
 HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
+LEARN_AFTER_S = 0.5  # whoever asks the next question at once finds both cores free
 
 
 class Memories:
@@ -60,6 +61,7 @@ class Memories:
         budget: Budget,
         own_workspaces: Path | None = None,
         heard_s: float = HEARD_S,
+        learn_after_s: float = LEARN_AFTER_S,
     ) -> None:
         self._spawn = spawn
         self._heard_s = heard_s
@@ -121,7 +123,7 @@ class Memories:
             observer = Observer(store, self._model_of("observations"), clock, own_workspaces)
             sources.append(observer)
             learners.append(observer)
-        self.layers = Layers(sources, learners, self.slices, spawn, learned)
+        self.layers = Layers(sources, learners, self.slices, spawn, learned, after_s=learn_after_s)
 
     def _model_of(self, purpose: str) -> ModelOf | None:
         return partial(self.calls.of, purpose) if self.calls is not None else None

@@ -6,6 +6,12 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+_TEXTS = "lower(content || coalesce(original, ''))"
+HAS_PRIVATE_PART = {
+    "sqlite": f"instr({_TEXTS}, '<private>') > 0",
+    "postgresql": f"strpos({_TEXTS}, '<private>') > 0",
+}
+
 
 def upgrade() -> None:
     op.create_table(
@@ -206,5 +212,12 @@ def upgrade() -> None:
         )
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.create_index("ix_messages_sender", ["scope", "sender_id"], unique=False)
+        batch_op.create_index(
+            "ix_messages_private",
+            ["scope", "seq"],
+            unique=False,
+            sqlite_where=sa.text(HAS_PRIVATE_PART["sqlite"]),
+            postgresql_where=sa.text(HAS_PRIVATE_PART["postgresql"]),
+        )
     with op.batch_alter_table("sessions", schema=None) as batch_op:
         batch_op.add_column(sa.Column("ended_at", sa.BigInteger(), nullable=True))
