@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from memory.schema import fact_speakers, facts
 from memory.scopes import check_scope
@@ -101,7 +113,17 @@ _MARK = (
     .where(_F.seq.in_(bindparam("held", expanding=True)))
     .values(indexed_by=bindparam("index"))
 )
-_ANY = select(_F.seq).where(_F.scope == bindparam("scope"), _F.replaced_by.is_(None)).limit(1)
+_LISTED = {
+    "sqlite": "json_each(:scopes)",
+    "postgresql": "json_array_elements_text(CAST(:scopes AS json))",
+}
+_HOLDING = {  # as many lookups as scopes, however much these hold
+    dialect: text(
+        f"SELECT value FROM {listed} AS listed WHERE EXISTS"
+        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
+    )
+    for dialect, listed in _LISTED.items()
+}
 _KIN = select(_F.id).where(
     or_(
         _F.shared_from.in_(bindparam("ids", expanding=True)),
@@ -231,5 +253,5 @@ def count_facts(connection: Connection) -> int:
 
 def scopes_with_facts(connection: Connection, scopes: Iterable[str]) -> list[str]:
     """Those of the scopes that hold anything, sorted."""
-    asked = sorted(scopes)
-    return [scope for scope in asked if connection.execute(_ANY, {"scope": scope}).first()]
+    holding = _HOLDING[connection.dialect.name]
+    return sorted(connection.execute(holding, {"scopes": json.dumps(list(scopes))}).scalars())
