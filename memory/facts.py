@@ -113,16 +113,15 @@ _MARK = (
     .where(_F.seq.in_(bindparam("held", expanding=True)))
     .values(indexed_by=bindparam("index"))
 )
-_LISTED = {
-    "sqlite": "json_each(:scopes)",
-    "postgresql": "json_array_elements_text(CAST(:scopes AS json))",
-}
 _HOLDING = {  # as many lookups as scopes, however much these hold
-    dialect: text(
-        f"SELECT value FROM {listed} AS listed WHERE EXISTS"
+    "sqlite": text(
+        "SELECT value FROM json_each(:scopes) AS listed WHERE EXISTS"
         " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
-    )
-    for dialect, listed in _LISTED.items()
+    ),
+    "postgresql": text(
+        "SELECT value FROM json_array_elements_text(CAST(:scopes AS json)) AS listed WHERE EXISTS"
+        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
+    ),
 }
 _KIN = select(_F.id).where(
     or_(

@@ -163,8 +163,8 @@ class IndexFile:
 
     def owners(self, numbers: Sequence[int], scopes: Sequence[str]) -> dict[int, tuple[str, str]]:
         """Id and scope of the rows with these numbers, of these scopes alone."""
-        found = f"SELECT number, id, scope FROM entries WHERE number IN ({_marks(numbers)})"
-        rows = self._reader().execute(found, numbers)
+        found = f"FROM entries WHERE number IN ({_marks(numbers)})"
+        rows = self._reader().execute(f"SELECT number, id, scope {found}", numbers)
         return {number: (id_, scope) for number, id_, scope in rows if scope in scopes}
 
     def by_numbers(self, scope: str, numbers: Sequence[int]) -> list[Found]:

@@ -7,7 +7,7 @@ chosen on its first five conversations, where the neighbourhood of each is flat.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -84,11 +84,25 @@ def rank(
     """
     if not lexicon.living:
         return []
-    return _Ranking(lexicon, asked, weights).best(limit, cosines)
+    return Ranking(lexicon, asked, limit, cosines, weights).best()
 
 
-class _Ranking:
-    def __init__(self, lexicon: Lexicon, asked: Question, weights: Weights) -> None:
+class Ranking:
+    """One scope's ranking, in two looks: `first` is cheap, `best` takes all features."""
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        asked: Question,
+        limit: int,
+        cosines: Cosines | None = None,
+        weights: Weights = Weights(),
+        spelled: Set[str] = frozenset(),
+    ) -> None:
+        """Takes the first look. Arguments as `rank` has them; spelled: terms that stand in some
+        scope of the search, so that no other is meant by them where they don't."""
+        self._spelled = spelled
+        self._limit = limit
         self._lexicon = lexicon
         self._asked = asked
         self._w = weights
@@ -96,8 +110,10 @@ class _Ranking:
         self._spread_out = np.zeros(lexicon.size + 1, np.float32)
         self._damping = k1 * (1 - b + b / lexicon.mean_length * lexicon.lengths)
 
-    def best(self, limit: int, cosines: Cosines | None) -> list[Found]:
-        """Add the features up."""
+        self._scale = 1.0
+        self._scores, self._head = self._look(limit, cosines)
+
+    def _look(self, limit: int, cosines: Cosines | None) -> tuple[Scores, Places]:
         scores, worth = self._text()
         np.putmask(scores, scores < self._w.enough * worth, 0)
         if self._asked.dates or self._asked.days:
@@ -110,13 +126,23 @@ class _Ranking:
             scores += np.float32(self._w.meaning * worth) * self._meaning(alike)
             scores[(alike < self._w.alike) & strange] = 0
             known = np.flatnonzero(scores)
-        head = _head(scores, max(HEAD, limit), known)
+        self._scale = max(worth, 1.0)
+        return scores, _head(scores, max(HEAD, limit), known)
+
+    def first(self) -> list[float]:
+        """The best scores at the first look, best first; `best` makes them higher."""
+        best = self._scores[self._head[: self._limit]]
+        return (best / (best + self._scale)).tolist()  # type: ignore[no-any-return]
+
+    def best(self) -> list[Found]:
+        """Add all features up."""
+        scores, head = self._scores, self._head
         if not head.size:
             return []
         final = scores[head] + self._echo(scores, head)
         final += self._w.thread * self._thread_means(final, head)
-        order = np.argsort(-final, kind="stable")[:limit]
-        scale = max(worth, 1.0)
+        order = np.argsort(-final, kind="stable")[: self._limit]
+        scale = self._scale
         return [Found(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
 
     def _text(self) -> tuple[Scores, float]:
@@ -128,7 +154,7 @@ class _Ranking:
             weight = w.name if lexicon.frequency(f"@p:{term}") else 1.0
             found = (
                 [(term, 1.0)]
-                if lexicon.frequency(term)
+                if lexicon.frequency(term) or term in self._spelled
                 else [(other, w.kindred) for other in lexicon.kindred(term)]
             )
             frequency = sum(lexicon.frequency(other) for other, _ in found)

@@ -8,12 +8,14 @@ vectors are there (and no text), and the words stay here.
 
 from __future__ import annotations
 
+import heapq
 import json
 import logging
 import threading
 import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -77,7 +79,6 @@ class _Held:
         before."""
         if end == self.seen:
             return
-        self.seen = end
         gone = file.gone(scope, self.gone_to)
         for seq, number in gone:
             self.lexicon.remove(number)
@@ -92,6 +93,7 @@ class _Held:
                 vectors = flat.reshape(len(blobs), -1)
                 self.likeness = self.likeness or Likeness(vectors.shape[1])
                 self.likeness.extend(vectors)
+        self.seen = end
 
 
 class SqliteVectors:
@@ -221,18 +223,37 @@ class SqliteVectors:
     def _scores(
         self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
     ) -> dict[int, float]:
-        """Numbers of the best rows and their scores, best first."""
+        """Numbers of the best rows and their scores, best first.
+
+        The second look, which is the dear one, is taken only at scopes that have one of the best
+        after the first.
+        """
         asked = question(query, self._now())
         vector = np.asarray(vectors, np.float32)
         end = self._file.end()
         scores: list[tuple[float, int]] = []
-        for scope in scopes:
-            held = self._held(scope)
-            with held.lock:
+        with ExitStack() as locks:
+            all_held: dict[str, _Held] = {}
+            for scope in sorted(scopes):  # the same order for everybody: none waits for another
+                held = self._held(scope)
+                locks.enter_context(held.lock)
                 held.catch_up(self._file, scope, end)
+                if held.lexicon.living:
+                    all_held[scope] = held
+            spelled = {
+                term
+                for term in asked.terms
+                if any(held.lexicon.frequency(term) for held in all_held.values())
+            }
+            looks: list[tuple[Lexicon, ranking.Ranking, list[float]]] = []
+            for scope, held in all_held.items():
                 cosines = self._cosines(scope, held, query, vector)
-                found = ranking.rank(held.lexicon, asked, limit, cosines)
-                scores += [(one.score, held.lexicon.numbers[one.place]) for one in found]
+                look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
+                looks.append((held.lexicon, look, look.first()))
+            least = heapq.nlargest(limit, (score for _, _, first in looks for score in first))[-1:]
+            for lexicon, look, first in looks:
+                if first and [first[0]] >= least:
+                    scores += [(one.score, lexicon.numbers[one.place]) for one in look.best()]
         best = sorted(scores, key=lambda item: -item[0])[:limit]
         return {number: score for score, number in best}
 
