@@ -1,9 +1,10 @@
-"""How fast recall is at 100,000 entries: `python -m bench.recall_speed`.
+"""How fast recall is at 100,000 memories: `python -m bench.recall_speed`.
 
-End to end through the index: the question's vector, Mem0's search, the store, the ranking. The
-texts are made up of words with the frequencies of a natural language (Zipf's law), 6 to 24 words
-each, by ten people in threads of 40. Questions are as in LoCoMo: some words of one entry and a
-name.
+The product's path: `Recall.brief` of an invocation, over the real tables (100,000 rows of `facts`)
+and the real index: which scopes hold anything, the question's vector, Mem0's search of each, the
+rows, the gate. The texts are made up of words with the frequencies of a natural language (Zipf's
+law), 6 to 24 words each, by ten people in threads of 40. Questions are as in LoCoMo: some words of
+one fact and a name.
 """
 
 from __future__ import annotations
@@ -13,17 +14,62 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory.index import Entry, Index, IndexSettings, open_index
+from contract import Room
+from memory.facts import NewFact, add_facts
+from memory.index import Index, IndexSettings, open_index
+from memory.layer import Ask
+from memory.recall import Recall
+from memory.scopes import Invocation
+from memory.store import Store
 
 VOCABULARY = 40_000
 START = datetime(2025, 1, 1, tzinfo=UTC)
 PEOPLE = ("Andi", "Budi", "Carol", "Dewi", "Eko", "Farah", "Gita", "Hadi", "Indra", "Joko")
+MEMBERS = 20
 SMALL = 50  # scopes beside one another for the "2 %" line
+TURNS = 20  # at once, beside recall: each a timer every TICK_S
+TICK_S = 0.01
+ADD_EVERY_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Whose question it is, and the scopes that hold what can be found for it.
+
+    shares: how many of 100 facts each scope gets. others: scopes that hold as much and may not be
+    read.
+    """
+
+    name: str
+    invocation: Invocation
+    shares: dict[str, int]
+
+
+def views() -> list[View]:
+    """One scope with all; a room with its members and its project; one small scope of many."""
+    room = Room("bench:one", "one", "room")
+    members = tuple(f"bench:u{number}" for number in range(MEMBERS))
+    shared = replace(room, id="bench:all", project="bench")
+    return [
+        View("one scope", Invocation(room, "bench:u", "demo"), {f"room:{room.id}": 100}),
+        View(
+            f"{MEMBERS + 2} scopes",
+            Invocation(shared, members[0], "demo", members),
+            {f"room:{shared.id}": 40, "project:bench": 20}
+            | {f"profile:{member}": 60 // MEMBERS for member in members},
+        ),
+        View(
+            f"one of {SMALL} scopes",
+            Invocation(replace(room, id="bench:0"), "bench:u", "demo"),
+            {f"room:bench:{number}": 100 // SMALL for number in range(SMALL)},
+        ),
+    ]
 
 
 def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
@@ -35,32 +81,38 @@ def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
     return list(words), [1 / (rank + 10) for rank in range(VOCABULARY)]
 
 
-def make(count: int, scopes: int, chance: random.Random) -> list[Entry]:
-    """Entries in turn for each scope."""
+def make(count: int, shares: dict[str, int], chance: random.Random) -> list[NewFact]:
+    """Facts of the scopes by their shares, as they are said one after the other."""
     words, weights = vocabulary(chance)
+    turns = [scope for scope, share in shares.items() for _ in range(share)]
+    chance.shuffle(turns)
     made = []
     for order in range(count):
+        scope = turns[order % len(turns)]
+        person = chance.choice(PEOPLE)
         text = " ".join(chance.choices(words, weights, k=chance.randint(6, 24)))
-        scope = order % scopes
         made.append(
-            Entry(
-                id=f"{order}",
-                scope=f"room:bench:{scope}",
-                text=text,
-                at=START + timedelta(minutes=7 * order),
-                order=order,
-                person=chance.choice(PEOPLE),
-                source=f"thread-{scope}-{order // scopes // 40}",
+            NewFact(
+                scope=scope,
+                kind="message",
+                text=f"{person}: {text}",
+                said_at=START + timedelta(minutes=7 * order),
+                source=f"{scope} {order // len(turns) // 40}",
+                person=person,
+                person_name=person,
+                origin="#bench",
             )
         )
     return made
 
 
-def ask(entries: Sequence[Entry], chance: random.Random) -> tuple[str, str]:
-    """A question and its scope."""
-    about = chance.choice(entries)
-    said = chance.sample(about.text.split(), k=min(5, len(about.text.split())))
-    return f"When did {about.person} say that {' '.join(said)} at the office?", about.scope
+def ask(view: View, facts: Sequence[NewFact], chance: random.Random) -> Ask:
+    """A question about a fact."""
+    about = chance.choice(facts)
+    said = about.text.split()[1:]
+    words = " ".join(chance.sample(said, k=min(5, len(said))))
+    text = f"When did {about.person} say that {words} at the office?"
+    return Ask(view.invocation, text, START + timedelta(days=900))
 
 
 def resident_mb() -> float:
@@ -75,73 +127,136 @@ def quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
+def spread(values: Sequence[float]) -> str:
+    return f"p50 {quantile(values, 0.5):5.2f}  p99 {quantile(values, 0.99):5.2f} ms"
+
+
 async def timed(
-    index: Index, questions: Sequence[tuple[str, str]], clock: Callable[[], float]
+    recall: Recall, asks: Sequence[Ask], clock: Callable[[], float], rest_s: float = 0.0
 ) -> list[float]:
-    """Milliseconds of each search."""
+    """Milliseconds of each recall. Raises AssertionError when one finds nothing at all."""
     spent = []
-    for text, scope in questions:
+    for one in asks:
         begin = clock()
-        await index.search(text, [scope], 10)
+        found = await recall.brief(one)
         spent.append((clock() - begin) * 1e3)
+        assert found.recall, one.text
+        await asyncio.sleep(rest_s)
     return spent
 
 
-async def run(settings: IndexSettings, count: int, scopes: int, rounds: int) -> None:
-    """Fill, ask, and ask again while somebody writes."""
+@contextmanager
+def turns_beside() -> Iterator[list[float]]:
+    """The loop as busy with timers as by TURNS turns; how late each came, in milliseconds."""
+    late: list[float] = []
+
+    async def turn() -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + TICK_S
+            await asyncio.sleep(TICK_S)
+            late.append((loop.time() - due) * 1e3)
+
+    tasks = [asyncio.create_task(turn(), name=f"turn {number}") for number in range(TURNS)]
+    try:
+        yield late
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def fill(store: Store, recall: Recall, facts: Sequence[NewFact]) -> tuple[float, float]:
+    """Seconds that the table took, and the index."""
+    begin = time.perf_counter()
+    for start in range(0, len(facts), 1_000):
+        some = facts[start : start + 1_000]
+        await store.write(lambda c, some=some: add_facts(c, some, START))  # type: ignore[misc]
+    stored = time.perf_counter()
+    await recall.index_pending()
+    return stored - begin, time.perf_counter() - stored
+
+
+async def run(view: View, settings: IndexSettings, count: int, rounds: int) -> None:
+    """Fill, begin anew as after a restart, ask, and ask again while somebody writes."""
     chance = random.Random(20261122)
-    entries = make(count, scopes, chance)
+    facts = make(count, view.shares, chance)
+    readable = {f"room:{view.invocation.room.id}", "project:bench"}
+    readable |= {f"profile:{member}" for member in view.invocation.members}
+    found = [fact for fact in facts if fact.scope in readable]
+    asks = [ask(view, found, chance) for _ in range(rounds)]
     before = resident_mb()
-    async with open_index(settings) as index:
-        begin = time.perf_counter()
-        await index.warm()
-        warm_s = time.perf_counter() - begin
-        begin = time.perf_counter()
-        await index.add(entries)
-        add_s = time.perf_counter() - begin
-        wall, cpu = time.perf_counter, time.process_time
-        cold = await timed(index, [ask(entries[:1], chance)], wall)
-        await timed(index, [ask(entries[i : i + 1], chance) for i in range(1, scopes)], wall)
-        spent = await timed(index, [ask(entries, chance) for _ in range(rounds)], wall)
-        worked = await timed(index, [ask(entries, chance) for _ in range(rounds)], cpu)
-        print(f"{index.name}, {count:,} entries in {scopes} scopes")
-        print(
-            f"  ready {warm_s:.2f} s; added in bulk {count / add_s:,.0f}/s; first {cold[0]:.0f} ms"
-        )
-        print(f"  search p50 {quantile(spent, 0.5):.2f} ms, p99 {quantile(spent, 0.99):.2f} ms")
-        print(f"  its CPU p50 {quantile(worked, 0.5):.2f} ms, p99 {quantile(worked, 0.99):.2f} ms")
-        one_by_one = []
+    async with Store.open(f"sqlite:///{settings.folder}/moot.db") as store:
+        async with open_index(settings) as index:
+            table_s, index_s = await fill(store, Recall(store, index), facts)
+            name = index.name
+        print(f"{view.name}: {len(found):,} of {count:,} memories, {name}")
+        print(f"  in bulk: table {count / table_s:,.0f}/s, index {count / index_s:,.0f}/s")
+        async with open_index(settings) as index:
+            await index.ids(view.invocation.room.id)  # Mem0 is imported already
+            [cold_ms] = await timed(Recall(store, index), asks[:1], time.perf_counter)
+        async with open_index(settings) as index:
+            recall = Recall(store, index)
+            begin = time.perf_counter()
+            await recall.begin()
+            warm_s = time.perf_counter() - begin
+            print(f"  after a restart: cold {cold_ms:.0f} ms; `begin` {warm_s:.2f} s")
+            await measure(recall, asks)
+            await adding(store, index, recall, facts, asks)
+            begin = time.perf_counter()
+            await recall.forget(list(await index.ids())[:1])
+            forget_ms = (time.perf_counter() - begin) * 1e3
+            print(f"  forgetting {forget_ms:.0f} ms; memory +{resident_mb() - before:.0f} MB\n")
 
-        async def write() -> None:
-            for number in range(rounds):
-                begin = time.perf_counter()
-                await index.add([replace(entries[number], id=f"new{number}")])
-                one_by_one.append((time.perf_counter() - begin) * 1e3)
 
-        writing = asyncio.create_task(write())
-        spent = await timed(index, [ask(entries, chance) for _ in range(rounds)], wall)
-        await writing
-        print(
-            f"  while adding p50 {quantile(spent, 0.5):.2f} ms, p99 {quantile(spent, 0.99):.2f} ms;"
-            f" an add p50 {quantile(one_by_one, 0.5):.2f} ms"
-        )
-        begin = time.perf_counter()
-        await index.remove(["1"])
-        forget_ms = (time.perf_counter() - begin) * 1e3
-        print(f"  forgetting {forget_ms:.0f} ms; memory +{resident_mb() - before:.0f} MB\n")
+async def measure(recall: Recall, asks: Sequence[Ask]) -> None:
+    """Recall alone, then beside turns."""
+    await timed(recall, asks[:50], time.perf_counter)
+    print(f"  wall              {spread(await timed(recall, asks, time.perf_counter))}")
+    print(f"  CPU               {spread(await timed(recall, asks, time.process_time))}")
+    with turns_beside() as late:
+        await asyncio.sleep(1)
+        alone = list(late)
+        late.clear()
+        spent = await timed(recall, asks, time.perf_counter)
+        print(f"  beside {TURNS} turns   {spread(spent)}")
+        worst = f"worst {max(late):.1f}, idle {max(alone):.1f}"
+        print(f"  the loop is late  {spread(late)}, {worst}")
+
+
+async def adding(
+    store: Store, index: Index, recall: Recall, facts: Sequence[NewFact], asks: Sequence[Ask]
+) -> None:
+    """Recall while facts come in, as fast as a busy house stores them."""
+    taken: list[float] = []
+
+    async def write() -> None:
+        for fact in facts:
+            begin = time.perf_counter()
+            await store.write(lambda c, fact=fact: add_facts(c, [fact], START))  # type: ignore[misc]
+            await recall.index_pending()
+            taken.append((time.perf_counter() - begin) * 1e3)
+            await asyncio.sleep(ADD_EVERY_S)
+
+    writing = asyncio.create_task(write(), name="writing")
+    spent = await timed(recall, asks, time.perf_counter)
+    writing.cancel()
+    await asyncio.wait([writing])
+    print(f"  while adding      {spread(spent)}; {len(taken)} stored and indexed, {spread(taken)}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=1_000)
+    parser.add_argument("--view", type=int, help="one of the views only: 0, 1, 2")
     parser.add_argument("--embedder", default="builtin")
     parser.add_argument("--model", type=Path, help="MiniLM's folder")
     given = parser.parse_args()
-    for scopes in (1, SMALL):
+    chosen = views() if given.view is None else [views()[given.view]]
+    for view in chosen:
         with tempfile.TemporaryDirectory() as folder:
             settings = IndexSettings(Path(folder), embedder=given.embedder, model=given.model)
-            asyncio.run(run(settings, given.count, scopes, given.rounds))
+            asyncio.run(run(view, settings, given.count, given.rounds))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.lock import hold
 from gateway.marks import Marks
-from gateway.memories import Memories
+from gateway.memories import LEARN_AFTER_S, Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metrics import Metrics
 from gateway.models import open_model
@@ -125,6 +125,7 @@ class House:
         model: Model | None = None,
         page_token: str | None = None,
         hooks: HookListener | None = None,
+        learn_after_s: float = LEARN_AFTER_S,
     ) -> None:
         self._config = config
         self._group = group
@@ -148,7 +149,7 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
-        self.memories = self._memories(store, index, model)
+        self.memories = self._memories(store, index, model, learn_after_s)
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
@@ -163,7 +164,9 @@ class House:
             access=PageAccess(token=page_token),
         )
 
-    def _memories(self, store: Store, index: Index | None, model: Model | None) -> Memories:
+    def _memories(
+        self, store: Store, index: Index | None, model: Model | None, learn_after_s: float
+    ) -> Memories:
         config = self._config
         return Memories(
             config.memory,
@@ -177,6 +180,7 @@ class House:
             zone=config.gateway.zone,
             budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
+            learn_after_s=learn_after_s,
         )
 
     def _sessions(

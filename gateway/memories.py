@@ -32,6 +32,8 @@ from memory.slices import Slices
 from memory.store import Store
 from memory.work_log import WorkLog
 
+LEARN_AFTER_S = 0.5  # whoever asks the next question at once finds both cores free
+
 
 class Memories:
     """Every layer of one gateway, and who works with them."""
@@ -51,6 +53,7 @@ class Memories:
         budget: Budget,
         own_workspaces: Path | None = None,
         heard_s: float = HEARD_S,
+        learn_after_s: float = LEARN_AFTER_S,
     ) -> None:
         """index, model: None when there is none. learned: told the id of a room that was learned
         from. called: told of each call of the model. own_workspaces: folder of the agents'
@@ -96,7 +99,14 @@ class Memories:
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,
         ]  # fmt: skip
-        self.layers = Layers(_present(sources), _present(learners), self.slices, spawn, learned)
+        self.layers = Layers(
+            _present(sources),
+            _present(learners),
+            self.slices,
+            spawn,
+            learned,
+            after_s=learn_after_s,
+        )
 
         # Who follows the chat, and who goes over what is known at night
         self.hearing = Hearing(self.messages, self.extraction, self.recall, spawn, heard_s=heard_s)

@@ -133,7 +133,7 @@ class Episodes:
         files = self._files.setdefault((scope, interaction.persona), _Files())
         for use in interaction.uses:
             files.take(use.tool, use.given)
-        known = await self._store.read(lambda c: progress(c, scope))
+        known = await self._store.read(lambda c: progress(c, scope), small=True)
         if known.pointer.waits(self._clock()):
             return
         if owed := self._owed.pop(scope, None):

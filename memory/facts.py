@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from memory.schema import fact_speakers, facts
 from memory.scopes import check_scope
@@ -89,10 +101,28 @@ def _fact(row: Row[Any]) -> StoredFact:
 # Functions of a connection: they run inside Store.read or Store.write.
 
 _F = facts.c
-_ADD = insert(facts).returning(_F.seq)
+_ADD = insert(facts).returning(facts)
+_ADD_SPEAKER = insert(fact_speakers)
 _ALL = select(facts).order_by(_F.seq)
 _BY_IDS = select(facts).where(_F.id.in_(bindparam("ids", expanding=True)))
-_ANY = select(_F.seq).where(_F.scope == bindparam("scope"), _F.replaced_by.is_(None)).limit(1)
+_NOT_INDEXED = _ALL.where(_F.indexed_by.is_(None), _F.replaced_by.is_(None)).limit(
+    bindparam("size")
+)
+_MARK = (
+    update(facts)
+    .where(_F.seq.in_(bindparam("held", expanding=True)))
+    .values(indexed_by=bindparam("index"))
+)
+_HOLDING = {  # as many lookups as scopes, however much these hold
+    "sqlite": text(
+        "SELECT value FROM json_each(:scopes) AS listed WHERE EXISTS"
+        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
+    ),
+    "postgresql": text(
+        "SELECT value FROM json_array_elements_text(CAST(:scopes AS json)) AS listed WHERE EXISTS"
+        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
+    ),
+}
 _KIN = select(_F.id).where(
     or_(
         _F.shared_from.in_(bindparam("ids", expanding=True)),
@@ -128,10 +158,10 @@ def _add(connection: Connection, new: NewFact, now: datetime) -> StoredFact:
         "replaced_by": None,
         "indexed_by": None,
     }
-    seq = connection.execute(_ADD, values).scalar_one()
+    fact = _fact(connection.execute(_ADD, values).one())
     for speaker in dict.fromkeys(new.speakers):
-        connection.execute(insert(fact_speakers), {"fact_seq": seq, "sender_id": speaker})
-    return _fact(connection.execute(select(facts).where(_F.seq == seq)).one())
+        connection.execute(_ADD_SPEAKER, {"fact_seq": fact.seq, "sender_id": speaker})
+    return fact
 
 
 def facts_by_id(connection: Connection, ids: Sequence[str]) -> dict[str, StoredFact]:
@@ -210,8 +240,8 @@ def replace_facts(connection: Connection, ids: Sequence[str], by: str) -> None:
 
 def mark_indexed(connection: Connection, held: Sequence[StoredFact], index: str) -> None:
     """Note that an index holds these facts."""
-    ids = [fact.id for fact in held]
-    connection.execute(update(facts).where(_F.id.in_(ids)).values(indexed_by=index))
+    seqs = [fact.seq for fact in held]
+    connection.execute(_MARK, {"held": seqs, "index": index})
 
 
 def mark_lost(connection: Connection, ids: Sequence[str]) -> None:
@@ -228,8 +258,7 @@ def forget_other_indexes(connection: Connection, index: str) -> None:
 
 def not_indexed(connection: Connection, limit: int) -> list[StoredFact]:
     """Facts that are recalled and that no index holds yet, oldest first."""
-    query = _ALL.where(_F.indexed_by.is_(None), _F.replaced_by.is_(None)).limit(limit)
-    return [_fact(row) for row in connection.execute(query)]
+    return [_fact(row) for row in connection.execute(_NOT_INDEXED, {"size": limit})]
 
 
 def fact_ids(connection: Connection) -> set[str]:
@@ -244,5 +273,5 @@ def count_facts(connection: Connection) -> int:
 
 def scopes_with_facts(connection: Connection, scopes: Iterable[str]) -> list[str]:
     """Those of the scopes that hold anything, sorted."""
-    asked = sorted(scopes)
-    return [scope for scope in asked if connection.execute(_ANY, {"scope": scope}).first()]
+    holding = _HOLDING[connection.dialect.name]
+    return sorted(connection.execute(holding, {"scopes": json.dumps(list(scopes))}).scalars())

@@ -155,6 +155,18 @@ class IndexFile:
         found = "SELECT seq, number FROM gone WHERE scope = ? AND seq > ? ORDER BY seq"
         return self._reader().execute(found, (scope, seq)).fetchall()
 
+    def end(self) -> tuple[int, int]:
+        """What changes with every row that is written or removed, by whatever process."""
+        found = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('entries', 'gone')"
+        ends = dict(self._reader().execute(found).fetchall())
+        return ends.get("entries", 0), ends.get("gone", 0)
+
+    def owners(self, numbers: Sequence[int], scopes: Sequence[str]) -> dict[int, tuple[str, str]]:
+        """Id and scope of the rows with these numbers, of these scopes alone."""
+        found = f"FROM entries WHERE number IN ({_marks(numbers)})"
+        rows = self._reader().execute(f"SELECT number, id, scope {found}", numbers)
+        return {number: (id_, scope) for number, id_, scope in rows if scope in scopes}
+
     def by_numbers(self, scope: str, numbers: Sequence[int]) -> list[Found]:
         """The rows with these numbers, of this scope alone."""
         return self._found("number", numbers, scope)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
@@ -34,6 +34,7 @@ log = logging.getLogger("moot.memory")
 KEPT = 3
 TEXT_CHARS = 150
 QUESTION_CHARS = 300
+TIDIED_EVERY = timedelta(minutes=1)  # expired sets are shown to nobody; they only lie there
 LEAST_WORDS = 10
 READ_CHARS = 4_000  # as much of a message as a header shows
 
@@ -109,12 +110,15 @@ class Insights:
         self._store = store
         self._model = model
         self._clock = clock
+        self._tidied_at = datetime.min.replace(tzinfo=UTC)
 
     async def brief(self, ask: Ask) -> Remembered:
         """The notes that bear on the message; looking them up is what keeps the set alive."""
         now, home, sender = self._clock(), ask.home, ask.invocation.sender_id
         found = await self._store.read(lambda c: notes_of(c, home, sender, now), small=True)
-        self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
+        if found or now >= self._tidied_at + TIDIED_EVERY:
+            self._tidied_at = now
+            self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
         notes = own(found, ask.gate(), sender)
         message = unaddressed(public(ask.text[:READ_CHARS]))
         return Remembered(

@@ -18,6 +18,7 @@ from memory.slices import Slices
 log = logging.getLogger("moot.memory")
 
 SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
+FRESH_S = 0.5  # a lesson is read again for the next layer when a model took longer than this
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
@@ -49,8 +50,12 @@ class Layers:
         slices: Slices,
         spawn: Spawn,
         learned: Callable[[str], None] = lambda room_id: None,
+        *,
+        after_s: float = 0.0,
     ) -> None:
+        """after_s: how long learning waits, so that it doesn't take time from answers."""
         self._slices = slices
+        self._after_s = after_s
         self._sources = tuple(sources)
         self._learners = tuple(learners)
         self._spawn = spawn
@@ -76,6 +81,7 @@ class Layers:
 
     async def _learn(self, scope: str, waiting: deque[_Told]) -> None:
         try:
+            await asyncio.sleep(self._after_s)
             while waiting:
                 told, learned = waiting[0]
                 await self._teach(told)
@@ -88,9 +94,10 @@ class Layers:
                 learned.cancel()
 
     async def _teach(self, told: Interaction | Session) -> None:
+        lessons = _Lessons(told, self._slices)
         for learner in self._learners:
             try:
-                await _tell(learner, told, self._slices)
+                await _tell(learner, lessons)
             except Exception as error:  # a layer's border: the others learn all the same
                 kind = type(error).__name__
                 log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
@@ -128,11 +135,28 @@ async def _part(source: Source, ask: Ask) -> Remembered:
     return Remembered(missing=(source.name,))
 
 
-async def _tell(learner: Learner, told: Interaction | Session, slices: Slices) -> None:
-    if isinstance(told, Session):
-        await learner.end(told)
-    elif lesson := await slices.lesson(told):
+async def _tell(learner: Learner, lessons: _Lessons) -> None:
+    if isinstance(lessons.told, Session):
+        await learner.end(lessons.told)
+    elif lesson := await lessons.of(lessons.told):
         await learner.learn(lesson)
+
+
+class _Lessons:
+    """What may be learned from a turn: read again when a layer took its time, for the message may
+    have been deleted meanwhile."""
+
+    def __init__(self, told: Interaction | Session, slices: Slices) -> None:
+        self.told = told
+        self._slices = slices
+        self._lesson: Interaction | None = None
+        self._read_at = float("-inf")
+
+    async def of(self, turn: Interaction) -> Interaction | None:
+        now = time.monotonic()
+        if now - self._read_at > FRESH_S:
+            self._lesson, self._read_at = await self._slices.lesson(turn), now
+        return self._lesson
 
 
 def _joined(parts: Sequence[Remembered]) -> Remembered:

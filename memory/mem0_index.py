@@ -13,7 +13,7 @@ import hashlib
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,23 +138,8 @@ class Mem0Index:
 
     def _search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
         opened = self._open()
-        hits = []
-        for scope in scopes:
-            answer = opened.memory.search(
-                query, top_k=limit, filters={"user_id": scope}, threshold=0.0
-            )
-            hits += list(_hits(answer["results"], scope))
-        return sorted(hits, key=lambda hit: -hit.score)[:limit]
-
-
-def _hits(results: Sequence[Mapping[str, Any]], scope: str) -> Iterator[Hit]:
-    """The results that claim the scope that was asked for, and have an id."""
-    for result in results:
-        id_ = (result.get("metadata") or {}).get("entry")
-        if result.get("user_id") != scope or not isinstance(id_, str):
-            log.error("index.foreign_hit scope=%s claims=%r", scope, result.get("user_id"))
-            continue
-        yield Hit(id_, scope, float(result["score"]))
+        vector = opened.embedder.embed(query, "search")
+        return opened.store.best(query, vector, scopes, limit)
 
 
 # ── Entries as Mem0 keeps them ──────────────────────────────────────────────────────────

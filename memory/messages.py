@@ -18,6 +18,12 @@ from memory.slices import Slice, Slices
 from memory.store import Store
 from memory.withdrawal import withdraw
 
+_PLACES = (
+    select(messages.c.seq, rooms.c.id, rooms.c.name, rooms.c.kind)
+    .select_from(messages.join(rooms, rooms.c.id == messages.c.room_id))
+    .where(messages.c.seq.in_(bindparam("seqs", expanding=True)))
+)
+
 LEAST_WORDS = 4  # "yes, do that please" says nothing without the question
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
 ROWS = 100  # of one transaction: turns wait for the same writer
@@ -55,7 +61,10 @@ class MessageFacts:
 
     async def learn(self, interaction: Interaction) -> None:
         """Take in what was said since the last time."""
-        await self.run(interaction.scope)
+        scope = interaction.scope
+        pointer = await self._store.read(lambda c: read_pointer(c, self.name, scope), small=True)
+        if pointer.seq < interaction.message_seq:
+            await self.run(scope)
 
     async def end(self, session: Session) -> None:
         """Take in what is left."""
@@ -64,7 +73,9 @@ class MessageFacts:
     async def run(self, scope: str) -> int:
         """Make facts of the messages behind the pointer; return how many."""
         count = 0
-        while (made := await self._store.write(lambda c: self._read_on(c, scope))) is not None:
+        more = True
+        while more:
+            made, more = await self._store.write(lambda c: self._read_on(c, scope))
             count += made
         if count:
             await self._found()
@@ -83,15 +94,15 @@ class MessageFacts:
 
     # ── Within a connection ─────────────────────────────────────────────────────────────
 
-    def _read_on(self, connection: Connection, scope: str) -> int | None:
-        """Up to ROWS messages further; None at the end."""
+    def _read_on(self, connection: Connection, scope: str) -> tuple[int, bool]:
+        """Up to ROWS messages further: how many facts that made, and whether there are more."""
         pointer = read_pointer(connection, self.name, scope)
         slice_ = self._slices.read(connection, scope, pointer.seq, until=2**62, size=ROWS)
         if slice_ is None:
-            return None
+            return 0, False
         made = self._remember(connection, slice_)
         advance(connection, self.name, scope, slice_.last_seq, self._clock())
-        return made
+        return made, slice_.looked_at == ROWS
 
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
@@ -108,7 +119,7 @@ class MessageFacts:
         if not slice_.spoken:
             return 0
         seqs = [item.seq for item in slice_.spoken]
-        places = {row.seq: row for row in connection.execute(_places(seqs))}
+        places = {row.seq: row for row in connection.execute(_PLACES, {"seqs": seqs})}
         new = [
             NewFact(
                 scope=item.scope,
@@ -143,12 +154,3 @@ def _tells(text: str) -> bool:
 def _made_from(scope: str, seq: int) -> Select[str]:
     of_it = facts.c.scope == scope, facts.c.kind == KIND, facts.c.first_seq == seq
     return select(facts.c.id).where(*of_it)
-
-
-def _places(seqs: Sequence[int]) -> Select[int, str, str, str]:
-    joined = messages.join(rooms, rooms.c.id == messages.c.room_id)
-    return (
-        select(messages.c.seq, rooms.c.id, rooms.c.name, rooms.c.kind)
-        .select_from(joined)
-        .where(messages.c.seq.in_(seqs))
-    )

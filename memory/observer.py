@@ -19,6 +19,7 @@ from memory.observations import (
     add_observation,
     end_session,
     find_session,
+    newest_observations,
     observations_of,
     open_session,
     session_key,
@@ -79,14 +80,15 @@ class Observer:
         self._clock = clock
         self._own_workspaces = own_workspaces
         self._zone = zone
+        self._all_read = set[tuple[str, str]]()  # scope and persona; nobody else lets uses wait
 
     # ── Before a turn ───────────────────────────────────────────────────────────────────
 
     async def brief(self, ask: Ask) -> Remembered:
         """Titles of what this persona did here, the most important first."""
-        scopes, personas = {ask.home}, {ask.invocation.persona}
+        home, persona = ask.home, ask.invocation.persona
         found = await self._store.read(
-            lambda c: observations_of(c, scopes, personas, limit=LOOKED_AT), small=True
+            lambda c: newest_observations(c, home, persona, LOOKED_AT), small=True
         )
         best = most_important(ask.gate().admit(self.name, found))[:SHOWN]
         return Remembered(observations=tuple(self._shown(item) for item in best))
@@ -125,8 +127,10 @@ class Observer:
                     at=at,
                 )
 
+            self._all_read.discard((scope, persona))
             await self._store.write(keep)
-        await self._read_waiting(scope, persona, interaction)
+        if (scope, persona) not in self._all_read:
+            await self._read_waiting(scope, persona, interaction)
 
     def _name_of(self, workspace: str) -> str:
         """What a workspace that somebody configured is called."""
@@ -137,6 +141,8 @@ class Observer:
 
     async def _read_waiting(self, scope: str, persona: str, told: Interaction | None) -> None:
         waiting = await self._store.read(lambda c: waiting_uses(c, scope, persona))
+        if not waiting:
+            self._all_read.add((scope, persona))
         for uses in self._batches(waiting)[:CALLS_A_TURN]:
             await self._observe(uses, told)
 

@@ -7,11 +7,12 @@ chosen on its first five conversations, where the neighbourhood of each is flat.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.lexicon import NOWHERE, Lexicon, Places, Scores
 from memory.words import TIMED, Question
@@ -83,11 +84,25 @@ def rank(
     """
     if not lexicon.living:
         return []
-    return _Ranking(lexicon, asked, weights).best(limit, cosines)
+    return Ranking(lexicon, asked, limit, cosines, weights).best()
 
 
-class _Ranking:
-    def __init__(self, lexicon: Lexicon, asked: Question, weights: Weights) -> None:
+class Ranking:
+    """One scope's ranking, in two looks: `first` is cheap, `best` takes all features."""
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        asked: Question,
+        limit: int,
+        cosines: Cosines | None = None,
+        weights: Weights = Weights(),
+        spelled: Set[str] = frozenset(),
+    ) -> None:
+        """Takes the first look. Arguments as `rank` has them; spelled: terms that stand in some
+        scope of the search, so that no other is meant by them where they don't."""
+        self._spelled = spelled
+        self._limit = limit
         self._lexicon = lexicon
         self._asked = asked
         self._w = weights
@@ -95,52 +110,67 @@ class _Ranking:
         self._spread_out = np.zeros(lexicon.size + 1, np.float32)
         self._damping = k1 * (1 - b + b / lexicon.mean_length * lexicon.lengths)
 
-    def best(self, limit: int, cosines: Cosines | None) -> list[Found]:
-        """Add the features up."""
+        self._scale = 1.0
+        self._scores, self._head = self._look(limit, cosines)
+
+    def _look(self, limit: int, cosines: Cosines | None) -> tuple[Scores, Places]:
         scores, worth = self._text()
-        scores[:] = np.where(scores >= self._w.enough * worth, scores, 0)
-        scores += self._date_bonus()
-        known = scores > 0
-        scores += known * self._bonus(scores.size)
+        np.putmask(scores, scores < self._w.enough * worth, 0)
+        if self._asked.dates or self._asked.days:
+            scores += self._date_bonus()
+        known = np.flatnonzero(scores > 0)
+        scores[known] += self._bonus(scores.size)[known]
         if cosines is not None:
             alike = np.where(self._lexicon.alive, cosines(_head(scores, HEAD)), 0)
+            strange = scores <= 0
             scores += np.float32(self._w.meaning * worth) * self._meaning(alike)
-            scores[(alike < self._w.alike) & ~known] = 0
-        head = _head(scores, max(HEAD, limit))
+            scores[(alike < self._w.alike) & strange] = 0
+            known = np.flatnonzero(scores)
+        self._scale = max(worth, 1.0)
+        return scores, _head(scores, max(HEAD, limit), known)
+
+    def first(self) -> list[float]:
+        """The best scores at the first look, best first; `best` makes them higher."""
+        best = self._scores[self._head[: self._limit]]
+        return (best / (best + self._scale)).tolist()  # type: ignore[no-any-return]
+
+    def best(self) -> list[Found]:
+        """Add all features up."""
+        scores, head = self._scores, self._head
         if not head.size:
             return []
         final = scores[head] + self._echo(scores, head)
         final += self._w.thread * self._thread_means(final, head)
-        order = np.argsort(-final, kind="stable")[:limit]
-        scale = max(worth, 1.0)
+        order = np.argsort(-final, kind="stable")[: self._limit]
+        scale = self._scale
         return [Found(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
 
     def _text(self) -> tuple[Scores, float]:
         """Scores by the text's terms, and what an entry with all of them would have."""
         lexicon, w = self._lexicon, self._w
-        scores = np.zeros(lexicon.size, np.float32)
+        scores = np.zeros(lexicon.size + 1, np.float32)  # the last place is NOWHERE's
         worth = 0.0
         for term in self._asked.terms:
             weight = w.name if lexicon.frequency(f"@p:{term}") else 1.0
             found = (
                 [(term, 1.0)]
-                if lexicon.frequency(term)
+                if lexicon.frequency(term) or term in self._spelled
                 else [(other, w.kindred) for other in lexicon.kindred(term)]
             )
             frequency = sum(lexicon.frequency(other) for other, _ in found)
             weight *= lexicon.rarity(min(frequency, lexicon.living))
             worth += weight
             if found:
-                with self._spread(found) as spread:
-                    scores += np.float32(weight) * spread
-        return scores, worth
+                self._spread(found, np.float32(weight), scores)
+        return scores[:-1], worth
 
-    @contextmanager
-    def _spread(self, found: Sequence[tuple[str, float]]) -> Iterator[Scores]:
-        """How strongly each entry has a term, itself or through its neighbours: 0 to 1 + k1.
+    def _spread(
+        self, found: Sequence[tuple[str, float]], weight: np.float32, scores: Scores
+    ) -> None:
+        """Add to the scores how strongly each entry has a term, itself or through its neighbours.
 
-        Good while the context lasts; the same array is used for every term, for to make a new one
-        of 100,000 takes longer than to fill in where the term stands.
+        That is 0 to 1 + k1. The same array is used for every term, and only the places where the
+        term stands are looked at: to go over all 100,000 takes longer.
         """
         lexicon, w, spread = self._lexicon, self._w, self._spread_out
         touched = []
@@ -154,9 +184,9 @@ class _Ranking:
                 touched += [(near, share * w.beside * value), (far, share * w.two_off * value)]
         for places, values in touched:
             spread[places] = np.maximum(spread[places], values)
-        yield spread[:-1]  # the last place is NOWHERE's
         for places, _ in touched:
-            spread[places] = 0
+            scores[places] += weight * spread[places]
+            spread[places] = 0  # so that no place is counted twice
 
     def _meaning(self, cosines: Scores) -> Scores:
         """Likeness in meaning, and some of the neighbours'."""
@@ -192,38 +222,80 @@ class _Ranking:
         lexicon, w = self._lexicon, self._w
         top = head[: w.echo_entries]
         asked = set(self._asked.terms)
-        worth: dict[str, float] = defaultdict(float)
-        for place, terms in zip(top.tolist(), lexicon.terms_of(top.tolist()), strict=True):
-            share = float(scores[place] / scores[top[0]])
+        shares: dict[str, float] = defaultdict(float)
+        for share, terms in zip(
+            (scores[top] / scores[top[0]]).tolist(), lexicon.terms_of(top.tolist()), strict=True
+        ):
             for term in terms:
-                worth[term] += share * lexicon.rarity(lexicon.frequency(term))
-        fit = [
+                shares[term] += share
+        rarity = {term: lexicon.rarity(lexicon.frequency(term)) for term in shares}
+        by_worth = sorted(((share * rarity[term], term) for term, share in shares.items()))
+        fit = (
             (value, term)
-            for term, value in worth.items()
+            for value, term in reversed(by_worth)
             if term not in asked and not lexicon.frequency(f"@p:{term}")
-        ]
-        best = sorted(fit, reverse=True)[: w.echo_terms]
-        echo = np.zeros(len(head), np.float32)
-        for value, term in best:
-            weight = w.echo * value / best[0][0] * lexicon.rarity(lexicon.frequency(term))
-            with self._spread([(term, 1.0)]) as spread:
-                echo += np.float32(weight) * spread[head]
-        return echo
+        )
+        best = list(islice(fit, w.echo_terms))
+        if not best:
+            return np.zeros(len(head), np.float32)
+        weights = [w.echo * value / best[0][0] * rarity[term] for value, term in best]
+        return self._spread_at(head, [term for _, term in best], np.array(weights, np.float32))
+
+    def _spread_at(self, head: Places, terms: Sequence[str], weights: Scores) -> Scores:
+        """The same as `_spread` for many terms and few places: all at once, by their neighbours."""
+        lexicon, w = self._lexicon, self._w
+        around = self._around(head)
+        seats = np.unique(around)  # a row of `has` for each place that counts
+        seat_of = np.full(lexicon.size + 1, -1, np.int32)
+        seat_of[seats] = np.arange(seats.size, dtype=np.int32)
+        seat_of[NOWHERE] = -1
+        found = [lexicon.places(term) for term in terms]
+        places = np.concatenate([places for places, _ in found])
+        times = np.concatenate([times for _, times in found])
+        of_term = np.repeat(np.arange(len(terms)), [len(places) for places, _ in found])
+        near = np.flatnonzero(seat_of[places] >= 0)
+        places, times, of_term = places[near], times[near], of_term[near]
+        has = np.zeros((seats.size, len(terms)), np.float32)
+        value = times * (w.saturation + 1) / (times + self._damping[places])
+        has[seat_of[places], of_term] = value
+        seats_around = np.searchsorted(seats, around)
+        most = has[seats_around[0]]
+        for row, share in zip(
+            seats_around[1:], (w.beside, w.beside, w.two_off, w.two_off), strict=True
+        ):
+            np.maximum(most, np.float32(share) * has[row], out=most)
+        made: Scores = most @ weights
+        return made
+
+    def _around(self, places: Places) -> Places:
+        """Rows: the places, those before and after them, and those two off."""
+        lexicon = self._lexicon
+        rows = [places]
+        for side in (lexicon.before, lexicon.after):
+            near = side[places]
+            rows += [near, np.where(near >= 0, side[near], NOWHERE)]
+        at, before, before_that, after, after_that = rows
+        return np.stack([at, before, after, before_that, after_that])
 
     def _thread_means(self, scores: Scores, head: Places) -> Scores:
         """For each of the head, the mean of the three best entries of its source."""
-        sources = self._lexicon.sources[head].tolist()
-        best: dict[int, list[float]] = defaultdict(list)
-        for source, score in sorted(zip(sources, scores.tolist(), strict=True), reverse=True):
-            if source >= 0 and len(best[source]) < 3:
-                best[source].append(score)
-        means = {source: sum(values) / 3 for source, values in best.items()}
-        return np.array([means.get(source, 0.0) for source in sources], np.float32)
+        of_all = self._lexicon.sources[head]
+        order = np.lexsort((-scores, of_all))
+        sources = of_all[order]
+        begins = np.flatnonzero(np.r_[True, sources[1:] != sources[:-1]])
+        lengths = np.diff(np.r_[begins, sources.size])
+        group = np.repeat(np.arange(begins.size), lengths)
+        counts = np.arange(sources.size) - np.repeat(begins, lengths) < 3
+        sums = np.bincount(group, np.where(counts & (sources >= 0), scores[order], 0))
+        means = np.empty(len(head), np.float32)
+        means[order] = (sums / 3)[group]
+        return means
 
 
-def _head(scores: Scores, count: int) -> Places:
-    """The places of the best scores above 0, best first."""
-    places = np.flatnonzero(scores)
+def _head(scores: Scores, count: int, places: NDArray[np.intp] | None = None) -> Places:
+    """The places of the best scores above 0, best first. places: where those above 0 are."""
+    if places is None:
+        places = np.flatnonzero(scores)
     if places.size > count:
         places = places[np.argpartition(-scores[places], count)[:count]]
     return places[np.lexsort((places, -scores[places]))].astype(np.int32)

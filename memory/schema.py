@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
     true,
 )
 
@@ -34,6 +35,13 @@ rooms = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("include_in_memory", Boolean, nullable=False, server_default=true()),
 )
+
+_TEXTS = "lower(content || coalesce(original, ''))"
+_PRIVATE = ("private", "ｐｒｉｖａｔｅ", "ＰＲＩＶＡＴＥ")  # every tag of a private part has one
+HAS_PRIVATE_PART = {  # by dialect; word for word what the index says, or it isn't used
+    dialect: f"({' OR '.join(f'{find}({_TEXTS}, {word!r}) > 0' for word in _PRIVATE)})"
+    for dialect, find in (("sqlite", "instr"), ("postgresql", "strpos"))
+}
 
 messages = Table(
     "messages",
@@ -64,6 +72,13 @@ messages = Table(
     Index("ix_messages_scope_seq", "scope", "seq"),
     Index("ix_messages_thread", "room_id", "thread_id"),
     Index("ix_messages_sender", "scope", "sender_id"),  # who takes part; see memory/members.py
+    Index(  # few have any, and all of a scope are looked for with every turn
+        "ix_messages_private",
+        "scope",
+        "seq",
+        sqlite_where=text(HAS_PRIVATE_PART["sqlite"]),
+        postgresql_where=text(HAS_PRIVATE_PART["postgresql"]),
+    ),
     sqlite_autoincrement=True,
 )
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, or_, select
+from sqlalchemy import Connection, Row, bindparam, select, text
 
 from contract import Speaker
 from memory.layer import OWN_TOOLS, Interaction
 from memory.private import has_private, private_spans, public
-from memory.schema import messages, rooms, turns
+from memory.schema import HAS_PRIVATE_PART, messages, rooms, turns
 from memory.store import Store
 from memory.transcript import moment
 
@@ -37,7 +37,8 @@ class Slice:
     """Messages of one scope in their order, and the range of seqs that was looked at.
 
     last_seq: where to go on next time, also when every message in between was left out. hidden:
-    private texts of this scope, taken out wherever they are repeated.
+    private texts of this scope, taken out wherever they are repeated. looked_at: how many
+    messages, with those that were left out.
     """
 
     scope: str
@@ -45,6 +46,7 @@ class Slice:
     last_seq: int
     spoken: tuple[Spoken, ...]
     hidden: tuple[str, ...] = ()
+    looked_at: int = 0
 
     @property
     def speakers(self) -> tuple[Speaker, ...]:
@@ -89,16 +91,13 @@ _SLICE = (
     .order_by(_M.seq)
     .limit(bindparam("size"))
 )
-_PRIVATE_WORDS = ("private", "ｐｒｉｖａｔｅ", "ＰＲＩＶＡＴＥ")  # which every tag has in it
-_PRIVATE = (
-    select(_M.content, _M.original)
-    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"))
-    .where(
-        or_(*(col.icontains(word) for col in (_M.content, _M.original) for word in _PRIVATE_WORDS))
-    )
+_PRIVATE = {
+    dialect: select(_M.content, _M.original)
+    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), text(has_private_part))
     .order_by(_M.seq.desc())
     .limit(PRIVATE_FROM)
-)
+    for dialect, has_private_part in HAS_PRIVATE_PART.items()
+}
 _KEEPABLE = (
     select(
         _M.scope,
@@ -125,7 +124,9 @@ class Slices:
         self, scope: str, seq: int, *, until: int = 2**62, size: int = 1000
     ) -> Slice | None:
         """The messages of a scope after `seq`, `size` at most; None when there is none."""
-        return await self._store.read(lambda c: self.read(c, scope, seq, until=until, size=size))
+        return await self._store.read(
+            lambda c: self.read(c, scope, seq, until=until, size=size), small=size == 1
+        )
 
     def read(
         self, connection: Connection, scope: str, after: int, *, until: int, size: int
@@ -138,12 +139,12 @@ class Slices:
         last = rows[-1].seq
         spans = _hidden(connection, scope, last)
         spoken = [
-            Spoken(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, text, at)
+            Spoken(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, said, at)
             for row in rows
-            if self._may_be_remembered(row) and (text := public(row.content, spans))
+            if self._may_be_remembered(row) and (said := public(row.content, spans))
             for at in (moment(row.sent_at),)
         ]
-        return Slice(scope, rows[0].seq, last, tuple(spoken), spans)
+        return Slice(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
 
     def excludes(self, room_id: str) -> bool:
         """Whether the configuration keeps a room out of memory."""
@@ -171,7 +172,7 @@ class Slices:
         What the agent read in the memory itself is no lesson: it may be of another scope.
         """
         seq = interaction.message_seq
-        slice_ = await self.after(interaction.scope, seq - 1, until=seq)
+        slice_ = await self.after(interaction.scope, seq - 1, until=seq, size=1)
         if slice_ is None or not slice_.spoken or has_private(interaction.text):
             return None
         reply = public(interaction.reply, slice_.hidden)
@@ -202,7 +203,8 @@ def _folded(text: str) -> str:
 
 def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:
     """The private texts of a scope until a message."""
-    found = connection.execute(_PRIVATE, {"scope": scope, "until": until}).all()
+    private = _PRIVATE[connection.dialect.name]
+    found = connection.execute(private, {"scope": scope, "until": until}).all()
     texts = (text for row in found for text in row if text)
     return tuple({span for text in texts for span in private_spans(text)})
 

@@ -65,6 +65,7 @@ class ThreadRunner:
         self._engine = engine
         self._writer = ThreadPoolExecutor(1, "store-write")
         self._written: Connection | None = None  # the writer thread's, taken from the pool once
+        self._glanced: Connection | None = None  # the loop's own, likewise
         self._readers = ThreadPoolExecutor(READERS, "store-read")
 
     async def read(self, work: Work[T], *, small: bool) -> T:
@@ -73,7 +74,11 @@ class ThreadRunner:
                 return work(connection)
 
         if small:
-            return run()
+            connection = self._glanced = self._glanced or self._engine.connect()
+            try:
+                return work(connection)
+            finally:
+                connection.rollback()  # the next one sees what was written since
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
     async def write(self, work: Work[T]) -> T:
@@ -92,6 +97,8 @@ class ThreadRunner:
         await asyncio.get_running_loop().run_in_executor(self._writer, run)
 
     async def close(self) -> None:
+        if self._glanced is not None:
+            self._glanced.close()
         if self._written is not None:
             self._writer.submit(self._written.close)
         self._writer.shutdown()

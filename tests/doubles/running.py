@@ -101,6 +101,7 @@ async def gateway(
                     programs=programs,
                     index=index,
                     model=model,
+                    learn_after_s=0.0,
                 )
                 await house.rooms.recover()
                 yield Opened(house, bot, programs)

@@ -6,6 +6,13 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+_TEXTS = "lower(content || coalesce(original, ''))"
+_PRIVATE = ("private", "ｐｒｉｖａｔｅ", "ＰＲＩＶＡＴＥ")  # every tag of a private part has one
+HAS_PRIVATE_PART = {  # by dialect; word for word what the index says, or it isn't used
+    dialect: f"({' OR '.join(f'{find}({_TEXTS}, {word!r}) > 0' for word in _PRIVATE)})"
+    for dialect, find in (("sqlite", "instr"), ("postgresql", "strpos"))
+}
+
 
 def upgrade() -> None:
     op.create_table(
@@ -206,5 +213,12 @@ def upgrade() -> None:
         )
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.create_index("ix_messages_sender", ["scope", "sender_id"], unique=False)
+        batch_op.create_index(
+            "ix_messages_private",
+            ["scope", "seq"],
+            unique=False,
+            sqlite_where=sa.text(HAS_PRIVATE_PART["sqlite"]),
+            postgresql_where=sa.text(HAS_PRIVATE_PART["postgresql"]),
+        )
     with op.batch_alter_table("sessions", schema=None) as batch_op:
         batch_op.add_column(sa.Column("ended_at", sa.BigInteger(), nullable=True))
