@@ -66,7 +66,7 @@ WORDS = [
 
 STEPS = {
     "ask": 46, "say": 12, "pin": 6, "share": 6, "private": 6, "rename": 5, "plant": 8, "new": 4,
-    "forget": 2, "command": 10, "reply": 6, "again": 3, "unsay": 3, "bot": 3, "tidy": 1, "hide": 2,
+    "forget": 2, "command": 10, "reply": 6, "again": 5, "unsay": 3, "bot": 3, "tidy": 1, "hide": 2,
 }  # fmt: skip
 COMMANDS = (
     "!memory", "!landmarks", "!why", "!recall token expiry deploy", "!recall #{}", "!share {}",
@@ -325,6 +325,8 @@ class Day:
         person = self._chance.choice(self._world.people)
         room = self._room(person)
         kind = self._chance.choices(tuple(STEPS), tuple(STEPS.values()))[0]
+        if kind == "again":  # where several people speak, each in a scope of their own
+            room = self._world.rooms[-1]
         persona = self._chance.choice(PERSONAS)
         self._rig.asking = Asking(room, person.id, persona)
         if kind == "rename":

@@ -52,7 +52,7 @@ class Watch:
             new = select(at.seq, at.scope, at.source, at.text).where(
                 at.seq > self.world.known_facts
             )
-            return [row._t for row in connection.execute(new.order_by(at.seq))]
+            return [(a, b, c, d) for a, b, c, d in connection.execute(new.order_by(at.seq))]
 
         world = self.world
         for seq, scope, source, text in await self.opened.house.memories.store.read(work):

@@ -8,9 +8,9 @@ from tests.conftest import NewUrl
 
 async def test_no_agent_is_told_what_it_may_not_know(tmp_path: Path) -> None:
     world = make_world(seed=7)
-    rig, _ = await live(world, tmp_path, turns=200, life=90)
+    rig, _ = await live(world, tmp_path, turns=150, life=70)
     assert world.leaks == []
-    assert rig.prompts == 200
+    assert rig.prompts == 150
     assert world.seen["RECALL"] > 20
     assert world.seen["checked"] > 1000
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bench.hostile import HostileIndex
 from contract import Room, ToolUse
 from gateway.config import AccessTable, MemoryTable
 from memory.facts import NewFact, add_facts
@@ -125,3 +127,15 @@ async def test_facts_are_recalled_by_words_and_number_within_the_room(
         line = f"#{fact.seq} 2026-04-21 decision: Tokens live 30 minutes (#general)"
         assert (line in await last(moot, "!recall tokens")) is seen
         assert (line in await last(moot, f"!recall #{fact.seq}")) is seen
+
+
+async def test_an_index_that_fails_finds_nothing_and_breaks_nothing(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    index = HostileIndex(WordIndex(), chance, modes=("raises",))
+    async with gateway(tmp_path, index=index) as opened:
+        await opened.hear(said("the staging database listens on port 5433"))
+        await opened.hear(said("@demo hello"))
+        await opened.settle()
+        await opened.hear(said("@demo !recall staging port"))
+        await opened.settle()
+        assert opened.texts()[-1] == "I remember nothing about that here."
