@@ -3,7 +3,17 @@
 import subprocess
 import sys
 
-PARTS = ("compose", "turns", "latency", "rate", "start", "memory", "soak")
+PARTS = (
+    "compose",
+    "turns",
+    "latency",
+    "rate",
+    "start",
+    "memory",
+    "soak",
+    "recall_speed",
+    "isolation",
+)
 
 
 def main() -> int:
