@@ -145,7 +145,7 @@ async def test_what_is_declared_private_later_is_taken_out_of_what_was_learned(
         text = "the door of the lab opens with a1b2c3d4"
         await opened.hear(said(text, message_id="m-a"))
         await opened.hear(said("!pin a1b2c3d4 is the lab, budi.", by="budi"))
-        await opened.hear(said("@demo the lab opens with a1b2c3d4, noted?", by="budi"))
+        await opened.hear(said("@demo the lab opens with a1b2c3d4, note it.", by="budi"))
         await learned(opened)
         assert len(await known(opened)) == 2
         await opened.house.door.receive(
