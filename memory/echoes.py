@@ -25,6 +25,8 @@ from memory.schema import (
 )
 
 MARK = "[deleted]"
+TOLD_BY_PROGRAMS = (messages, posts, turns, decisions, observations, agent_sessions, episodes)
+"""In these their name goes too; what other people wrote may go on mentioning them."""
 _O, _S = observations.c, agent_sessions.c
 WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
     (messages.c.content, messages.c.original),
@@ -46,12 +48,21 @@ WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
 def find_echoes(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
     """Take their words out of it; what other people said too in the same words stays."""
     known = _words_of(connection, doomed, ids)
-    if not known:
-        return
+    borne = _names_of_others(connection, ids)
     for columns in WRITTEN:
         table = columns[0].table
         assert isinstance(table, Table)
-        _take_out(connection, doomed, table, columns, known)
+
+        def take_out(text: str, nameless: bool = table in TOLD_BY_PROGRAMS) -> str:
+            kept = without(text, known, MARK)
+            return doomed.identity.nameless(kept, MARK, borne) if nameless else kept
+
+        _take_out(connection, doomed, table, columns, take_out)
+
+
+def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[str]:
+    names = select(messages.c.sender_name).where(messages.c.sender_id.not_in(ids)).distinct()
+    return frozenset(connection.execute(names).scalars())
 
 
 def _words_of(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> Telling:
@@ -75,11 +86,8 @@ def _take_out(
     doomed: Doomed,
     table: Table,
     columns: tuple[Column[Any], ...],
-    known: Telling,
+    take_out: Callable[[str], str],
 ) -> None:
-    def take_out(text: str) -> str:
-        return without(text, known, MARK)
-
     of = [table.c.scope] if "scope" in table.c else []
     more = [table.c.id] if table is facts else []
     query = select(*keys(table), *of, *more, *columns)

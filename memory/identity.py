@@ -37,6 +37,14 @@ class Identity:
         """Whether anything stands in it that means them, their name included."""
         return self._name is not None and self._name.search(_plain(text)) is not None
 
+    def nameless(self, text: str, mark: str, borne: frozenset[str] = frozenset()) -> str:
+        """The text with `mark` for each of their names and mentions, but for names that others
+        bear."""
+        words = sorted((self.called - borne) | self.mentions, key=len, reverse=True)
+        loose = (r"\s+".join(map(re.escape, word.split())) for word in words)
+        found = "|".join(rf"(?<!\w){word}(?!\w)" for word in loose if word)
+        return re.sub(found, mark, text) if found else text
+
 
 def _pattern(words: Iterable[str]) -> re.Pattern[str] | None:
     """Any of the words, not as a part of a longer one."""

@@ -20,7 +20,7 @@ from memory.lexicon import Row
 
 log = logging.getLogger("moot.memory")
 
-SCHEMA = 1
+SCHEMA = 2
 BUSY_MS = 5_000  # another process's transaction takes milliseconds
 CHUNK = 500  # ids in one statement, rows in one fetch
 
@@ -40,9 +40,8 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS entries_scope ON entries (scope, number);
 CREATE TABLE IF NOT EXISTS gone (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, number INTEGER NOT NULL
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL
 );
-CREATE INDEX IF NOT EXISTS gone_scope ON gone (scope, seq);
 """
 _INSERT = """
 INSERT INTO entries (id, scope, position, source, day, length, terms, times, vector, payload)
@@ -119,7 +118,7 @@ class IndexFile:
     def forget_all(self) -> None:
         """Delete every row in the same way."""
         with self._writing() as connection:
-            connection.execute("INSERT INTO gone (scope, number) SELECT scope, number FROM entries")
+            connection.execute("INSERT INTO gone (number) SELECT number FROM entries")
             connection.execute("DELETE FROM entries")
         self._scrub()
 
@@ -150,10 +149,13 @@ class IndexFile:
         while some := rows.fetchmany(CHUNK):
             yield [Row(*row[:-1]) for row in some], [row[-1] for row in some]
 
-    def gone(self, scope: str, seq: int) -> list[tuple[int, int]]:
-        """What was deleted in a scope after a `seq`: pairs of `seq` and the row's number."""
-        found = "SELECT seq, number FROM gone WHERE scope = ? AND seq > ? ORDER BY seq"
-        return self._reader().execute(found, (scope, seq)).fetchall()
+    def gone(self, seq: int) -> list[tuple[int, int]]:
+        """What was deleted after a `seq`, of any scope: pairs of `seq` and the row's number.
+
+        No scope is kept with it: it would name people who are not there any more.
+        """
+        found = "SELECT seq, number FROM gone WHERE seq > ? ORDER BY seq"
+        return self._reader().execute(found, (seq,)).fetchall()
 
     def end(self) -> tuple[int, int]:
         """What changes with every row that is written or removed, by whatever process."""
@@ -247,7 +249,7 @@ def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
     for start in range(0, len(ids), CHUNK):
         some = list(ids[start : start + CHUNK])
         found = f"FROM entries WHERE id IN ({_marks(some)})"
-        connection.execute(f"INSERT INTO gone (scope, number) SELECT scope, number {found}", some)
+        connection.execute(f"INSERT INTO gone (number) SELECT number {found}", some)
         connection.execute(f"DELETE {found}", some)
 
 

@@ -79,8 +79,9 @@ class _Held:
         before."""
         if end == self.seen:
             return
-        gone = file.gone(scope, self.gone_to)
-        for seq, number in gone:
+        if not self.read_to:
+            self.gone_to = end[1]  # what is gone by now is not read at all
+        for seq, number in file.gone(self.gone_to):
             self.lexicon.remove(number)
             self.gone_to = seq
         if self.lexicon.worn:

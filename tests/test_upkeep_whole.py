@@ -61,6 +61,7 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
         file = await upload(running.url, word)
         await say(running.url, "andi", f"@demo what is {word}?", attachments=[file])
         await say(running.url, "andi", f"my secret is {word}", room="web:dm-andi-demo")
+        await say(running.url, "andi", f"!share my {word} is what I like best")
         await say(running.url, "budi", f"@demo and {other}?")
         assert len(holding(data, word)) >= 3  # the database, the file, the agents' records
 
@@ -79,6 +80,7 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
         assert done.returncode == 0, done.stderr
         assert holding(data, word) == []
         assert holding(data, "Andi Unlikely") == []
+        assert holding(data, "web:andi") == []
         assert holding(data, other) != []
 
         await running.start()
