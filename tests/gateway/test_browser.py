@@ -11,6 +11,7 @@ from playwright.async_api import Page, expect
 from contract import PlatformError, Room, Speaker
 from gateway.cards import SessionCard, TurnRecord
 from tests.doubles.house import FakeHouse
+from tests.doubles.running import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 GENERAL = Room("web:general", "general")
@@ -226,6 +227,7 @@ async def test_a_file_is_attached_and_sent(page: Page, house: FakeHouse) -> None
     await expect(page.locator("#pending")).to_contain_text("5 B")
     await say(page, "see")
     await expect(page.locator("article a.file")).to_contain_text("notes.txt")
+    await until(lambda: "web:general" in house.said)  # the page shows it before it has arrived
     [stored] = house.said["web:general"][0].attachments
     assert (stored.name, stored.size_bytes) == ("notes.txt", 5)
 
