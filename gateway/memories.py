@@ -32,7 +32,7 @@ from memory.slices import Slices
 from memory.store import Store
 from memory.work_log import WorkLog
 
-LEARN_AFTER_S = 0.5  # whoever asks the next question at once finds both cores free
+LEARN_AFTER_S = 2.0  # a busy room's turns are learned from together, and no answer waits for it
 
 
 class Memories:

@@ -22,7 +22,7 @@ from memory.episode_rows import (
     recorded,
     unread_uses,
 )
-from memory.layer import Ask, Interaction, Remembered, Session
+from memory.layer import Ask, Interaction, Remembered, Session, ends_a_run
 from memory.model import ModelOf
 from memory.plain_summaries import plain_record, plain_summary
 from memory.pointers import failed
@@ -126,6 +126,10 @@ class Episodes:
         return Remembered(summary="".join(one.text for one in ask.gate().admit(self.name, found)))
 
     # ── After a turn ────────────────────────────────────────────────────────────────────
+
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        """See Learner."""
+        return ends_a_run(interaction, last=last)
 
     async def learn(self, interaction: Interaction) -> None:
         """Summarise what passes the window, or what an earlier failure left undone."""

@@ -25,7 +25,7 @@ from memory.extracted import (
     sentences,
 )
 from memory.facts import NewFact, add_facts, origin_of
-from memory.layer import Interaction, Session
+from memory.layer import Interaction, Session, ends_a_run
 from memory.pointers import Pointer, advance, failed, read_pointer
 from memory.schema import facts, messages, rooms, staging
 from memory.slices import Slice, Slices
@@ -118,6 +118,10 @@ class Extraction:
         scopes = await self._store.read(_staged_scopes)
         for scope in scopes:
             await self._promote(scope)
+
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        """See Learner."""
+        return ends_a_run(interaction, last=last)
 
     async def learn(self, interaction: Interaction) -> None:
         """Extract, when enough was said; whatever was said, when the agent forgot the rest."""

@@ -126,6 +126,12 @@ class Insights:
             recommendations=_best(notes, "recommendation", message),
         )
 
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        """See Learner. Without a model only tools that were used teach anything."""
+        if interaction.sender.kind != "human":
+            return False
+        return bool(interaction.uses) if self._model is None else _teaches(interaction)
+
     async def learn(self, interaction: Interaction) -> None:
         """Make a new set out of the old one and a turn. Raises ModelError; the old set stays."""
         if interaction.sender.kind != "human" or not _teaches(interaction):

@@ -94,10 +94,22 @@ class Session:
     session_id: str
 
 
+def ends_a_run(interaction: Interaction, *, last: bool) -> bool:
+    """What a layer wants that reads the chat from where it stopped: of turns that wait together
+    the last, and those in which the agent did something."""
+    return last or bool(interaction.uses) or interaction.compacted
+
+
 class Learner(Protocol):
     """A layer that learns in the background."""
 
     name: str
+
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        """Whether a turn has anything for it; asked first, for its texts are read only then.
+
+        last: no other turn of the scope waits. Its texts are as they were typed: keep nothing.
+        """
 
     async def learn(self, interaction: Interaction) -> None:
         """Take in a turn. Never two calls at a time for one scope; may be cancelled at any

@@ -84,7 +84,7 @@ class Layers:
             await asyncio.sleep(self._after_s)
             while waiting:
                 told, learned = waiting[0]
-                await self._teach(told)
+                await self._teach(told, last=len(waiting) == 1)
                 waiting.popleft()
                 if not learned.done():
                     learned.set_result(None)
@@ -93,10 +93,12 @@ class Layers:
             for _, learned in waiting:
                 learned.cancel()
 
-    async def _teach(self, told: Interaction | Session) -> None:
+    async def _teach(self, told: Interaction | Session, *, last: bool) -> None:
         lessons = _Lessons(told, self._slices)
         for learner in self._learners:
             try:
+                if isinstance(told, Interaction) and not learner.wants(told, last=last):
+                    continue
                 await _tell(learner, lessons)
             except Exception as error:  # a layer's border: the others learn all the same
                 kind = type(error).__name__

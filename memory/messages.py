@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Select, bindparam, select
 
 from memory.facts import NewFact, add_facts, origin_of, remove_facts
-from memory.layer import Interaction, Session
+from memory.layer import Interaction, Session, ends_a_run
 from memory.pointers import advance, read_pointer
 from memory.private import private_spans
 from memory.relevance import unaddressed
@@ -58,6 +58,10 @@ class MessageFacts:
         self._found = found
         self._gone = gone
         self.learns = learns
+
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        """See Learner."""
+        return ends_a_run(interaction, last=last)
 
     async def learn(self, interaction: Interaction) -> None:
         """Take in what was said since the last time."""

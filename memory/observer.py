@@ -99,6 +99,11 @@ class Observer:
 
     # ── After it ────────────────────────────────────────────────────────────────────────
 
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        """See Learner."""
+        key = (interaction.scope, interaction.persona)
+        return bool(interaction.uses) or key not in self._all_read
+
     async def learn(self, interaction: Interaction) -> None:
         """Keep the uses, then read all that wait. Raises ModelError: they wait on."""
         uses = worth_reading(interaction.uses)

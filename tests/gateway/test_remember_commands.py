@@ -388,6 +388,9 @@ async def test_forget_all_waits_for_what_is_being_learned_just_now(tmp_path: Pat
     class Slow:
         name = "slow"
 
+        def wants(self, interaction: Interaction, *, last: bool) -> bool:
+            return True
+
         async def learn(self, interaction: Interaction) -> None:
             begun.set()
             await gate.wait()

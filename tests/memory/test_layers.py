@@ -43,6 +43,9 @@ class Learns:
     at_once: int = 0
     most_at_once: int = 0
 
+    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        return True
+
     async def learn(self, interaction: Interaction) -> None:
         raise AssertionError
 
