@@ -14,7 +14,7 @@ from adapters.hooks import HookListener
 from gateway.mcp_pipe import URL
 from gateway.memory_tools import MemoryTools
 from memory.gate import Gate
-from memory.scopes import Invocation, home_scope
+from memory.scopes import Invocation
 from memory.work_log import Reader
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Admission:
     def reader(self) -> Reader | None:
         """Who looks; None while there is nothing to be seen."""
         asked = self.invocation
-        if asked is None or home_scope(asked.room, asked.sender_id, asked.persona) != self.scope:
+        if asked is None or asked.home != self.scope:
             return None
         return Reader(Gate.of(asked), frozenset({self.persona}))
 

@@ -134,7 +134,7 @@ class Insights:
 
     async def learn(self, interaction: Interaction) -> None:
         """Make a new set out of the old one and a turn. Raises ModelError; the old set stays."""
-        if interaction.sender.kind != "human" or not _teaches(interaction):
+        if not self.wants(interaction, last=True):
             return
         known = await self._known(interaction)
         if self._model is None:

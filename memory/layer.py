@@ -8,7 +8,7 @@ from typing import Protocol
 
 from contract import Fact, Landmark, Note, Observation, Room, Speaker, ToolUse
 from memory.gate import Gate
-from memory.scopes import Invocation, home_scope
+from memory.scopes import Invocation
 
 OWN_TOOLS = "mcp__moot__"  # how an agent's program calls those that read the memory
 
@@ -33,8 +33,7 @@ class Ask:
     @property
     def home(self) -> str:
         """The scope of what is said here."""
-        at = self.invocation
-        return home_scope(at.room, at.sender_id, at.persona)
+        return self.invocation.home
 
     def gate(self) -> Gate:
         """What may be read for it."""

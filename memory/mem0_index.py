@@ -38,7 +38,6 @@ ONE_BY_ONE = 16  # more entries at once go to the store in one transaction
 BATCH = 256
 FILE = "index.db"
 READERS = 2
-MEM0_OVERFETCH = 4  # times the limit, at least; it would rank anew what is ranked already
 OUR_OWN = ("builtin", "minilm")
 
 
@@ -268,7 +267,6 @@ def _open(settings: IndexSettings) -> _Opened:
         now: Any = settings.now
         dense: bool = settings.embedder != "builtin"
         remote: Any = None
-        overfetch: int = MEM0_OVERFETCH
 
     given = dict(settings.embedder_settings)
     if settings.embedder == "minilm":

@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from contract import ModelError, Observation
+from memory.dates import day
 from memory.layer import Ask, Interaction, Remembered, Session
 from memory.model import ModelOf
 from memory.observations import (
@@ -94,8 +95,7 @@ class Observer:
         return Remembered(observations=tuple(self._shown(item) for item in best))
 
     def _shown(self, item: StoredObservation) -> Observation:
-        day = item.at.astimezone(self._zone).date()
-        return Observation(item.title, day.isoformat(), item.kind)
+        return Observation(item.title, day(item.at, self._zone), item.kind)
 
     # ── After it ────────────────────────────────────────────────────────────────────────
 

@@ -19,7 +19,7 @@ from memory.schema import (
     staging,
     tool_uses,
 )
-from memory.scopes import Invocation, home_scope
+from memory.scopes import Invocation
 
 
 class Refusal(MootError):
@@ -41,7 +41,7 @@ class Owner:
     @property
     def home(self) -> str:
         """The scope of what is said here."""
-        return home_scope(self.at.room, self.at.sender_id, self.at.persona)
+        return self.at.home
 
     @property
     def profile(self) -> str:

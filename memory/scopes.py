@@ -42,6 +42,11 @@ class Invocation:
     persona: str
     members: tuple[str, ...] = ()
 
+    @property
+    def home(self) -> str:
+        """The scope of what is said here."""
+        return home_scope(self.room, self.sender_id, self.persona)
+
 
 def home_scope(room: Room, sender_id: str, persona: str) -> str:
     """The scope that what is said here belongs to.
@@ -63,7 +68,7 @@ def home_scope(room: Room, sender_id: str, persona: str) -> str:
 def allowed_scopes(invocation: Invocation) -> frozenset[str]:
     """Every scope that may be read for this invocation. Nothing outside it reaches a prompt."""
     room = invocation.room
-    scopes = {home_scope(room, invocation.sender_id, invocation.persona)}
+    scopes = {invocation.home}
     if room.kind in ("dm", "room"):
         scopes.add(f"profile:{_checked(invocation.sender_id)}")
     if room.kind == "room":

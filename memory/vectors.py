@@ -106,16 +106,13 @@ class SqliteVectors:
         now: Callable[[], datetime],
         dense: bool = False,
         remote: Remote | None = None,
-        overfetch: int = 1,
         collection_name: str = "moot",
     ) -> None:
-        """path: the database file. dense: vectors carry meaning, and are kept and compared.
-        overfetch: the caller asks for so many times the rows that it keeps."""
+        """path: the database file. dense: vectors carry meaning, and are kept and compared."""
         self._file = IndexFile(Path(path))
         self._now = now
         self._dense = dense and remote is None
         self._remote = remote
-        self._overfetch = overfetch
         self.collection_name = collection_name
         self._scopes: OrderedDict[str, _Held] = OrderedDict()
         self._scopes_lock = threading.Lock()
@@ -201,7 +198,7 @@ class SqliteVectors:
         Raises IndexFailed for any filter but one scope: nothing else is ever meant.
         """
         scope = _only_scope(filters)
-        scores = self._scores(query, vectors, [scope], -(-top_k // self._overfetch))
+        scores = self._scores(query, vectors, [scope], top_k)
         rows = {row.number: row for row in self._file.by_numbers(scope, list(scores))}
         return [
             Record(rows[number].id, score, rows[number].payload)
