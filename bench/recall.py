@@ -1,4 +1,4 @@
-"""How well recall finds: LoCoMo's questions through the index, that is through Mem0's store and embedder.
+"""How well recall finds: LoCoMo's questions through the index: Mem0's store and embedder.
 
 `python -m bench.recall locomo10.json`. The data is not in the repository (its licence is CC BY-NC):
 github.com/snap-research/locomo, data/locomo10.json. Every turn is one entry of its conversation's
