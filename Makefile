@@ -1,17 +1,21 @@
-# `make run` sets up and starts Moot; `make test` sets up and passes every test.
+# `make run` sets up and starts Moot; `make test` sets up and passes every test but those that drive
+# every command-line agent there is: `make test-agents` sets up and passes these.
 # Both need Python 3.11 or newer and make; the tests use Node and a Chromium where they are there.
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test check bench lock clean
+.PHONY: run test test-agents check bench lock clean
 
 run: .venv/run
 	@$(BIN)/moot run $(ARGS)
 
 test: .venv/dev .venv/node check
 	$(BIN)/python -m pytest $(ARGS)
+
+test-agents: .venv/dev .venv/agents
+	$(BIN)/python -m pytest tests/every_agent $(ARGS)
 
 check: .venv/dev
 	$(BIN)/ruff check .
@@ -38,8 +42,14 @@ bench: .venv/dev
 	@touch $@
 
 # The real command-line agents and chat clients that the tests drive, in the project's own folders.
-.venv/node: .venv/python tests/setup $(wildcard tests/*/package-lock.json)
+.venv/node: .venv/python tests/setup tests/agents/package-lock.json tests/clients/package-lock.json
 	sh tests/setup
+	@touch $@
+
+# 3 GB of command-line agents, in tests/every_agent.
+.venv/agents: .venv/python tests/every_agent/setup tests/every_agent/package-lock.json \
+		$(wildcard tests/every_agent/requirements/*.txt)
+	sh tests/every_agent/setup
 	@touch $@
 
 # Needs uv; the lock files name no index.
@@ -48,6 +58,10 @@ lock:
 		uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 			--python-version 3.11 --custom-compile-command "make lock" ../pyproject.toml --group ../pyproject.toml:build \
 			$$([ $$group = dev ] && echo --group ../pyproject.toml:dev) -o $$group.txt; done
+	cd tests/every_agent/requirements && for agent in *.in; do \
+		uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+			--python-version $$([ $$agent = vibe.in ] && echo 3.12 || echo 3.11) \
+			--custom-compile-command "make lock" $$agent -o $${agent%.in}.txt; done
 
 clean:
-	rm -rf .venv tests/*/node_modules
+	rm -rf .venv tests/*/node_modules tests/every_agent/venvs

@@ -39,7 +39,8 @@ class Launch:
     home, workspace: directories of this scope alone. session_id: of the program's session to
     resume, or None to begin one. persona: Markdown for the system prompt. env: variables on
     top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
-    memory: None when the session's program has no look into the memory.
+    memory: None when the session's program has no look into the memory. login: a HOME whose login
+    and settings the program is given; None: it has its own.
     """
 
     home: Path
@@ -52,6 +53,7 @@ class Launch:
     cols: int = 120
     rows: int = 40
     memory: MemoryServer | None = None
+    login: Path | None = None
 
 
 class Agent(Protocol):

@@ -13,6 +13,7 @@ from adapters.agent import Launch
 from adapters.catalog import find_program
 from adapters.console import Console
 from adapters.dialogs import Dialogs
+from adapters.login import share
 from adapters.profiles.profile import HomeFile, Profile, Setting
 from adapters.sight import text_on
 from adapters.terminal import Hangup
@@ -65,6 +66,8 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
         )
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if launch.login:
+        share(launch.login, launch.home, profile.logins, profile.configs)
     for file in profile.files:
         write_home_file(setting, file)
     if profile.memory and setting.memory:

@@ -85,13 +85,19 @@ def words(value: Any) -> Any:
 
 
 class AgentTable(_Table):
-    """[agents.NAME]: a program that personas can name as their `agent`."""
+    """[agents.NAME]: a program that personas can name as their `agent`.
+
+    driver: its terminal, or the Agent Client Protocol where the program speaks it. login: a HOME
+    whose login and settings of the program are shared. settings: see docs/agents.md.
+    """
 
     profile: str = "generic"
     command: Annotated[tuple[str, ...], BeforeValidator(words)] = ()
     env: dict[str, str] = {}
     workspace: Path | None = None
-    settings: dict[str, Any] = {}  # of the profile "generic", see docs/agents.md
+    driver: Literal["terminal", "acp"] = "terminal"
+    login: Path | None = None
+    settings: dict[str, Any] = {}
 
 
 class AccessTable(_Table):
@@ -256,7 +262,10 @@ def _anchored(config: Config, base: Path) -> Config:
     )
     agents = {
         name: agent.model_copy(
-            update={"workspace": agent.workspace and base / agent.workspace.expanduser()}
+            update={
+                "workspace": agent.workspace and base / agent.workspace.expanduser(),
+                "login": agent.login and base / agent.login.expanduser(),
+            }
         )
         for name, agent in config.agents.items()
     }

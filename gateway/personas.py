@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, overload
+from typing import Annotated, Literal, overload
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -33,6 +33,8 @@ class FrontMatter(BaseModel):
     project: str | None = None
     model: str | None = None
     workspace: Path | None = None
+    driver: Literal["terminal", "acp"] | None = None
+    login: Path | None = None
     aliases: Annotated[
         tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
     ] = ()

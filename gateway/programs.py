@@ -42,7 +42,12 @@ class Programs:
 
         async def start(launch: Launch) -> Agent:
             env = self._env(profile, table)
-            filled = replace(launch, command=table.command, env=tuple(env.items()))
+            filled = replace(
+                launch,
+                command=table.command,
+                env=tuple(env.items()),
+                login=launch.login or table.login,
+            )
             agent = CliAgent(profile, filled, self._hooks)
             try:
                 await agent.start()

@@ -154,6 +154,7 @@ class LocalSessions:
             persona=persona.body,
             model=persona.front.model,
             session_id=session_id,
+            login=persona.front.login and persona.front.login.expanduser(),
             memory=self._memory_door.open(admission) if self._memory_door else None,
         )
         try:

@@ -389,6 +389,11 @@ class Profile:
     event tells it. env: templates on top of PATH, TERM, LANG, HOME. passes: names of variables
     that the operator's environment may give it. missing, login: one sentence with the remedy.
     context_tokens: the model's context, for the budget. memory: None: it knows no MCP servers.
+    acp: argv template with which it speaks the Agent Client Protocol on stdio; empty: it can't.
+    logins, configs: its own files with a login and with settings, relative to HOME, that an
+    administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
+    as a line; empty: it has none. version: argv after the program that prints it. at_least: the
+    oldest version that works; tested: the one that the tests drive.
     """
 
     name: str
@@ -413,6 +418,14 @@ class Profile:
     context_tokens: int | None = None
     turn_timeout_s: float = 3600.0
     memory: MemoryAccess | None = None
+    acp: tuple[str, ...] = ()
+    logins: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    compact: str = ""
+    clear: str = ""
+    version: tuple[str, ...] = ("--version",)
+    at_least: str = ""
+    tested: str = ""
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""
