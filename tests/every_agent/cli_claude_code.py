@@ -1,0 +1,24 @@
+"""Claude Code."""
+
+from pathlib import Path
+
+from adapters.profiles.claude_code import CLAUDE_CODE
+from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.model_steps import ToolUse
+from tests.every_agent.stage import FOLDER, Cli
+
+PACKAGES = FOLDER.parent / "agents" / "node_modules" / "@anthropic-ai"
+
+CLI = Cli(
+    profile=CLAUDE_CODE,
+    program=next(PACKAGES.glob("claude-code-*/claude"), Path("no-claude")),
+    api=MessagesAPI,
+    env=lambda url: {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "sk-ant-dummy-0000000000000000000000000000",
+        "CLAUDE_CODE_MAX_RETRIES": "1",
+    },
+    shell=lambda command: ToolUse("Bash", {"command": command, "description": "Run it"}),
+    typed=lambda prompt: prompt.replace("\t", "    ").replace("e\u0301", "é"),
+    model="sonnet",
+)

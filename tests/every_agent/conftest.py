@@ -1,0 +1,39 @@
+"""A stage and a session for each agent, which all tests share: a start costs seconds."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from adapters.cli import CliAgent
+from tests.every_agent.stage import Cli, Stage, clis, require
+
+
+@pytest.fixture(scope="session", params=clis(), ids=lambda cli: cli.name)
+def cli(request: pytest.FixtureRequest) -> Cli:
+    """Each agent in turn."""
+    chosen: Cli = request.param
+    require(chosen)
+    return chosen
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def stage(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    async with Stage.open(cli, tmp_path_factory.mktemp(cli.name)) as stage:
+        yield stage
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared_agent(stage: Stage) -> CliAgent:
+    """The session that most tests share."""
+    return stage.agent()
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest, stage: Stage, shared_agent: CliAgent) -> CliAgent:
+    """The shared session; whatever a test left over for the API to say is forgotten."""
+    name = request.function.__name__
+    if name in stage.cli.lacks:
+        pytest.skip(stage.cli.lacks[name])
+    stage.api.forget()
+    return shared_agent
