@@ -34,7 +34,8 @@ class Look:
     aside: rows that belong to no message, with what is indented under them; muted_aside,
     coloured_aside: only if they begin in grey, or in a colour.
     tail: rows that are no part of a message when nothing but such rows follows.
-    fault: an error of the program; group 1 is its text.
+    fault: an error of the program; group 1 is its text. broken_off: shows that the turn was: then
+    what was said before its last tool is no reply.
     last_block: only the last message is the reply.
     panel: columns of a panel at the right, shown when the screen has more than `panel_from`.
     scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
@@ -61,6 +62,7 @@ class Look:
     coloured_aside: re.Pattern[str] = NEVER
     tail: re.Pattern[str] = NEVER
     fault: re.Pattern[str] = NEVER
+    broken_off: re.Pattern[str] = NEVER
     last_block: bool = False
     panel: int = 0
     panel_from: int = 0
@@ -91,6 +93,7 @@ CLAUDE_CODE = Look(
         r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:|(?:Read|Referenced|Listed) )"
     ),
     muted_aside=re.compile(r"  Thought for \d"),
+    broken_off=re.compile(r"  ⎿[ \xa0]{2}Interrupted"),
     coloured_aside=re.compile(  # at work
         r"[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
     ),
@@ -116,6 +119,7 @@ CODEX = Look(
     aside=re.compile(r"• (?:.*esc to interrupt\)|Reconnecting\.\.\. \d)"),
     tail=re.compile(r"  Worked for <?\d+\w*(?: \d+\w*)*(?: • .*)?$"),
     fault=re.compile(r"■ (?!Conversation interrupted)(.+)"),
+    broken_off=re.compile(r"■ Conversation interrupted"),
     last_block=True,
 )
 
@@ -193,7 +197,7 @@ VIBE = Look(
 
 AIDER = Look(
     name="aider",
-    echo=re.compile(r"\w*> ?(.*)"),
+    echo=re.compile(r"\w*> ?(?!>)(.*)"),
     input=re.compile(r"\w*>\s*$"),
     tail=re.compile(r"Tokens: .* received"),
     fault=re.compile(r"(litellm\.\w+Error.*)"),
@@ -238,9 +242,3 @@ LOOKS = {
         GENERIC,
     )
 }
-ALIASES = {"claude": "claude-code", "hermes-agent": "hermes", "mistral-vibe": "vibe"}
-
-
-def look_of(agent: str) -> Look:
-    """The look of a program by its name; the generic one for a program that is not known."""
-    return LOOKS.get(ALIASES.get(agent, agent), GENERIC)

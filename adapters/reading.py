@@ -12,11 +12,13 @@ from itertools import groupby
 
 from adapters.guess import guess_reply, is_muted
 from adapters.looks import Look
+from adapters.other_looks import OLDER_LOOKS, unstyled
 from adapters.prose import markdown
 from adapters.question import Dialog, find_dialog
 from adapters.roll import GAP, Roll, rows_above_input
 from adapters.screen import Screen
 from adapters.shown import Shown
+from adapters.style import PLAIN
 
 __all__ = ["Dialog", "Look", "Roll", "find_dialog", "read_error", "read_reply"]
 
@@ -52,6 +54,7 @@ def read_reply(
     far; without it a reply longer than the screen is cut off at its top.
     """
     rolled = roll is not None and screen.alternate
+    look = _fitting(screen, look, prompt)
     every = roll.rows if roll and rolled else rows_above_input(screen, look)
     rows, found = _turn(every, look, prompt)
     if rolled and not found:  # it is behind a gap, or not there yet
@@ -75,11 +78,26 @@ def read_reply(
 
 def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
+    look = _fitting(screen, look, prompt)
     rows, _ = _turn(rows_above_input(screen, look), look, prompt)
     for row in reversed(rows):
         if match := look.fault.match(row.text):
             return match[1].strip()
     return ""
+
+
+def _fitting(screen: Screen, look: Look, prompt: str | None) -> Look:
+    """The look, or that of an older version of the program whose echoes are on the screen."""
+    older = OLDER_LOOKS.get(look.name, ())
+    if not any(style != PLAIN for line in screen.lines() for _, style in line.runs):
+        look, older = unstyled(look), tuple(map(unstyled, older))
+    if not older:
+        return look
+    seen = [(one, _echoes(rows_above_input(screen, one), one)) for one in (look, *older)]
+    wanted = _head(prompt or "")
+    repeating = (one for one, echoes in seen if any(_is_of(echo, wanted) for echo in echoes))
+    echoing = (one for one, echoes in seen if echoes)
+    return next(repeating, None) or next(echoing, look)
 
 
 # ── Between the prompt and the input box ────────────────────────────────────────────────
@@ -113,17 +131,25 @@ def _echoes(rows: Sequence[Shown], look: Look) -> list[Echo]:
 
 def _echo_of(prompt: str, echoes: Sequence[Echo], rows: Sequence[Shown]) -> Echo | None:
     """The last echo of this prompt; else the last that is no command of the program's own."""
-    head = next((line for line in prompt.splitlines() if line.strip()), "")
-    wanted = _letters(head)[:HEAD_LETTERS]
-    if wanted:
+    if wanted := _head(prompt):
         for echo in reversed(echoes):
-            seen = _letters(echo.text)[:HEAD_LETTERS]
-            if seen and (wanted.startswith(seen) or seen.startswith(wanted)):
+            if _is_of(echo, wanted):
                 return echo
         if not echoes:
             return _typed(prompt, rows)
     prompts = [echo for echo in echoes if not echo.text.startswith("/")]
     return next(reversed(prompts or [*echoes]), None)
+
+
+def _head(prompt: str) -> str:
+    """What a prompt's echo begins with."""
+    line = next((line for line in prompt.splitlines() if line.strip()), "")
+    return _letters(line)[:HEAD_LETTERS]
+
+
+def _is_of(echo: Echo, head: str) -> bool:
+    seen = _letters(echo.text)[:HEAD_LETTERS]
+    return bool(seen and head) and (head.startswith(seen) or seen.startswith(head))
 
 
 def _typed(prompt: str, rows: Sequence[Shown]) -> Echo | None:
@@ -150,7 +176,7 @@ def _letters(text: str) -> str:
 # ── The reply's rows among them ─────────────────────────────────────────────────────────
 
 
-def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
+def _marked(rows: Sequence[Shown], look: Look) -> list[Block]:
     """The messages behind the last tool, where each begins with a mark."""
     assert look.bullet
     blocks: list[Block] = []
@@ -178,10 +204,10 @@ def _marked(rows: Iterable[Shown], look: Look) -> list[Block]:
             current = None
         elif current:
             current.rows.append(row)
-    return _behind_tools(blocks)
+    return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
 
 
-def _unmarked(rows: Iterable[Shown], look: Look) -> list[Block]:
+def _unmarked(rows: Sequence[Shown], look: Look) -> list[Block]:
     """The rows behind the last tool that are indented as replies are."""
     blocks = [Block()]
     for row in rows:
@@ -189,12 +215,18 @@ def _unmarked(rows: Iterable[Shown], look: Look) -> list[Block]:
             blocks += [Block(tool=True), Block()]
         elif row.blank or (row.indent >= look.margin and not _is_aside(row, look)):
             blocks[-1].rows.append(row)
-    return _behind_tools(blocks)
+    return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
 
 
-def _behind_tools(blocks: list[Block]) -> list[Block]:
-    last = max((i for i, block in enumerate(blocks) if block.tool), default=-1)
-    return blocks[last + 1 :]
+def _behind_tools(blocks: list[Block], broken_off: bool) -> list[Block]:
+    """What was said since the last tool; of a turn that ends with tools, what was said before."""
+    said: list[Block] = []
+    for block in reversed(blocks):
+        if not block.tool:
+            said.insert(0, block)
+        elif broken_off or any(not row.blank for one in said for row in one.rows):
+            break
+    return said
 
 
 def _is_tool(row: Shown, look: Look) -> bool:
@@ -237,6 +269,8 @@ def _dedented(rows: Iterable[Shown], look: Look) -> list[str]:
     texts = []
     for row in rows:
         bullet = look.bullet.match(row.text) if look.bullet else None
-        text = " " * bullet.end() + row.text[bullet.end() :] if bullet else row.text
-        texts.append(text[min(look.margin, len(text) - len(text.lstrip(" "))) :])
+        if bullet:
+            texts.append(row.text[bullet.end() :])
+        else:
+            texts.append(row.text[min(look.margin, row.indent) :])
     return texts

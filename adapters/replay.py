@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from adapters.looks import look_of
+from adapters.other_looks import look_of
 from adapters.reading import Roll, read_reply
 from adapters.screen import Screen
 from contract import MootError
@@ -50,8 +50,9 @@ _EVENT = TypeAdapter(tuple[float, str, str])
 def replay(path: Path, agent: str) -> str:
     """The last reply in a recording; "" when there is none.
 
-    agent: a name in `LOOKS`; for others the generic look is tried. Only what a driver sees is
-    used, the bytes that came and those that were typed. MootError: the file is no recording.
+    agent: a name that `look_of` knows; for others the generic look is tried. Only what a driver
+    sees is used, the bytes that came and those that were typed. MootError: the file is no
+    recording.
     """
     recording, look = read_recording(path), look_of(agent)
     screen = Screen(recording.cols, recording.rows)

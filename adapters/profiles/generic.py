@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from adapters.looks import NEVER, Look
+from adapters.looks import LOOKS, NEVER, Look
+from adapters.other_looks import OTHER_LOOKS, look_of
 from adapters.profiles.profile import (
     Footer,
     Interrupt,
@@ -59,7 +60,8 @@ class GenericSettings(BaseModel):
     output while there is no `busy`. paste: prompts go in as a bracketed paste; false: on one
     line, its lines joined by `newline`. reply: how the first row of a reply begins. margin:
     columns before its other rows. echo: the prompt as the program repeats it. box: the row of
-    its input box. permission: shows that it asks; its choices are read from the screen.
+    its input box. look: instead of these four, the name of a program that looks the same.
+    permission: shows that it asks; its choices are read from the screen.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -86,11 +88,19 @@ class GenericSettings(BaseModel):
     margin: int = Field(default=0, ge=0)
     echo: Regex | None = None
     box: Regex | None = None
+    look: str = ""
     permission: Regex | None = None
     missing: str = "Install it, or correct its `command` in moot.toml."
     login: str = "Log in once in its own terminal."
     context_tokens: int | None = Field(default=None, gt=0)
     turn_timeout_s: float = Field(default=3600.0, gt=0)
+
+    @field_validator("look")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value and value not in (known := sorted({*LOOKS, *OTHER_LOOKS})):
+            raise ValueError(f"nobody knows how {value!r} looks; known: {', '.join(known)}")
+        return value
 
 
 def generic_profile(name: str, settings: GenericSettings) -> Profile:
@@ -132,6 +142,8 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
 
 
 def _look(name: str, given: GenericSettings) -> Look:
+    if given.look:
+        return look_of(given.look)
     return Look(
         name=name,
         echo=given.echo or NEVER,

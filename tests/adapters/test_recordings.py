@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.looks import LOOKS, look_of
+from adapters.looks import LOOKS
+from adapters.other_looks import look_of
 from adapters.question import Dialog, find_dialog
 from adapters.replay import read_recording, replay
 from adapters.screen import Screen
