@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Reply
-from adapters.profiles.profile import Asked, Profile, State
+from adapters.profiles.profile import Asked, Permission, Profile, State
 from adapters.screen import Screen
-from adapters.sight import question_on
+from adapters.sight import Choice, choice_on
 from contract import Option, Question
 
 log = logging.getLogger("moot.adapters.permission")
 
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
+NONE = Permission(re.compile("(?!)"))
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
 
 
@@ -105,14 +107,19 @@ class ScreenPrompt:
         self._wake = wake
         self._time = asyncio.get_running_loop().time
         self._question: Question | None = None
+        self._pressed = b""
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = 0.0
         self._by_hook = False
-        self._unreadable = Question(
-            "",
-            f"{profile.title} asks for permission in its terminal",
-            "",
-            (Option("Allow"), Option("Refuse", refuses=True)),
+        permission = profile.permission or NONE
+        self._unreadable = Choice(
+            Question(
+                "",
+                f"{profile.title} asks for permission in its terminal",
+                "",
+                (Option("Allow"), Option("Refuse", refuses=True)),
+            ),
+            ((*permission.keys, b"1")[0], permission.refuse),
         )
 
     def asked_by_hook(self) -> None:
@@ -128,28 +135,33 @@ class ScreenPrompt:
         permission = self._profile.permission
         if permission is None:
             return b""
-        question = None
+        choice = None
         if permission.pattern.search(text) or state == "blocked":
-            question = question_on(screen, self._profile)
-        if question is None and state == "blocked":
-            question = self._unreadable
+            choice = choice_on(screen, self._profile)
+        if choice is None and state == "blocked":
+            choice = self._unreadable
+        question = choice.question if choice else None
         if question is None or not _same(question, self._question):
             self._withdraw()
             self._question, self._since = question, self._time()
-        self.stands = question is not None
-        if question is None:
+        self.stands = choice is not None
+        if choice is None:
             self._by_hook = self._by_hook and self._asking.responding > 0  # not drawn yet
             return b""
-        return self._proceed(question, permission.late_s)
+        return self._proceed(choice, permission.late_s)
 
-    def _proceed(self, question: Question, late_s: float) -> bytes:
-        now = self._time()
+    def _proceed(self, choice: Choice, late_s: float) -> bytes:
+        now, question = self._time(), choice.question
         if self._task and self._task.done():
             index = chosen(self._task, question)
             self._task, self._answered = None, now
-            return self._keys(question, index)
+            self._pressed = choice.keys[index]
+            return self._pressed
+        if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
+            self._pressed = b""
+            return self._profile.typing.submit
         waits = late_s if self._profile.signs.hooks else 0.0
-        if question is self._unreadable:  # it may not be drawn yet
+        if choice is self._unreadable:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
             return b""
@@ -161,16 +173,7 @@ class ScreenPrompt:
     def _withdraw(self) -> None:
         if self._task:
             self._task.cancel()
-        self._task, self._answered = None, 0.0
-
-    def _keys(self, question: Question, index: int) -> bytes:
-        permission = self._profile.permission
-        assert permission
-        if question is self._unreadable and index:
-            return permission.refuse
-        if index < len(permission.keys):
-            return permission.keys[index]
-        return str(index + 1).encode()
+        self._task, self._answered, self._pressed = None, 0.0, b""
 
 
 def _same(one: Question, other: Question | None) -> bool:

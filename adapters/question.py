@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.looks import Look
 from adapters.screen import Screen
@@ -18,17 +18,25 @@ _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 _REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
 ROWS_BELOW = 8  # hints below the choices are not longer
+DETAIL_ROWS = 6  # what stands above a bare question and belongs to it
+MOST_LISTED = 12
+UP, DOWN = b"\x1b[A", b"\x1b[B"
 
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """What the program asks. options: its real choices in order; selected: index of the one
-    that Enter takes."""
+    """What the program asks.
+
+    options: its real choices in order. selected: index of the one that Enter takes. keys: what
+    chooses each; empty: its number. typed: what stands in its answer's place already.
+    """
 
     title: str
     detail: str
     options: tuple[Option, ...]
     selected: int
+    keys: tuple[bytes, ...] = ()
+    typed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,29 @@ def find_dialog(screen: Screen, look: Look) -> Dialog | None:
     lines = screen.lines()[-screen.rows :]
     question = find_question(shown(lines, screen.cols, look), look)
     return question.dialog if question else None
+
+
+def find_choice(screen: Screen, look: Look) -> Dialog | None:
+    """The same on a screen that is known to ask: its choices may also be letters, e.g. [y/N], or
+    lines without numbers of which one is marked."""
+    rows = shown(screen.lines()[-screen.rows :], screen.cols, look)
+    while rows and rows[-1].blank:
+        rows.pop()
+    if question := find_question(rows, look):
+        return _whole(question, rows)
+    return _lettered(rows) or _listed(rows)
+
+
+def _whole(question: Question, rows: Sequence[Shown]) -> Dialog:
+    """The dialog with a title that stands directly above it, and a number typed below it."""
+    dialog = question.dialog
+    above = [content for row in rows[: question.start] if (content := _content(row))]
+    typed = _TYPED.search(_content(rows[-1]))
+    return replace(
+        dialog,
+        title=dialog.title or (above[-1] if above else ""),
+        typed=typed[1] if typed else "",
+    )
 
 
 def find_question(rows: Sequence[Shown], look: Look) -> Question | None:
@@ -94,6 +125,69 @@ def _numbered(rows: Sequence[Shown]) -> Choices | None:
     if len(selected) != 1:
         return None
     return Choices(tuple(labels), selected[0], places[0], places[-1] + 1)
+
+
+_LETTERS = re.compile(r"[\[(]((?:\w/)+\w)[\])]\s*[:?>]?\s*")
+_WORDS = re.compile(r"[(\[](\w)[)\]](\w*(?:['’ ]\w+)*)")
+_TYPED = re.compile(r"[:>?❯›]\s*(\d)$")
+_MEANING = {"y": "Yes", "n": "No", "a": "Always", "t": "Trust", "q": "Quit", "s": "Skip"}
+_MARKED = re.compile(r"[\s│┃║]*([❯›>→▶➤●◉]) +(\S)")
+
+
+def _lettered(rows: Sequence[Shown]) -> Dialog | None:
+    """Letters to type, at the end of the last row."""
+    text = _content(rows[-1]) if rows else ""
+    words = list(_WORDS.finditer(text))
+    if match := _LETTERS.search(text):
+        letters = match[1].split("/")
+        labels = [_MEANING.get(letter.lower(), letter) for letter in letters]
+        asked, typed = text[: match.end()].strip(), text[match.end() :].strip()
+    elif len(words) > 1:
+        letters = [word[1] for word in words]
+        labels = [word[1] + word[2] for word in words]
+        asked, _, typed = text.rpartition(":")
+    else:
+        return None
+    default = next((i for i, letter in enumerate(letters) if letter.isupper()), 0)
+    options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
+    before = [content for row in rows[-DETAIL_ROWS - 1 : -1] if (content := _content(row))]
+    keys = tuple(letter.lower().encode() for letter in letters)
+    return Dialog(asked.strip(), "\n".join(before), options, default, keys, typed.strip().lower())
+
+
+def _listed(rows: Sequence[Shown]) -> Dialog | None:
+    """Lines of which one is marked: arrows go from it to the others."""
+    for at in range(len(rows) - 1, max(-1, len(rows) - 1 - ROWS_BELOW - MOST_LISTED), -1):
+        if not (match := _MARKED.match(rows[at].text)):
+            continue
+        column = match.start(2)
+
+        def beside(row: Shown, column: int = column) -> bool:
+            before = row.text[:column].strip(" │┃║")
+            return not before and row.text[column : column + 1].strip(" │┃║") != ""
+
+        start = end = at
+        while start and beside(rows[start - 1]):
+            start -= 1
+        while end + 1 < len(rows) and beside(rows[end + 1]):
+            end += 1
+        if 1 <= end - start < MOST_LISTED:
+            return _as_listed(rows, range(start, end + 1), at - start, column)
+    return None
+
+
+def _as_listed(rows: Sequence[Shown], places: range, selected: int, column: int) -> Dialog:
+    labels = [rows[i].text[column:].strip(" \xa0│┃║") for i in places]
+    options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
+    keys = tuple(_arrows(index - selected) + b"\r" for index in range(len(labels)))
+    above = [content for row in rows[: places.start] if (content := _content(row))][-DETAIL_ROWS:]
+    asking = [i for i, text in enumerate(above) if _ASKING.match(text)] or [len(above) - 1]
+    title = above.pop(asking[-1]) if above else ""
+    return Dialog(title, "\n".join(above), options, selected, keys)
+
+
+def _arrows(steps: int) -> bytes:
+    return (DOWN if steps > 0 else UP) * abs(steps)
 
 
 def _in_a_row(rows: Sequence[Shown], look: Look) -> Choices | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from adapters.profiles.profile import Profile
-from adapters.question import find_dialog
+from typing import NamedTuple
+
+from adapters.profiles.profile import Permission, Profile
+from adapters.question import find_choice
 from adapters.reading import read_error, read_reply
 from adapters.screen import Screen
 from contract import Option, Question
@@ -24,14 +26,45 @@ def error_on(screen: Screen, profile: Profile, prompt: str) -> str:
     return read_error(screen, profile.look, prompt) if profile.look else ""
 
 
-def question_on(screen: Screen, profile: Profile) -> Question | None:
-    """The question that waits on the screen with its real choices, without an id."""
+class Choice(NamedTuple):
+    """A question that waits on the screen with its real choices, without an id.
+
+    keys: what chooses each option. typed: the letter that stands in the answer's place already.
+    """
+
+    question: Question
+    keys: tuple[bytes, ...]
+    typed: str = ""
+
+
+def choice_on(screen: Screen, profile: Profile) -> Choice | None:
+    """The question that waits on the screen, if its choices can be read."""
     permission = profile.permission
-    dialog = find_dialog(screen, profile.look) if profile.look else None
-    if dialog is None or permission is None:
+    if permission is None:
+        return None
+    if permission.options:
+        return _fixed(text_on(screen), permission)
+    dialog = find_choice(screen, profile.look) if profile.look else None
+    if dialog is None:
         return None
     options = tuple(
         Option(option.label, option.refuses or bool(permission.refusal.search(option.label)))
         for option in dialog.options
     )
-    return Question("", dialog.title, dialog.detail, options)
+    digits = tuple(str(number + 1).encode() for number in range(len(options)))
+    keys = dialog.keys or (*permission.keys, *digits[len(permission.keys) :])
+    return Choice(Question("", dialog.title, dialog.detail, options), keys, dialog.typed)
+
+
+DETAIL_ROWS = 6
+
+
+def _fixed(text: str, permission: Permission) -> Choice | None:
+    """A question whose choices the profile knows: the row that asks, with those above it."""
+    if not (match := permission.pattern.search(text)):
+        return None
+    start = text.rfind("\n", 0, match.end()) + 1
+    title = text[start:].split("\n", 1)[0].strip()
+    above = [row.strip() for row in text[:start].split("\n") if row.strip()]
+    question = Question("", title, "\n".join(above[-DETAIL_ROWS:]), permission.options)
+    return Choice(question, permission.keys)

@@ -22,6 +22,7 @@ from adapters.profiles.profile import (
     Signs,
     Typing,
 )
+from contract import Option
 
 KEYS = {
     "enter": b"\r",
@@ -51,6 +52,21 @@ Regex = Annotated[re.Pattern[str], BeforeValidator(_compiled)]
 Press = Annotated[bytes, BeforeValidator(_key)]
 
 
+class ChoiceSettings(BaseModel):
+    """One answer to a permission question. press: keys, or characters to type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str = Field(min_length=1)
+    press: list[str] = Field(min_length=1)
+    refuses: bool = False
+
+    @property
+    def keys(self) -> bytes:
+        """What is pressed."""
+        return b"".join(KEYS.get(word.lower(), word.encode()) for word in self.press)
+
+
 class GenericSettings(BaseModel):
     """What moot.toml may say of a program. Patterns are searched in the screen's rows.
 
@@ -61,7 +77,10 @@ class GenericSettings(BaseModel):
     line, its lines joined by `newline`. reply: how the first row of a reply begins. margin:
     columns before its other rows. echo: the prompt as the program repeats it. box: the row of
     its input box. look: instead of these four, the name of a program that looks the same.
-    permission: shows that it asks; its choices are read from the screen.
+    aside: rows that belong to no reply, with what is indented under them. tool: the first row of a
+    tool's use: the reply is what follows the last one. permission: shows that it asks; its choices
+    are read from the screen (numbers, letters such as [y/N], lines of which one is marked), unless
+    `choices` name them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -89,7 +108,10 @@ class GenericSettings(BaseModel):
     echo: Regex | None = None
     box: Regex | None = None
     look: str = ""
+    aside: Regex = NEVER
+    tool: Regex = NEVER
     permission: Regex | None = None
+    choices: list[ChoiceSettings] = []
     missing: str = "Install it, or correct its `command` in moot.toml."
     login: str = "Log in once in its own terminal."
     context_tokens: int | None = Field(default=None, gt=0)
@@ -132,12 +154,22 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
             footer=Footer(given.busy, given.prompt or given.ready, debounce_s=given.quiet_s)
         ),
         look=_look(name, given),
-        permission=Permission(given.permission) if given.permission else None,
+        permission=_permission(given),
         interrupt=Interrupt(tuple(given.interrupt), clear=b"".join(given.clear)),
         missing=given.missing,
         login=given.login,
         context_tokens=given.context_tokens,
         turn_timeout_s=given.turn_timeout_s,
+    )
+
+
+def _permission(given: GenericSettings) -> Permission | None:
+    if given.permission is None:
+        return None
+    return Permission(
+        given.permission,
+        keys=tuple(choice.keys for choice in given.choices),
+        options=tuple(Option(choice.label, choice.refuses) for choice in given.choices),
     )
 
 
@@ -150,7 +182,14 @@ def _look(name: str, given: GenericSettings) -> Look:
         input=given.box or given.prompt or given.ready or NEVER,
         bullet=given.reply,
         margin=given.margin,
+        aside=_either(given.aside, given.permission or NEVER),
+        tool=given.tool,
     )
+
+
+def _either(one: re.Pattern[str], other: re.Pattern[str]) -> re.Pattern[str]:
+    """Looks match at a row's beginning; a permission pattern is searched in it."""
+    return re.compile(f"(?:{one.pattern})|.*(?:{other.pattern})", one.flags | other.flags)
 
 
 GENERIC = generic_profile(

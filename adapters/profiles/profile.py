@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.agent import MemoryServer
-from contract import TOOL_TEXT, AgentFault, Question
+from contract import TOOL_TEXT, AgentFault, Option, Question
 
 if TYPE_CHECKING:
     from adapters.looks import Look
@@ -348,7 +348,8 @@ class Dialog:
 class Permission:
     """A permission prompt on the screen; its title and options are read by the look.
 
-    keys: what chooses option i (0-based); shorter than the options: the digit i + 1.
+    keys: what chooses option i (0-based); shorter than the options: the digit i + 1. options: the
+    choices, for a program that does not show them; each has its key then.
     refuse: keys that say no when the choices cannot be read. refusal: marks an option's label
     as a refusal.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
@@ -356,6 +357,7 @@ class Permission:
 
     pattern: re.Pattern[str]
     keys: tuple[bytes, ...] = ()
+    options: tuple[Option, ...] = ()
     refuse: bytes = b"\x1b"
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
     late_s: float = 2.0

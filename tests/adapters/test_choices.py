@@ -1,0 +1,97 @@
+"""The choices of a question as programs show them, and the keys that choose."""
+
+import re
+
+import pytest
+
+from adapters.looks import GENERIC
+from adapters.profiles.generic import GenericSettings, generic_profile
+from adapters.profiles.profile import Permission, Profile
+from adapters.question import DOWN, UP
+from adapters.screen import Screen
+from adapters.sight import Choice, choice_on
+
+ASKS = Profile(
+    name="x",
+    title="X",
+    agent="x",
+    begin=("x",),
+    look=GENERIC,
+    permission=Permission(re.compile("")),
+)
+
+
+def choice(text: str, profile: Profile = ASKS) -> Choice | None:
+    screen = Screen(60, 20)
+    screen.feed(text.strip("\n").replace("\n", "\r\n").encode())
+    return choice_on(screen, profile)
+
+
+def read(text: str) -> tuple[str, list[tuple[str, bool, bytes]]]:
+    found = choice(text)
+    assert found
+    options = found.question.options
+    listed = [(o.label, o.refuses, key) for o, key in zip(options, found.keys, strict=True)]
+    return found.question.title, listed
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "labels", "keys"),
+    [
+        ("rm x\nRun it? [y/N] ", "Run it? [y/N]", ["Yes", "No"], [b"y", b"n"]),
+        ("Run it? (y/n/a): ", "Run it? (y/n/a):", ["Yes", "No", "Always"], [b"y", b"n", b"a"]),
+        (
+            "Add it? (Y)es/(N)o/(D)on't ask again [Yes]: ",
+            "Add it? (Y)es/(N)o/(D)on't ask again [Yes]",
+            ["Yes", "No", "Don't ask again"],
+            [b"y", b"n", b"d"],
+        ),
+        ("Run it?\n❯ 1. Yes\n  2. No", "Run it?", ["Yes", "No"], [b"1", b"2"]),
+        (
+            "│ Run it?      │\n│   Always     │\n│ > Allow once │\n│   Deny       │".replace(
+                ">", "❯"
+            ),
+            "Run it?",
+            ["Always", "Allow once", "Deny"],
+            [UP + b"\r", b"\r", DOWN + b"\r"],
+        ),
+    ],
+)
+def test_choices_are_read_as_they_are_shown(
+    text: str, title: str, labels: list[str], keys: list[bytes]
+) -> None:
+    asked, options = read(text)
+    assert asked == title
+    assert [label for label, _, _ in options] == labels
+    assert [key for _, _, key in options] == keys
+    refusing = {label for label, refuses, _ in options if refuses}
+    assert refusing & set(labels) == {label for label in labels if label[:2] in ("No", "De", "Do")}
+
+
+def test_a_letter_that_was_typed_waits_for_enter() -> None:
+    found = choice("Run it? [y/N] y")
+    assert found
+    assert (found.question.title, found.typed) == ("Run it? [y/N]", "y")
+
+
+def test_a_text_without_choices_is_no_question() -> None:
+    assert choice("An answer.\n\nIt has two lines.") is None
+    assert choice("❯ alone") is None
+
+
+def test_choices_may_be_described() -> None:
+    settings = GenericSettings.model_validate(
+        {
+            "command": ["x"],
+            "permission": "^Proceed",
+            "choices": [
+                {"label": "Go on", "press": ["g", "enter"]},
+                {"label": "Leave it", "press": ["esc"], "refuses": True},
+            ],
+        }
+    )
+    found = choice("delete all\nProceed?\n", generic_profile("mine", settings))
+    assert found
+    assert (found.question.title, found.question.detail) == ("Proceed?", "delete all")
+    assert [option.refuses for option in found.question.options] == [False, True]
+    assert found.keys == (b"g\r", b"\x1b")
