@@ -11,7 +11,7 @@ from adapters.agent import Reply
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.ending import Ending, readable
-from adapters.paste import END, keystrokes
+from adapters.paste import END, keystrokes, pastes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
@@ -95,7 +95,7 @@ class Exchange:
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
         self.typed = True
-        keys = keystrokes(self._prompt, typing)
+        keys = keystrokes(self._prompt, typing, asks_for_pastes=console.bracketed_paste)
         await console.write(keys)
         if typing.settle_s:
             await self._settle(typing.settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
@@ -263,7 +263,7 @@ class Exchange:
         try:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not self.submitted:
-                    ends = END if self._profile.typing.paste else b""
+                    ends = END if pastes(self._profile.typing, console.bracketed_paste) else b""
                     await console.write(ends)
                     await self._clear()
                     return bool(interrupt.clear)

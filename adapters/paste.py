@@ -24,11 +24,19 @@ def clean(prompt: str, typing: Typing) -> str:
     return text + typing.after_backslash if text.endswith("\\") else text
 
 
-def keystrokes(prompt: str, typing: Typing) -> bytes:
-    """The bytes to write before Enter."""
+def keystrokes(prompt: str, typing: Typing, *, asks_for_pastes: bool = True) -> bytes:
+    """The bytes to write before Enter.
+
+    asks_for_pastes: whether the program wants pastes marked, where the profile leaves it to that.
+    """
     text = clean(prompt, typing)
-    if not typing.paste:
+    if not pastes(typing, asks_for_pastes):
         lines = text.strip("\n").split("\n")
         return typing.before + typing.newline.join(lines).encode("utf-8", "replace")
-    pastes = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.pieces(text)]
-    return typing.before + b"".join(pastes)
+    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.pieces(text)]
+    return typing.before + b"".join(pieces)
+
+
+def pastes(typing: Typing, asks_for_pastes: bool) -> bool:
+    """Whether a prompt goes in as a bracketed paste."""
+    return asks_for_pastes if typing.paste is None else typing.paste

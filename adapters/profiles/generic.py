@@ -74,13 +74,14 @@ class GenericSettings(BaseModel):
     that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;
     prompt: that it waits for one (default: ready). quiet_s: how long that must hold, with no
     output while there is no `busy`. paste: prompts go in as a bracketed paste; false: on one
-    line, its lines joined by `newline`. reply: how the first row of a reply begins. margin:
-    columns before its other rows. echo: the prompt as the program repeats it. box: the row of
-    its input box. look: instead of these four, the name of a program that looks the same.
-    aside: rows that belong to no reply, with what is indented under them. tool: the first row of a
-    tool's use: the reply is what follows the last one. permission: shows that it asks; its choices
-    are read from the screen (numbers, letters such as [y/N], lines of which one is marked), unless
-    `choices` name them.
+    line, its lines joined by `newline`; unset: as a paste if the program asks for that.
+
+    reply: how the first row of a reply begins. margin: columns before its other rows. echo: the
+    prompt as the program repeats it. box: the row of its input box. look: instead of these four,
+    the name of a program that looks the same. aside: rows that belong to no reply, with what is
+    indented under them. tool: the first row of a tool's use: the reply is what follows the last
+    one. permission: shows that it asks; its choices are read from the screen (numbers, letters
+    such as [y/N], lines of which one is marked), unless `choices` name them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -97,7 +98,7 @@ class GenericSettings(BaseModel):
     busy: Regex | None = None
     prompt: Regex | None = None
     quiet_s: float = Field(default=2.0, gt=0)
-    paste: bool = True
+    paste: bool | None = None
     newline: str = " "
     submit: Press = b"\r"
     settle_s: float = Field(default=0.15, ge=0)
@@ -140,7 +141,7 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         passes=tuple(given.passes),
         ready=Ready(
             prompt=given.ready,
-            bracketed_paste=given.paste,
+            bracketed_paste=bool(given.paste),
             quiet_s=given.ready_quiet_s,
             timeout_s=given.ready_timeout_s,
         ),

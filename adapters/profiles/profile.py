@@ -227,7 +227,8 @@ class Ready:
 class Typing:
     """How a prompt goes in.
 
-    paste: as a bracketed paste; else line by line, joined by `newline`. tab: what a TAB becomes.
+    paste: as a bracketed paste; else line by line, joined by `newline`; None: as a paste if the
+    program asks for them to be marked (mode 2004). tab: what a TAB becomes.
     nfc: normalize. after_backslash: appended when the text ends in "\\", which would swallow
     Enter. settle_s: output must have been quiet this long after the paste before Enter.
     confirm_s: after Enter the turn must have begun within this time, else Enter once more,
@@ -237,7 +238,7 @@ class Typing:
     into several pastes, for a program that does something else to a long one.
     """
 
-    paste: bool = True
+    paste: bool | None = True
     newline: str = "\n"
     submit: bytes = b"\r"
     tab: str = "    "
