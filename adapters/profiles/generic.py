@@ -1,7 +1,7 @@
 """Any terminal program, described by its owner in a few lines of TOML.
 
-Without a record of its own its reply is read from the screen, and the end of a turn is told by
-patterns that hold for a while: as good as these patterns are.
+Where it keeps a record that they tell of, its replies are exact. Else they are read from the
+screen, and the end of a turn is told by patterns that hold for a while: as good as these are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from adapters.looks import LOOKS, NEVER, Look
 from adapters.other_looks import OTHER_LOOKS, look_of
+from adapters.profiles.described_record import RecordSettings
 from adapters.profiles.profile import (
     Footer,
     Interrupt,
@@ -81,7 +82,8 @@ class GenericSettings(BaseModel):
     the name of a program that looks the same. aside: rows that belong to no reply, with what is
     indented under them. tool: the first row of a tool's use: the reply is what follows the last
     one. permission: shows that it asks; its choices are read from the screen (numbers, letters
-    such as [y/N], lines of which one is marked), unless `choices` name them.
+    such as [y/N], lines of which one is marked), unless `choices` name them. record: where it
+    writes down what it said, from which replies are exact; else they are read from the screen.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -113,6 +115,7 @@ class GenericSettings(BaseModel):
     tool: Regex = NEVER
     permission: Regex | None = None
     choices: list[ChoiceSettings] = []
+    record: RecordSettings | None = None
     missing: str = "Install it, or correct its `command` in moot.toml."
     login: str = "Log in once in its own terminal."
     context_tokens: int | None = Field(default=None, gt=0)
@@ -152,7 +155,8 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
             settle_s=given.settle_s,
         ),
         signs=Signs(
-            footer=Footer(given.busy, given.prompt or given.ready, debounce_s=given.quiet_s)
+            record=given.record.record() if given.record else None,
+            footer=Footer(given.busy, given.prompt or given.ready, debounce_s=given.quiet_s),
         ),
         look=_look(name, given),
         permission=_permission(given),
