@@ -124,7 +124,8 @@ class CliAgent:
             if not self._asking:
                 self._exchange = None
         if not idle:
-            log.warning("%s: not idle after an interrupt; ending it", self._profile.name)
+            level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
+            log.log(level, "%s: not idle after an interrupt; ending it", self._profile.name)
             await self._end()
 
     async def _settled(self) -> None:
@@ -178,7 +179,7 @@ class CliAgent:
             self._hook_url = self._hooks.register(self._on_hook)
         setting = setting_of(profile, launch, session_id, resumes=resumes, hook_url=self._hook_url)
         began = time.monotonic()
-        console = Console(launch.cols, launch.rows, self._on_signal)
+        console = Console(launch.cols, launch.rows, self._on_signal, shell=profile.shell_terminal)
         try:
             command = prepare(profile, launch, setting)
             console.start(command.argv, command.env, command.cwd)

@@ -22,10 +22,14 @@ class Console:
     """A program in a terminal.
 
     `on_signal` gets what the program tells (titles, OSCs, modes), in order. `changed` is set
-    with each of these and at the exit; whoever waits for it clears it.
+    with each of these and at the exit; whoever waits for it clears it. shell: see
+    `Profile.shell_terminal`.
     """
 
-    def __init__(self, cols: int, rows: int, on_signal: Callable[[Signal], None]) -> None:
+    def __init__(
+        self, cols: int, rows: int, on_signal: Callable[[Signal], None], *, shell: bool = False
+    ) -> None:
+        self._shell = shell
         self._loop = asyncio.get_running_loop()
         self._tape = Tape(cols, rows)
         self._on_signal = on_signal
@@ -46,6 +50,7 @@ class Console:
             cwd=cwd,
             cols=screen.cols,
             rows=screen.rows,
+            shell=self._shell,
             on_output=self._take,
             on_exit=self.changed.set,
         )

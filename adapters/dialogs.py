@@ -36,7 +36,7 @@ class Dialogs:
             if dialog.fault and dialog.when in (phase, "always"):
                 match = dialog.pattern.search(text)
                 if match:
-                    return self._error(dialog, match[0].strip())
+                    return self._error(dialog, " ".join(match[0].split()))
         return None
 
     def _error(self, dialog: Dialog, seen: str) -> AgentError:

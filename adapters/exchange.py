@@ -26,6 +26,7 @@ HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
+PROMPT_S = 5.0  # from the recorded end of a turn to the prompt for the next
 SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste, and
 ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 EXIT_S = 2.0  # from the terminal's end to the program's
@@ -70,6 +71,7 @@ class Exchange:
         self._drafted_at = 0.0
         self._tries = profile.typing.tries
         self._seen_bytes = 0
+        self._undrafted = False  # the screen changed since its last draft
         self._answered = False
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
@@ -94,6 +96,7 @@ class Exchange:
 
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
+        await self._prompted()
         self.typed = True
         keys = keystrokes(self._prompt, typing, asks_for_pastes=console.bracketed_paste)
         await console.write(keys)
@@ -102,6 +105,15 @@ class Exchange:
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
+
+    async def _prompted(self) -> None:
+        """Wait until the program shows that it reads."""
+        prompt, console = self._profile.typing.prompt, self._console
+        end = self._time() + PROMPT_S
+        while prompt and self._time() < end and console.alive():
+            if prompt.search(text_on(await console.screen())):
+                return
+            await asyncio.sleep(HURRY_S)
 
     async def _settle(self, quiet_s: float, limit_s: float) -> None:
         """Wait until the program has written nothing for `quiet_s`."""
@@ -182,7 +194,8 @@ class Exchange:
     async def _see(self, now: float) -> None:
         """Look at the screen, when something was written to it since."""
         console, turn = self._console, self.turn
-        if console.output_bytes == self._seen_bytes and not self._screen_prompt.decided():
+        changed = console.output_bytes != self._seen_bytes
+        if not (changed or self._undrafted or self._screen_prompt.decided()):
             return
         self._seen_bytes = console.output_bytes
         screen = await console.screen()
@@ -193,7 +206,8 @@ class Exchange:
         if keys := self._dialogs.keys(text, "turn"):
             await console.write(keys)
         self._see_footer(text, now)
-        if not turn.draft() and not turn.blocked and now >= self._draft_due:
+        self._undrafted = now < self._draft_due
+        if not turn.draft() and not turn.blocked and not self._undrafted:
             self._draft_due = now + SCREEN_DRAFT_S
             self._ending.shown = reply_on(screen, self._profile, self._prompt)
             self._draft(self._ending.shown, now)
@@ -267,6 +281,8 @@ class Exchange:
                     await console.write(ends)
                     await self._clear()
                     return bool(interrupt.clear)
+                if interrupt.ends:
+                    return False
                 for number, key in enumerate(interrupt.keys):
                     if number:
                         await asyncio.sleep(interrupt.gap_s)

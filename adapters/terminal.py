@@ -90,14 +90,18 @@ class Terminal:
         cwd: Path,
         cols: int,
         rows: int,
+        shell: bool = False,
         on_output: Callable[[bytes], None],
         on_exit: Callable[[], None] = lambda: None,
     ) -> Self:
-        """Start argv[0], an absolute path, with exactly this environment. Raises OSError."""
+        """Start argv[0], an absolute path, with exactly this environment. Raises OSError.
+
+        shell: the terminal echoes what the program doesn't read itself, and Ctrl-C is SIGINT.
+        """
         master, slave = os.openpty()
         try:
             os.set_blocking(master, False)
-            _make_raw(slave)
+            _make_raw(slave, shell=shell)
             termios.tcsetwinsize(slave, (rows, cols))
             take = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
             process = subprocess.Popen(
@@ -290,9 +294,14 @@ class Terminal:
             os.killpg(self.pid, number)
 
 
-def _make_raw(slave: int) -> None:
-    """Raw, so that bytes arrive as sent and nothing echoes; but LF still starts a row."""
+def _make_raw(slave: int, *, shell: bool) -> None:
+    """Raw, so that bytes arrive as sent and nothing echoes; but LF still starts a row.
+
+    shell: with echo and signals, but never by lines, which the kernel would cut at 4,096 bytes.
+    """
     tty.setraw(slave)
     mode = termios.tcgetattr(slave)
     mode[1] |= termios.OPOST | termios.ONLCR
+    if shell:
+        mode[3] |= termios.ECHO | termios.ISIG
     termios.tcsetattr(slave, termios.TCSANOW, mode)

@@ -233,7 +233,8 @@ class Typing:
     Enter. settle_s: output must have been quiet this long after the paste before Enter.
     confirm_s: after Enter the turn must have begun within this time, else Enter once more,
     while `holding` is on the screen (the input box still holds the text), `tries` times in all.
-    holding None: never a second Enter. before: keys pressed ahead of each prompt.
+    holding None: never a second Enter. prompt: must be on the screen before anything is typed, for
+    a program whose record has the end of a turn before it reads again. before: keys pressed ahead of each prompt.
     harmless: takes from a clean text what the program would read as a command. pieces: cuts it
     into several pastes, for a program that does something else to a long one.
     """
@@ -248,6 +249,7 @@ class Typing:
     confirm_s: float = 3.0
     tries: int = 3
     holding: re.Pattern[str] | None = None
+    prompt: re.Pattern[str] | None = None
     before: bytes = b""
     harmless: Callable[[str], str] = str
     pieces: Callable[[str], Sequence[str]] = lambda text: (text,)
@@ -370,12 +372,14 @@ class Interrupt:
 
     clear: pressed afterwards, when the program gives the prompt back into its input box.
     clear_gap_s: the least time between two of these, for a program that ends at the second.
+    ends: nothing breaks a turn off but the program's end; then it is resumed.
     """
 
     keys: tuple[bytes, ...] = (b"\x1b",)
     gap_s: float = 0.1
     clear: bytes = b""
     clear_gap_s: float = 0.0
+    ends: bool = False
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
@@ -396,7 +400,9 @@ class Profile:
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. version: argv after the program that prints it. at_least: the
-    oldest version that works; tested: the one that the tests drive.
+    oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
+    begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
+    both to the terminal.
     """
 
     name: str
@@ -429,6 +435,7 @@ class Profile:
     version: tuple[str, ...] = ("--version",)
     at_least: str = ""
     tested: str = ""
+    shell_terminal: bool = False
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""
