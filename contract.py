@@ -53,6 +53,7 @@ AgentFault = Literal[
     "crash",  # the process ended in mid-answer
     "timeout",  # no end of the turn within its time
     "startup",  # it never became ready
+    "disk",  # there is no space where it writes
     "stopped",  # somebody said !stop
 ]
 

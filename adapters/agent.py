@@ -62,6 +62,10 @@ class Agent(Protocol):
     session_id: str | None  # what resumes it; known at the latest when the first ask returns
     resumed: bool  # it began from an earlier session's record
 
+    @property
+    def pid(self) -> int | None:
+        """Its program's process id; None for an agent without a process, or while none runs."""
+
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """Type the prompt and return the exact answer. AgentError is the only failure.
 

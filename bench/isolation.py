@@ -261,6 +261,7 @@ class Repeater:
     launch: Launch
     session_id: str | None
     resumed: bool
+    pid: int | None = None
 
     async def ask(self, prompt: str, reply: Reply) -> Said:
         """Check the prompt; repeat something of it."""
@@ -502,7 +503,7 @@ async def live(
         async with gateway(
             folder,
             bot=bot,
-            programs=rig,  # type: ignore[arg-type]
+            programs=rig,
             personas=PERSONAS,
             access=AccessTable(dms="open"),
             memory=memory,

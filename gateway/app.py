@@ -21,13 +21,16 @@ from gateway.events import Bus
 from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
+from gateway.local_sessions import LocalSessions
 from gateway.lock import hold
 from gateway.marks import Marks
 from gateway.memories import LEARN_AFTER_S, Memories
 from gateway.memory_door import MemoryDoor
+from gateway.metering import memory_bytes, most_sessions
 from gateway.metrics import Metrics
 from gateway.models import open_model
 from gateway.nightly import nightly
+from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
@@ -38,7 +41,7 @@ from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
-from gateway.sessions import LocalSessions, Program
+from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.supervisor import supervise
 from gateway.turn import Middle
@@ -153,6 +156,7 @@ class House:
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
+        self._marks = Marks(group)
         self.rooms = self._rooms()
         self.idle = self._idle()
         self.door = self._door()
@@ -187,7 +191,7 @@ class House:
         self, programs: Callable[[str], Program], hooks: HookListener | None
     ) -> LocalSessions:
         config = self._config
-        return LocalSessions(
+        opener = Opener(
             programs=programs,
             ledger=self.ledger,
             data_dir=config.gateway.data_dir,
@@ -197,6 +201,14 @@ class House:
                 if hooks and config.memory.mcp
                 else None
             ),
+        )
+        return LocalSessions(
+            opener=opener,
+            ledger=self.ledger,
+            clock=clock,
+            counts=self.metrics,
+            most=config.sessions.most or most_sessions(memory_bytes()),
+            sleep_s=config.sessions.sleep_s,
         )
 
     def _idle(self) -> Idle:
@@ -218,7 +230,7 @@ class House:
             personas=self.personas,
             bots=self.bots,
             commands=self._commands(),
-            marks=Marks(self._group),
+            marks=self._marks,
             publish=self._publish,
             clock=clock,
         )
@@ -296,6 +308,7 @@ class House:
             bots=self.bots,
             questions=self.questions,
             rosters=Rosters(self._group),
+            marks=self._marks,
             publish=self._publish,
             measure=self.metrics.ended,
             clock=clock,
@@ -323,6 +336,7 @@ class House:
         if recovered:
             log.info("turns.recovered count=%d", recovered)
         self._group.create_task(self.idle.run(), name="idle sessions")
+        self._group.create_task(self.sessions.run(), name="sleeping sessions")
         for bot in self.bots.values():
             self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
         if (at := self._config.memory.consolidates) is not None:

@@ -122,6 +122,17 @@ class TurnsTable(_Table):
     max_hops: Annotated[int, Field(ge=0)] = 2
 
 
+class SessionsTable(_Table):
+    """[sessions]: see docs/agents.md.
+
+    most: programs that live at the same time; default: one a GiB of memory. sleep_s: a session
+    that nobody asked for so long is put to sleep; 0: never.
+    """
+
+    most: Annotated[int, Field(ge=1)] | None = None
+    sleep_s: Annotated[float, Field(ge=0)] = 900.0
+
+
 class BudgetTable(_Table):
     """[budget]: see contract.Budget."""
 
@@ -216,6 +227,7 @@ class Config(_Table):
     agents: dict[str, AgentTable] = {}
     access: AccessTable = AccessTable()
     turns: TurnsTable = TurnsTable()
+    sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
     memory: MemoryTable = MemoryTable()
 
@@ -304,6 +316,7 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
         "agents": AgentTable,
         "access": AccessTable,
         "turns": TurnsTable,
+        "sessions": SessionsTable,
         "budget": BudgetTable,
         "memory": MemoryTable,
         "memory.anthropic": AnthropicTable,

@@ -19,12 +19,15 @@ from gateway.events import Bus
 from gateway.happenings import Happening, RoomOpened
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.ledger import Turn
+from gateway.local_sessions import LocalSessions
+from gateway.metering import Taken, measure
 from gateway.metrics import Metrics
 from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
-from gateway.sessions import LocalSessions
+from gateway.session_metrics import Counted, Load
+from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
 from gateway.submission import DIRECT, Submission, parse_submission
 from memory.scopes import home_scope
@@ -207,6 +210,7 @@ class Desk:
                 persona=live.persona,
                 room_id=live.room.id,
                 state=live.state,
+                pid=live.agent.pid,
                 started_at=live.started_at,
             )
             for live in self._sessions.all()
@@ -229,9 +233,20 @@ class Desk:
         """Everything that happens from now on, in order, until the house closes."""
         return self._bus.subscribe()
 
-    def metrics(self) -> bytes:
-        """Prometheus text."""
-        return self._metrics.text(waiting=self._rooms.waiting(), living=len(self._sessions.all()))
+    async def metrics(self) -> bytes:
+        """Prometheus text. What the programs take is read in a thread."""
+        living = [(live, live.agent.pid) for live in self._sessions.all()]
+        taken = await asyncio.to_thread(measure, [pid for _, pid in living if pid is not None])
+        return self._metrics.text(
+            waiting=self._rooms.waiting(),
+            sessions=Counted(
+                living=len(living),
+                asleep=self._sessions.asleep,
+                waiting=self._sessions.waiting,
+                most=self._sessions.most,
+                taken=[_load(live, taken[pid]) for live, pid in living if pid in taken],
+            ),
+        )
 
     async def health(self) -> Health:
         """Whether it does its work."""
@@ -239,3 +254,8 @@ class Desk:
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         await self._transcript.room("web:health")
         return Health(True, detail)
+
+
+def _load(live: Live, taken: Taken) -> Load:
+    name = scope_folder(live.scope).rpartition("-")[2][:8]
+    return Load(live.persona, live.program.name, name, taken)

@@ -125,7 +125,7 @@ class House(Protocol):
     def subscribe(self) -> AsyncIterator[Happening]:
         """Everything that happens from now on, in order, until the house closes."""
 
-    def metrics(self) -> bytes:
+    async def metrics(self) -> bytes:
         """Prometheus text."""
 
     async def health(self) -> Health:

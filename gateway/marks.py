@@ -26,8 +26,9 @@ class Marks:
         group.create_task(self._work(), name="marks")
 
     def waiting(self, turn_id: str, bot: Bot, place: Place, message_id: str) -> None:
-        """The turn waits behind another one."""
-        if bot.manners.marks:
+        """The turn waits behind another one; told twice it is marked once."""
+        known = turn_id in self._pending or turn_id in self._shown
+        if bot.manners.marks and not known:
             self._pending[turn_id] = marked = _Marked(bot, place, message_id)
             self._queue.put_nowait((turn_id, marked, "waiting"))
 

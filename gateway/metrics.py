@@ -13,6 +13,7 @@ from contract import Usage
 from gateway import show
 from gateway.happenings import Happening, Said, TurnChanged
 from gateway.ledger import Turn
+from gateway.session_metrics import Counted, SessionMetrics
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _BRIEF_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2)
@@ -44,7 +45,7 @@ class Metrics:
             registry=registry,
         )
         self._waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
-        self._living = Gauge("moot_sessions", "Living agent sessions", registry=registry)
+        self._sessions = SessionMetrics(registry)
         self._headers = _Headers(registry)
         self._memory = _Memory(registry)
         self._calls = _Calls(registry)
@@ -78,10 +79,18 @@ class Metrics:
         """Ask at each scrape how much waits to be learned from."""
         self._memory.learning.set_function(waiting)
 
-    def text(self, *, waiting: int, living: int) -> bytes:
+    def session_started(self, program: str, *, resumed: bool) -> None:
+        """Count the start of an agent's program."""
+        self._sessions.started(program, resumed=resumed)
+
+    def session_ended(self, program: str, why: str) -> None:
+        """Count the end of an agent's program; why: a word."""
+        self._sessions.ended(program, why)
+
+    def text(self, *, waiting: int, sessions: Counted) -> bytes:
         """The exposition format."""
         self._waiting.set(waiting)
-        self._living.set(living)
+        self._sessions.now = sessions
         return generate_latest(self._registry)
 
 

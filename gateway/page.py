@@ -148,7 +148,7 @@ class Front:
 
     async def metrics(self, request: web.Request) -> web.Response:
         headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
-        return web.Response(body=self.house.metrics(), headers=headers)
+        return web.Response(body=await self.house.metrics(), headers=headers)
 
     def asset(self, request: web.Request, name: str, status: int = 200) -> web.Response:
         """A static file; 304 when the browser has it."""

@@ -65,6 +65,7 @@ class Programs:
             open=start,
             workspace=table.workspace,
             context_tokens=profile.context_tokens,
+            resumes=bool(profile.resume),
         )
 
     def _env(self, profile: Profile, table: AgentTable) -> dict[str, str]:

@@ -31,6 +31,7 @@ from gateway.delivery import deliver, plan
 from gateway.events import Publish
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
+from gateway.marks import Marks
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.questions import Questions
@@ -49,6 +50,7 @@ log = logging.getLogger("moot.turn")
 
 
 MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
+FULL_HOUSE = "waits for a free session"
 
 
 @dataclass(slots=True)
@@ -88,6 +90,7 @@ class Middle:
     bots: Mapping[str, Bot]
     questions: Questions
     rosters: Rosters
+    marks: Marks
     publish: Publish
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
@@ -130,12 +133,22 @@ class Middle:
             if persona is None:
                 raise AgentError("missing", f"there is no persona {turn.persona} any more")
             self._tell(replace(turn, state="running"))  # its program may have to start first
-            live = await self.sessions.live(persona, turn.scope, turn.room)
-            clockwork.step("agent ready")
-            async with live.asking:
-                return await self._ask_live(turn, persona, live, clockwork)
+            async with self.sessions.use(
+                persona, turn.scope, turn.room, lambda: self._waits(turn)
+            ) as live:
+                clockwork.step("agent ready")
+                async with live.asking:
+                    return await self._ask_live(turn, persona, live, clockwork)
         except AgentError as error:
             return _Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
+
+    async def _waits(self, turn: Turn) -> None:
+        """Other sessions take all the places: say so, as to those who wait for a turn."""
+        asked = await self.transcript.get(turn.message_seq)
+        self._tell(replace(turn, state="queued"), asked, FULL_HOUSE)
+        if asked is not None:
+            place = Place(turn.room, turn.thread_id)
+            self.marks.waiting(turn.id, self.bots[turn.bot], place, asked.message_id)
 
     async def _ask_live(
         self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
@@ -163,6 +176,8 @@ class Middle:
             live.state = "idle"
             live.given_from = live.given_from or window.lines[0].seq
             live.given = max(live.given, window.lines[-1].seq)
+        if fault == "context":  # the prompt was not taken, and what was given before is condensed
+            live.given = live.given_from = 0
         live.compacted = answer.compacted or (live.compacted and not briefing.summary)
         await self.sessions.keep(live)
         clockwork.step("agent")
@@ -317,9 +332,10 @@ class Middle:
             return []
         return [Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
-    def _tell(self, turn: Turn, asked: Stored | None = None) -> None:
+    def _tell(self, turn: Turn, asked: Stored | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
-        self.publish(TurnChanged(show.turn_card(turn, message_id=message_id)))
+        card = show.turn_card(turn, message_id=message_id)
+        self.publish(TurnChanged(replace(card, status=status)))
 
 
 def _speaker(persona: str) -> Speaker:

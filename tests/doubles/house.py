@@ -199,7 +199,7 @@ class FakeHouse:
 
         return events()
 
-    def metrics(self) -> bytes:
+    async def metrics(self) -> bytes:
         return b"# TYPE moot_messages_total counter\nmoot_messages_total 3.0\n"
 
     async def health(self) -> Health:

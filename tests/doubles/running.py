@@ -12,9 +12,17 @@ from bots.bot import Bot
 from bots.web import WebBot
 from contract import Inbound
 from gateway.app import House
-from gateway.config import AccessTable, Config, GatewayTable, MemoryTable, TurnsTable
+from gateway.config import (
+    AccessTable,
+    Config,
+    GatewayTable,
+    MemoryTable,
+    SessionsTable,
+    TurnsTable,
+)
 from gateway.ledger import Accepted
 from gateway.personas import Personas
+from gateway.sessions import Program
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
@@ -63,11 +71,12 @@ async def gateway(
     tmp_path: Path,
     *,
     bot: FakeBot | None = None,
-    programs: ScriptedPrograms | None = None,
+    programs: Callable[[str], Program] | None = None,
     personas: tuple[str, ...] = ("demo",),
     access: AccessTable | None = None,
     turns: TurnsTable | None = None,
     memory: MemoryTable | None = None,
+    sessions: SessionsTable | None = None,
     index: Index | None = None,
     model: Model | None = None,
     url: str | None = None,
@@ -80,7 +89,7 @@ async def gateway(
         (folder / f"{name}.md").write_text(PERSONA.format(name))
     bot = bot or FakeBot()
     bot.personas = personas
-    programs = programs or ScriptedPrograms()
+    scripted = programs if isinstance(programs, ScriptedPrograms) else ScriptedPrograms()
     known = Personas(folder)
     bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
     config = Config(
@@ -88,6 +97,7 @@ async def gateway(
         access=access or AccessTable(),
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),
+        sessions=sessions or SessionsTable(),
     )
     async with Store.open(url or f"sqlite:///{tmp_path}/moot.db") as store:
         try:
@@ -98,13 +108,14 @@ async def gateway(
                     store=store,
                     personas=known,
                     bots=bots,
-                    programs=programs,
+                    programs=programs or scripted,
                     index=index,
                     model=model,
                     learn_after_s=0.0,
                 )
                 await house.rooms.recover()
-                yield Opened(house, bot, programs)
+                yield Opened(house, bot, scripted)
+                await house.sessions.close()
                 raise _Killed
         except* _Killed:
             pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adapters.agent import Agent, Launch, Reply
 from contract import AgentError, Answer, ToolUse
@@ -30,6 +30,8 @@ class ScriptedAgent:
     dead: bool = False
     closed: bool = False
     uses: tuple[ToolUse, ...] = ()
+    pid: int | None = None
+    closing: asyncio.Event | None = None  # its program has not ended before it is set
     _stopped: bool = False
     _task: asyncio.Task[str | Answer] | None = None
 
@@ -54,6 +56,8 @@ class ScriptedAgent:
             self._task.cancel()
 
     async def close(self) -> None:
+        if self.closing is not None:
+            await self.closing.wait()
         self.closed = self.dead = True
 
     def alive(self) -> bool:
@@ -76,8 +80,10 @@ class ScriptedPrograms:
     agents: list[ScriptedAgent] = field(default_factory=list)
     failures: list[AgentError] = field(default_factory=list)
     starts: asyncio.Event | None = None  # no program is ready before it is set
+    ends: asyncio.Event | None = None  # no program has ended before it is set
     starting: int = 0
     uses: tuple[ToolUse, ...] = ()
+    resumes: bool = True
 
     def __call__(self, name: str) -> Program:
         async def start(launch: Launch) -> Agent:
@@ -89,8 +95,10 @@ class ScriptedPrograms:
             self.launches.append(launch)
             agent = ScriptedAgent(launch, self.script, self.prompts)
             agent.uses = self.uses
+            agent.closing = self.ends
             agent.resumed = launch.session_id is not None
             self.agents.append(agent)
             return agent
 
-        return Program(name, "Scripted", "scripted agent", True, "", start)
+        scripted = Program(name, "Scripted", "scripted agent", True, "", start)
+        return replace(scripted, resumes=self.resumes)

@@ -17,6 +17,7 @@ from composer.headings import HEADINGS
 from contract import Budget, Completion, Fact, Header, Landmark, Note, Tool, Usage
 from gateway.ledger import Turn
 from gateway.metrics import Metrics
+from gateway.session_metrics import Counted
 from memory.facts import NewFact, add_facts
 from memory.index import Hit
 from memory.store import Store
@@ -38,8 +39,8 @@ def figures(text: bytes) -> Figures:
     }
 
 
-def scrape(moot: Opened) -> Figures:
-    return figures(moot.house.desk.metrics())
+async def scrape(moot: Opened) -> Figures:
+    return figures(await moot.house.desk.metrics())
 
 
 def of(found: Figures, name: str, **labels: str) -> float | None:
@@ -51,7 +52,7 @@ async def test_each_sections_size_and_part_of_the_header_is_told(tmp_path: Path)
         for text in ("@demo hello", "@demo and again"):
             await moot.hear(said(text))
             await moot.settle()
-        found = scrape(moot)
+        found = await scrape(moot)
         lengths = [len(prompt) for prompt in moot.programs.prompts]
         sections = [prompt.split("\n\n") for prompt in moot.programs.prompts]
         named = {"SESSION CONTEXT": 0, "RAW TRANSCRIPT": 1, "CURRENT INVOCATION": 2}
@@ -89,7 +90,7 @@ def measured(*turns: Turn) -> Figures:
     metrics = Metrics()
     for item in turns:
         metrics.ended(item)
-    return figures(metrics.text(waiting=0, living=0))
+    return figures(metrics.text(waiting=0, sessions=Counted()))
 
 
 def record(header: Header) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def test_calls_of_the_model_are_counted_by_purpose_with_tokens_and_cost() -> Non
     metrics.called("insights", "haiku", usage, 1200.0, None)
     metrics.called("insights", "haiku", Usage("haiku", 100, 1), 800.0, None)
     metrics.called("episodes", "haiku", None, 30.0, "rate limit")
-    found = figures(metrics.text(waiting=0, living=0))
+    found = figures(metrics.text(waiting=0, sessions=Counted()))
     own = {"purpose": "insights", "model": "haiku"}
     assert of(found, "moot_model_calls_total", **own, fault="none") == 2
     assert of(found, "moot_model_tokens_total", **own, kind="input") == 800
@@ -182,7 +183,7 @@ def test_faults_and_models_without_number_fill_no_registry() -> None:
     metrics = Metrics()
     for n in range(1000):
         metrics.called("insights", f"model {n}", None, 1.0, f"fault {n}")
-    found = figures(metrics.text(waiting=0, living=0))
+    found = figures(metrics.text(waiting=0, sessions=Counted()))
     calls = [labels for name, labels in found if name == "moot_model_calls_total"]
     assert len(calls) == 31
     other = {"purpose": "insights", "model": "other", "fault": "other"}
@@ -202,7 +203,7 @@ async def test_what_failed_stands_in_the_figures_the_record_and_why(tmp_path: Pa
     async with gateway(tmp_path, index=Broken()) as moot:
         accepted = await moot.hear(said("@demo hello"))
         await moot.settle()
-        found = scrape(moot)
+        found = await scrape(moot)
         assert of(found, "moot_memory_missing_total", layer="recall", why="failed") == 1
         assert of(found, "moot_memory_brief_seconds_count", layer="recall") == 1
         assert of(found, "moot_memory_brief_seconds_count", layer="insights") == 1
@@ -220,13 +221,14 @@ async def test_what_failed_stands_in_the_figures_the_record_and_why(tmp_path: Pa
 
 async def test_what_waits_to_be_learned_from_is_told(tmp_path: Path) -> None:
     async with gateway(tmp_path, model=(slow := Slow())) as moot:
-        assert of(scrape(moot), "moot_memory_learning") == 0
+        assert of(await scrape(moot), "moot_memory_learning") == 0
         await moot.hear(said("@demo " + "word " * 20))
         await moot.settle()
         await until(lambda: slow.asked > 0)
-        assert of(scrape(moot), "moot_memory_learning") == 1
+        assert of(await scrape(moot), "moot_memory_learning") == 1
         slow.goes.set()
-        await until(lambda: of(scrape(moot), "moot_memory_learning") == 0)
+        await until(lambda: moot.house.memories.layers.learning() == 0)
+        assert of(await scrape(moot), "moot_memory_learning") == 0
 
 
 class Slow:

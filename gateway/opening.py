@@ -1,0 +1,116 @@
+"""Opens one session: its folders, its door to the memory, and its agent's program."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from adapters.agent import Agent, Launch
+from adapters.disk import told_when_full
+from contract import AgentError, Room
+from gateway.ledger import Ledger
+from gateway.memory_door import Admission, MemoryDoor
+from gateway.personas import Persona
+from gateway.sessions import Live, Program, scope_folder
+
+log = logging.getLogger("moot.sessions")
+
+OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one another down
+
+
+class Opener:
+    """Opens sessions on this machine, and closes them."""
+
+    def __init__(
+        self,
+        *,
+        programs: Callable[[str], Program],
+        ledger: Ledger,
+        data_dir: Path,
+        clock: Callable[[], datetime],
+        memory_door: MemoryDoor | None = None,
+    ) -> None:
+        self.programs = programs
+        self._ledger = ledger
+        self._data_dir = data_dir
+        self._clock = clock
+        self._memory_door = memory_door
+        self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
+
+    async def open(self, persona: Persona, scope: str, room: Room) -> Live:
+        """Start or resume it. Raises AgentError."""
+        program = self.programs(persona.front.agent)
+        folder = self._data_dir / "scopes" / scope_folder(scope) / persona.name
+        home = folder / "home"
+        with told_when_full(folder):
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
+        session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        admission = Admission(persona.name, scope)
+        launch = Launch(
+            home=home,
+            workspace=workspace,
+            persona=persona.body,
+            model=persona.front.model,
+            session_id=session_id,
+            login=persona.front.login and persona.front.login.expanduser(),
+            memory=self._memory_door.open(admission) if self._memory_door else None,
+        )
+        try:
+            agent = await self._start(program, launch)
+        except BaseException:
+            self._shut(admission)
+            raise
+        resumed = agent.resumed
+        log.info(
+            "session.opened persona=%s agent=%s resumed=%s", persona.name, program.name, resumed
+        )
+        now = self._clock()
+        return Live(
+            persona.name,
+            scope,
+            room,
+            program,
+            agent,
+            started_at=now,
+            used_at=now,
+            workspace=workspace,
+            kept=session_id,
+            admission=admission,
+        )
+
+    async def _start(self, program: Program, launch: Launch) -> Agent:
+        """The program, resumed if it can be."""
+        async with self._starting:
+            try:
+                return await program.open(launch)
+            except AgentError as error:
+                if launch.session_id is None or error.kind != "startup":
+                    raise
+                log.warning("session.not_resumed agent=%s reason=%r", program.name, str(error))
+                return await program.open(replace(launch, session_id=None))
+
+    async def close(self, live: Live) -> None:
+        """End its program; its door answers no more."""
+        self._shut(live.admission)
+        await live.agent.close()
+
+    def _shut(self, admission: Admission) -> None:
+        if self._memory_door:
+            self._memory_door.close(admission)
+
+
+def _workspace(configured: Path | None, own: Path) -> Path:
+    """The configured working directory, which must be there, or the scope's own."""
+    if configured is None:
+        own.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return own
+    workspace = configured.expanduser().absolute()
+    if not workspace.is_dir():
+        say = f"My working directory {workspace} is not there; `workspace` names it."
+        raise AgentError("startup", f"no workspace {workspace}", say=say)
+    return workspace

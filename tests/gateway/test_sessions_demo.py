@@ -1,0 +1,125 @@
+"""Sessions of a real program: it sleeps, it is resumed, and what it takes is told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import psutil
+from prometheus_client.parser import text_string_to_metric_families
+
+from adapters.hooks import HookListener
+from contract import Room
+from gateway.config import AgentTable, SessionsTable
+from gateway.metering import GIB, measure, most_sessions
+from gateway.programs import Programs
+from gateway.sessions import scope_folder
+from tests.doubles.platform import said
+from tests.doubles.processes import until_gone
+from tests.doubles.running import Opened, gateway
+
+Samples = dict[str, list[tuple[dict[str, str], float]]]
+
+
+@asynccontextmanager
+async def demo_gateway(tmp_path: Path, sessions: SessionsTable) -> AsyncIterator[Opened]:
+    table = AgentTable(profile="demo", env={"MOOT_DEMO_PACE": "0"})
+    async with HookListener.open() as hooks:
+        programs = Programs({"scripted": table}, {"PATH": os.environ["PATH"]}, hooks)
+        async with gateway(tmp_path, programs=programs, sessions=sessions) as moot:
+            yield moot
+
+
+async def ask(moot: Opened, text: str, room: str = "general") -> str:
+    await moot.hear(said(f"@demo {text}", room=Room(f"fake:{room}", room)))
+    await moot.settle()
+    return moot.texts()[-1]
+
+
+def pid_of(moot: Opened, room: str) -> int:
+    [pid] = [s.agent.pid for s in moot.house.sessions.all() if s.room.name == room]
+    assert pid is not None
+    return pid
+
+
+async def scrape(moot: Opened) -> Samples:
+    text = (await moot.house.desk.metrics()).decode()
+    found: Samples = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((sample.labels, sample.value))
+    return found
+
+
+async def test_it_goes_on_with_its_conversation_after_it_slept(tmp_path: Path) -> None:
+    async with demo_gateway(tmp_path, SessionsTable()) as moot:
+        await ask(moot, "echo first things first")
+        pid = pid_of(moot, "general")
+        [live] = moot.house.sessions.all()
+        live.used_at -= timedelta(seconds=901)
+        assert moot.house.sessions.look() == 1
+        await until_gone(pid)
+        told = await ask(moot, "history")
+        assert told.startswith("Before this I was asked:")
+        assert "echo first things first" in told
+        assert pid_of(moot, "general") != pid
+
+
+async def test_the_figures_tell_what_each_program_takes_and_forget_it_with_its_end(
+    tmp_path: Path,
+) -> None:
+    async with demo_gateway(tmp_path, SessionsTable(most=2)) as moot:
+        for room in ("a", "b", "c"):
+            await ask(moot, "hello", room)
+        found = await scrape(moot)
+        names = {scope_folder(f"room:fake:{room}").rpartition("-")[2][:8] for room in "bc"}
+        memory = found["moot_session_memory_bytes"]
+        assert {labels["session"] for labels, _ in memory} == names
+        assert {labels["persona"] for labels, _ in memory} == {"demo"}
+        for labels, value in memory:  # a Python with little in it
+            assert 4_000_000 < value < 200_000_000, labels
+        for _, value in found["moot_session_cpu_seconds_total"]:
+            assert 0 < value < 60
+        assert found["moot_sessions"] == [({}, 2)]
+        assert found["moot_sessions_asleep"] == [({}, 1)]
+        assert found["moot_sessions_most"] == [({}, 2)]
+        assert found["moot_session_starts_total"] == [({"program": "scripted", "how": "fresh"}, 3)]
+        assert found["moot_session_ends_total"] == [({"program": "scripted", "why": "cap"}, 1)]
+        await ask(moot, "hello", "a")
+        found = await scrape(moot)
+        starts = {labels["how"]: n for labels, n in found["moot_session_starts_total"]}
+        assert starts == {"fresh": 3, "resumed": 1}
+        await moot.house.sessions.close()
+        found = await scrape(moot)
+        assert "moot_session_memory_bytes" not in found
+        assert found["moot_sessions"] == [({}, 0)]
+
+
+async def test_what_a_program_started_counts_with_it_and_what_is_gone_does_not() -> None:
+    grow = "import subprocess, sys; x = b'x' * 30_000_000; print(len(x), flush=True); "
+    code = grow + "subprocess.Popen([sys.executable, '-c', sys.argv[1]]).wait()"
+    child = grow + "sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, child], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdin
+        assert program.stdout
+        for _ in range(2):
+            await asyncio.to_thread(program.stdout.readline)
+        taken = measure([program.pid, 2**22 + 1])
+        assert list(taken) == [program.pid]
+        alone = psutil.Process(program.pid).memory_info().rss
+        assert taken[program.pid].memory_bytes > alone + 30_000_000
+        program.stdin.close()
+        program.wait()
+    assert measure([program.pid]) == {}
+
+
+def test_small_and_large_machines_have_sensible_caps() -> None:
+    assert [most_sessions(n * GIB) for n in (1, 4, 24, 512)] == [2, 4, 24, 64]
