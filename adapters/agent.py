@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from contract import Answer, Question
 
@@ -54,6 +54,14 @@ class Launch:
     rows: int = 40
     memory: MemoryServer | None = None
     login: Path | None = None
+
+
+@runtime_checkable
+class Compacting(Protocol):
+    """An agent that can make its own context smaller, and still knows what it was about."""
+
+    async def compact(self) -> None:
+        """Return when it is done. Raises AgentError. Never overlaps with `Agent.ask`."""
 
 
 class Agent(Protocol):

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-import time
-import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 from adapters.agent import Launch, Reply
-from adapters.console import Console
+from adapters.command import Command, Unheard
 from adapters.exchange import Exchange
 from adapters.hooks import HookListener
 from adapters.permission import refuse
-from adapters.profiles.profile import Asked, Named, Profile, Setting
-from adapters.record import Follower, follow
+from adapters.process import Process
+from adapters.profiles.profile import Asked, Named, Profile
 from adapters.signals import Signal
-from adapters.startup import prepare, setting_of, wait_ready
 from contract import AgentError, Answer
 
 log = logging.getLogger("moot.adapters.cli")
 
+T = TypeVar("T")
+
+COMPACT_S = 180.0  # a model reads the whole conversation and writes its summary
 PARTIAL_S = 0.7  # `interrupt` has a second
-SESSION_ID = re.compile(r"\w[\w.:-]{0,127}", re.ASCII)
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
 
@@ -37,15 +34,8 @@ class CliAgent:
     """
 
     def __init__(self, profile: Profile, launch: Launch, hooks: HookListener | None = None) -> None:
-        self.session_id = launch.session_id
-        self.resumed = False
         self._profile = profile
-        self._launch = launch
-        self._hooks = hooks
-        self._hook_url = ""
-        self._console: Console | None = None
-        self._ready = False
-        self._follower: Follower | None = None
+        self._process = Process(profile, launch, hooks, self._on_signal, self._on_hook)
         self._exchange: Exchange | None = None
         self._past: list[str] = []
         self._asking: asyncio.Task[Any] | None = None
@@ -58,14 +48,24 @@ class CliAgent:
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """See `Agent.ask`."""
-        limit_s = self._profile.turn_timeout_s
+        return await self._within(self._profile.turn_timeout_s, self._ask(prompt, reply))
+
+    async def compact(self) -> None:
+        """See `Compacting`."""
+        if not self._profile.compact:
+            say = f"{self._title} has no command for that. Say `!new` to begin a new conversation."
+            raise AgentError("missing", f"{self._profile.name}: no compact command", say=say)
+        await self._within(COMPACT_S, self._compact())
+
+    async def _within(self, limit_s: float, work: Coroutine[Any, Any, T]) -> T:
+        """Do it unless it is stopped or takes too long. Raises AgentError."""
         task = self._asking = asyncio.current_task()
         assert task
         self._stopping = False
         self._asked.clear()
         try:
             async with asyncio.timeout(limit_s):
-                return await self._ask(prompt, reply)
+                return await work
         except asyncio.CancelledError:
             if not self._stopping or task.uncancel() > 0:
                 raise
@@ -78,19 +78,56 @@ class CliAgent:
             self._leave()
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
+        exchange = await self._begin(Exchange, prompt, reply)
+        try:
+            return await exchange.run()
+        except AgentError as error:
+            if error.kind == "context":
+                raise await self._condense(error) from error
+            raise await self._process.explained(error) from error.__cause__
+
+    async def _compact(self) -> None:
+        await (await self._begin(Command, self._profile.compact, Unheard())).run()
+
+    async def _begin(self, kind: type[Exchange], text: str, reply: Reply) -> Exchange:
+        """Have the program ready to be typed to."""
         await self._settled()
-        await self.start()
-        assert self._console
-        self._exchange = Exchange(
+        console = await self._process.start()
+        self._exchange = kind(
             self._profile,
-            self._console,
-            self._follower,
-            prompt,
+            console,
+            self._process.follower,
+            text,
             reply,
             past=self._past,
             on_named=self._named,
         )
-        return await self._exchange.run()
+        return self._exchange
+
+    async def _condense(self, error: AgentError) -> AgentError:
+        """Its context is full: make it usable again, and tell how."""
+        assert self._exchange
+        self._past = [*self._past, self._exchange.turn.id]
+        if await self._condensed():
+            done = "I had it compacted: ask again."
+        else:
+            await self._process.end()
+            self.session_id = None
+            done = "Its next turn begins a new one, with what the room remembers: ask again."
+        say = f"The conversation with {self._title} is too long for its model now. {done}"
+        return AgentError("context", str(error), say=say, partial=error.partial)
+
+    async def _condensed(self) -> bool:
+        """Let the program compact its conversation, if it can."""
+        if not self._profile.compact:
+            return False
+        try:
+            async with asyncio.timeout(COMPACT_S):
+                await self._compact()
+        except (AgentError, TimeoutError) as failure:
+            log.warning("%s: not compacted: %r", self._profile.name, failure)
+            return False
+        return True
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""
@@ -126,7 +163,7 @@ class CliAgent:
         if not idle:
             level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
             log.log(level, "%s: not idle after an interrupt; ending it", self._profile.name)
-            await self._end()
+            await self._process.end()
 
     async def _settled(self) -> None:
         if self._settling:
@@ -141,6 +178,24 @@ class CliAgent:
         await self._asked.wait()
 
     @property
+    def session_id(self) -> str | None:
+        """See `Agent`."""
+        return self._process.session_id
+
+    @session_id.setter
+    def session_id(self, session_id: str | None) -> None:
+        self._process.session_id = session_id
+
+    @property
+    def resumed(self) -> bool:
+        """See `Agent`."""
+        return self._process.resumed
+
+    @resumed.setter
+    def resumed(self, resumed: bool) -> None:
+        self._process.resumed = resumed
+
+    @property
     def _title(self) -> str:
         return self._profile.title
 
@@ -152,83 +207,13 @@ class CliAgent:
 
     async def start(self) -> None:
         """Start the program unless it runs; return when it takes a prompt. Raises AgentError."""
-        if self._console and self._console.alive():
-            if not self._ready:
-                await self._wait_ready()
-            return
-        await self._end()
-        if self.session_id and self._profile.resume:
-            try:
-                await self._launch_program(self.session_id, resumes=True)
-            except AgentError as error:
-                if error.kind != "startup" or self.alive():
-                    raise
-                log.warning("%s: %s; beginning anew", self._profile.name, error)
-                await self._end()
-            else:
-                self.resumed = True
-                return
-        self.resumed = False
-        chosen = str(uuid.uuid4()) if self._profile.chooses_id else ""
-        await self._launch_program(chosen, resumes=False)
-        self.session_id = chosen or None
-
-    async def _launch_program(self, session_id: str, *, resumes: bool) -> None:
-        profile, launch = self._profile, self._launch
-        if self._hooks and profile.signs.hooks and not self._hook_url:
-            self._hook_url = self._hooks.register(self._on_hook)
-        setting = setting_of(profile, launch, session_id, resumes=resumes, hook_url=self._hook_url)
-        began = time.monotonic()
-        console = Console(launch.cols, launch.rows, self._on_signal, shell=profile.shell_terminal)
-        try:
-            command = prepare(profile, launch, setting)
-            console.start(command.argv, command.env, command.cwd)
-        except OSError as error:
-            say = f"{profile.title} could not be started: {error.strerror}."
-            raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
-        self._console, self._ready = console, False
-        self._follower = self._follow(setting)
-        await self._wait_ready()
-        log.info("%s: ready after %.2f s", profile.name, time.monotonic() - began)
-
-    async def _wait_ready(self) -> None:
-        assert self._console
-        try:
-            await wait_ready(self._profile, self._console)
-        except AgentError:
-            await self._end()
-            raise
-        self._ready = True
-
-    def _follow(self, setting: Setting) -> Follower | None:
-        record = self._profile.signs.record
-        if record is None:
-            return None
-        known = replace(setting, session_id=setting.session_id or "*")
-        return follow(record, self._launch.home, known.fill(record.glob))
+        await self._process.start()
 
     def _named(self, session_id: str) -> None:
         """The program told the id of its session."""
-        if session_id == self.session_id:
-            return
-        if not SESSION_ID.fullmatch(session_id):  # it becomes part of a glob and of an argv
-            log.warning("%s: not a session's id: %r", self._profile.name, session_id[:80])
-            return
-        self.session_id = session_id
-        record = self._profile.signs.record
-        if record and "{session_id}" in record.glob:
-            setting = setting_of(
-                self._profile, self._launch, session_id, resumes=False, hook_url=""
-            )
-            self._follower = self._follow(setting)
-            if self._exchange:
-                self._exchange.follower = self._follower
-
-    async def _end(self) -> None:
-        """End the program if one runs."""
-        console, self._console, self._ready = self._console, None, False
-        if console:
-            await console.close()
+        follower = self._process.named(session_id)
+        if follower and self._exchange:
+            self._exchange.follower = follower
 
     async def close(self) -> None:
         """See `Agent.close`."""
@@ -236,27 +221,25 @@ class CliAgent:
         if self._settling:
             self._settling.cancel()
             await asyncio.wait({self._settling})
-        await self._end()
-        if self._hooks and self._hook_url:
-            self._hooks.release(self._hook_url)
-            self._hook_url = ""
+        await self._process.end()
+        self._process.release()
 
     def waiting_bytes(self) -> int:
         """How much of its output is kept without being drawn yet."""
-        return self._console.waiting_bytes if self._console else 0
+        return self._process.console.waiting_bytes if self._process.console else 0
 
     @property
     def pid(self) -> int | None:
         """The program's process id, None before its start and after its end."""
-        return self._console.pid if self._console else None
+        return self._process.console.pid if self._process.console else None
 
     def alive(self) -> bool:
         """See `Agent.alive`."""
-        return self._console is not None and self._console.alive()
+        return self._process.alive()
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """See `Agent.picture`."""
-        return self._console.glance().picture() if self._console else []
+        return self._process.console.glance().picture() if self._process.console else []
 
     # ── What it tells ───────────────────────────────────────────────────────────────────
 
@@ -266,8 +249,8 @@ class CliAgent:
             self._exchange.retitle(signal.text)
         elif signal.kind == "osc" and signs.states:
             state = signs.states(f"{signal.number};{signal.text}")
-            if state and self._console:
-                self._console.state = state
+            if state and self._process.console:
+                self._process.console.state = state
                 if self._exchange:
                     self._exchange.tell(state)
 

@@ -6,11 +6,12 @@ from typing import Literal
 
 from adapters.console import Console
 from adapters.dialogs import Dialogs
+from adapters.faults import AGAIN, Fault, fault_in
 from adapters.profiles.profile import Profile
 from adapters.screen import Screen
 from adapters.sight import error_on, reply_on, text_on
 from adapters.startup import last_words
-from adapters.turn import Sign, Turn
+from adapters.turn import Sign, Turn, cut_reply
 from contract import AgentError, AgentFault, Answer
 
 
@@ -38,7 +39,7 @@ class Ending:
     def partial(self) -> str:
         """What it has said so far."""
         if text := self._turn.draft():
-            return readable(text)
+            return cut_reply(readable(text))
         if self._frozen is not None:
             return self._frozen
         shown = reply_on(self._console.glance(), self._profile, self._prompt)
@@ -49,7 +50,9 @@ class Ending:
         turn, profile = self._turn, self._profile
         if turn.failed:
             failure = self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
-            failure.partial = readable(turn.draft())  # the screen shows the error, not a reply
+            failure.partial = cut_reply(
+                readable(turn.draft())
+            )  # the screen shows the error, not a reply
             raise failure
         if turn.ended and turn.ended.interrupted:
             say = f"{profile.title} was interrupted in its terminal."
@@ -65,7 +68,7 @@ class Ending:
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn
         tools = tuple(turn.tools)
-        return Answer(readable(text), source, sign, tools, turn.uses(), turn.compacted)
+        return Answer(cut_reply(readable(text)), source, sign, tools, turn.uses(), turn.compacted)
 
     def _fault(self, screen: Screen) -> AgentError | None:
         """What the screen says went wrong in this turn."""
@@ -77,7 +80,9 @@ class Ending:
         if not shown and self._turn.state != "error":
             return None
         shown = shown or last_words(text)
-        return self._error("api", shown, f"{self._profile.title} reports an error: {shown}")
+        known = fault_in(shown) or Fault("api", AGAIN)
+        say = f"{self._profile.title} reports an error: {shown.rstrip('.')}. {known.remedy}."
+        return self._error(known.kind, shown, say)
 
     async def crash(self) -> AgentError:
         """The program is gone and its record has no end of the turn."""
@@ -89,6 +94,11 @@ class Ending:
         then = "its session goes on" if profile.resume else "it starts anew"
         say = f"{profile.title} ended unexpectedly (code {code}). Ask again: {then}."
         return self._error("crash", f"ended with code {code}: {last_words(text)}", say)
+
+    def refused(self, text: str) -> None:
+        """Nothing began after Enter. Raises the fault that the screen shows, if it does."""
+        if error := self._dialogs.fault(text, "turn"):
+            raise error
 
     def untaken(self, text: str) -> AgentError:
         """Enter was pressed again and again, and the box still holds the text."""

@@ -11,7 +11,8 @@ from adapters.agent import Reply
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.ending import Ending, readable
-from adapters.paste import END, keystrokes, pastes
+from adapters.interruption import Interruption
+from adapters.paste import keystrokes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
@@ -25,13 +26,12 @@ log = logging.getLogger("moot.adapters.exchange")
 HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
+DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
 PROMPT_S = 5.0  # from the recorded end of a turn to the prompt for the next
 SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste, and
 ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 EXIT_S = 2.0  # from the terminal's end to the program's
-CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
-BREAK_OFF_S = 3.0  # for an interrupt to work
 
 
 class Exchange:
@@ -68,8 +68,9 @@ class Exchange:
         self._ending = Ending(profile, console, self.turn, self._dialogs, prompt)
         self._drafted = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
-        self._drafted_at = 0.0
+        self._drafted_at = self._entered_at = 0.0
         self._tries = profile.typing.tries
+        self._unbegun = 0  # looks that found no sign of its turn
         self._seen_bytes = 0
         self._undrafted = False  # the screen changed since its last draft
         self._answered = False
@@ -78,13 +79,13 @@ class Exchange:
 
     async def run(self) -> Answer:
         """Type the prompt, wait for the end of the turn, return the answer. Raises AgentError."""
-        if self.follower and self.follower.skip():
+        if self.follower and await self.follower.skip():
             self.turn.follows()
         try:
             await self._type()
             while True:
                 await self._look()
-                if sign := self.turn.over(self._time()):
+                if sign := self._over():
                     return await self._answer(sign)
                 if not self._console.alive():
                     return await self._after_exit()
@@ -94,14 +95,24 @@ class Exchange:
         finally:
             await self._asking.close()
 
+    def _over(self) -> Sign | None:
+        """The sign that ended it."""
+        return self.turn.over(self._time())
+
+    def _keys(self) -> tuple[bytes, float]:
+        """What is typed before Enter, and for how long its echo must have been quiet."""
+        typing = self._profile.typing
+        asks = self._console.bracketed_paste
+        return keystrokes(self._prompt, typing, asks_for_pastes=asks), typing.settle_s
+
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
         await self._prompted()
         self.typed = True
-        keys = keystrokes(self._prompt, typing, asks_for_pastes=console.bracketed_paste)
+        keys, settle_s = self._keys()
         await console.write(keys)
-        if typing.settle_s:
-            await self._settle(typing.settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
+        if settle_s:
+            await self._settle(settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
@@ -126,6 +137,7 @@ class Exchange:
             await asyncio.sleep(left)
 
     def _submitted_at(self, now: float) -> None:
+        self._entered_at = now
         record = self._profile.signs.record
         self._poll_s = record.poll_s if record else float("inf")
         self._record_due = now + self._poll_s
@@ -179,8 +191,7 @@ class Exchange:
     async def _look(self) -> None:
         now = self._time()
         if self.follower and (self.turn.ending() or now >= self._record_due):
-            for event in await self.follower.read():
-                self.note(event, "record")
+            await self._read_record()
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
             return
@@ -230,10 +241,11 @@ class Exchange:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""
         typing = self._profile.typing
         self._confirm_due = now + typing.confirm_s
-        if typing.holding is None:
-            return
         text = text_on(await self._console.screen())
-        if not typing.holding.search(text):
+        self._unbegun += 1
+        if self._unbegun > 1 and self._console.quiet_s() >= typing.confirm_s:
+            self._ending.refused(text)
+        if typing.holding is None or not typing.holding.search(text):
             return
         self._tries -= 1
         if self._tries <= 0:
@@ -244,7 +256,7 @@ class Exchange:
     def _draft(self, text: str, now: float) -> None:
         if text and text != self._drafted and now >= self._drafted_at + DRAFT_S:
             self._drafted, self._drafted_at = text, now
-            self._reply.draft(readable(text))
+            self._reply.draft(readable(text[:DRAFT_CHARS]))
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
@@ -259,9 +271,7 @@ class Exchange:
     async def _after_exit(self) -> Answer:
         """The program is gone; perhaps its record has the answer."""
         await self._console.wait_exit(EXIT_S)
-        if self.follower:
-            for event in await self.follower.read():
-                self.note(event, "record")
+        await self._read_record()
         if self.turn.failed or self.turn.ended:
             return await self._answer("record")
         raise await self._ending.crash()
@@ -272,46 +282,11 @@ class Exchange:
 
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
-        interrupt, console = self._profile.interrupt, self._console
         self._ending.freeze()
-        try:
-            async with asyncio.timeout(BREAK_OFF_S):
-                if not self.submitted:
-                    ends = END if pastes(self._profile.typing, console.bracketed_paste) else b""
-                    await console.write(ends)
-                    await self._clear()
-                    return bool(interrupt.clear)
-                if interrupt.ends:
-                    return False
-                for number, key in enumerate(interrupt.keys):
-                    if number:
-                        await asyncio.sleep(interrupt.gap_s)
-                    await console.write(key)
-                await self._until_idle()
-                await self._clear()
-        except (TimeoutError, Hangup):
-            return False
-        return console.alive()
+        interruption = Interruption(self._profile, self._console, self.turn, self._read_record)
+        return await interruption.run(submitted=self.submitted)
 
-    async def _clear(self) -> None:
-        """Empty the input box."""
-        interrupt, console = self._profile.interrupt, self._console
-        if interrupt.clear:
-            await asyncio.sleep(console.cleared_at + interrupt.clear_gap_s - self._time())
-            console.cleared_at = self._time()
-            await console.write(interrupt.clear)
-
-    async def _until_idle(self) -> None:
-        while not self._idle() and self._console.alive():
-            if self.follower:
-                for event in await self.follower.read():
-                    self.note(event, "record")
-            await self._console.wait_change(HURRY_S * 5)
-
-    def _idle(self) -> bool:
-        turn, signs = self.turn, self._profile.signs
-        if turn.ended or turn.failed or turn.state in ("done", "idle", "error"):
-            return True
-        if signs.states is None and self._console.quiet_s() >= CALM_S:
-            return signs.title is None or bool(signs.title.idle.search(self._console.title))
-        return False
+    async def _read_record(self) -> None:
+        if self.follower:
+            for event in await self.follower.read():
+                self.note(event, "record")

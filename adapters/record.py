@@ -17,17 +17,24 @@ from adapters.profiles.profile import Record, TurnEvent
 log = logging.getLogger("moot.adapters.record")
 
 SQLITE_WAIT_S = 0.5
+CHUNK_BYTES = 256 * 1024  # 2 to 3 ms of parsing, between two turns of the loop
+CHUNKS = 64  # in one look: 16 MB
+LINE_BYTES = 8 * 1024 * 1024  # a tool's output with pictures; a reply is never so long
+ROWS = 200  # in one look: a row may hold a whole file
 _WILD = re.compile(r"[*?[]")
 
 
 class Follower(Protocol):
     """Reads what was added to a record since the last look."""
 
-    def skip(self) -> bool:
+    async def skip(self) -> bool:
         """Forget what is there: only what comes from now on counts. False: there was nothing."""
 
     async def read(self) -> Sequence[TurnEvent]:
-        """The events of the rows added since; () when there is no record yet."""
+        """The events of the rows added since; () when there is no record yet.
+
+        Of very much the beginning: the next look goes on.
+        """
 
 
 def follow(record: Record, home: Path, glob: str) -> Follower:
@@ -52,17 +59,30 @@ class _Lines:
         self._home = home
         self._glob = glob
         self._path: Path | None = None
-        self._offset = 0
+        self._offset = 0  # of what was read
+        self._begun = b""  # a line whose end was not read yet
+        self._leaving_out = False  # what is read belongs to a line that is too long
+        self._caught_up = True
 
-    def skip(self) -> bool:
+    async def skip(self) -> bool:
         self._path = _newest(self._home, self._glob)
         self._offset = self._path.stat().st_size if self._path else 0
+        self._begun = b""
         return self._offset > 0
 
     async def read(self) -> Sequence[TurnEvent]:
-        return [event for row in self._rows(self._added()) for event in self._record.read(row)]
+        events: list[TurnEvent] = []
+        for _ in range(CHUNKS):
+            more = self._added()
+            events += [event for row in self._rows(more) for event in self._record.read(row)]
+            if self._caught_up:
+                break
+            await asyncio.sleep(0)
+        return events
 
     def _added(self) -> bytes:
+        """The lines that a chunk completes."""
+        self._caught_up = True
         self._path = self._path or _newest(self._home, self._glob)
         if self._path is None:
             return b""
@@ -71,15 +91,30 @@ class _Lines:
             if size == self._offset:
                 return b""
             if size < self._offset:  # written anew
-                self._offset = 0
+                self._offset, self._begun = 0, b""
             with self._path.open("rb") as file:
                 file.seek(self._offset)
-                data = file.read()
+                data = file.read(CHUNK_BYTES)
         except FileNotFoundError:  # moved away: look for it again
-            self._path, self._offset = None, 0
+            self._path, self._offset, self._begun = None, 0, b""
             return b""
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
+        self._offset += len(data)
+        self._caught_up = self._offset >= size
+        return self._completed(data)
+
+    def _completed(self, data: bytes) -> bytes:
+        """Whole lines; what is left of one waits for its end, unless it is far too long."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._begun = self._begun + data
+            if len(self._begun) > LINE_BYTES:
+                self._begun, self._leaving_out = b"", True
+            return b""
+        whole, self._begun = self._begun + data[:end], data[end:]
+        if self._leaving_out:
+            log.warning("a line of %s is longer than %d bytes: left out", self._path, LINE_BYTES)
+            self._leaving_out = False
+            return whole[whole.find(b"\n") + 1 :]
         return whole
 
     def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -105,9 +140,8 @@ class _Table:
         self._glob = glob
         self._last: Any = 0
 
-    def skip(self) -> bool:
-        rows = self._query()
-        if rows:
+    async def skip(self) -> bool:
+        while rows := await asyncio.to_thread(self._query):
             self._last = next(iter(rows[-1].values()))
         return bool(self._last)
 
@@ -125,7 +159,8 @@ class _Table:
             uri = f"{path.as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database:
                 database.row_factory = sqlite3.Row
-                return [dict(row) for row in database.execute(self._record.query, (self._last,))]
+                found = database.execute(self._record.query, (self._last,))
+                return [dict(row) for row in found.fetchmany(ROWS)]
         except sqlite3.OperationalError as error:  # locked, or not yet set up: the next look
             log.debug("reading %s: %s", path, error)
             return []

@@ -25,6 +25,24 @@ Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]
 
 
+REPLY_CHARS = 200_000  # forty pages; the longest answer of a model's one call is about 500,000
+MOST_PARTS = 200  # what was said between that many tools; only drafts show it
+MOST_TOOLS = 2_000
+CUT = "\n\n[... the middle of a very long answer is left out ...]\n\n"
+
+
+def cut_reply(text: str) -> str:
+    """The beginning and the end of an answer without end, e.g. of a program that repeats itself."""
+    if len(text) <= REPLY_CHARS:
+        return text
+    return f"{text[: REPLY_CHARS * 6 // 10]}{CUT}{text[-REPLY_CHARS * 3 // 10 :]}"
+
+
+def bounded(text: str) -> str:
+    """The same while it still grows: cut now and then."""
+    return text if len(text) <= 2 * REPLY_CHARS else cut_reply(text)
+
+
 class Turn:
     """One prompt and what came of it.
 
@@ -68,17 +86,20 @@ class Turn:
             case Said(text, sep):
                 self.began = True
                 if self._last is None:
-                    self._parts.append(text)
+                    self._parts = [*self._parts[-MOST_PARTS:], bounded(text)]
                 else:
-                    self._parts[-1] += f"{sep}{text}"
+                    self._parts[-1] = bounded(f"{self._parts[-1]}{sep}{text}")
                 self._last = text
             case Streamed(delta):
                 self.began = True
-                self._streamed += delta
+                if len(self._streamed) < REPLY_CHARS:
+                    self._streamed += delta
             case Used(tool, detail):
                 self.began = True
                 self._last = None
                 used = f"{tool}: {detail}" if detail else tool
+                if len(self.tools) >= MOST_TOOLS:
+                    return
                 if used not in self.tools[-1:]:  # the hook and the record tell the same
                     self.tools.append(used)
                     self._used.append(ToolUse(tool, detail))

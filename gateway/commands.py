@@ -1,4 +1,4 @@
-"""What people say to Moot itself: `!stop`, `!new`, `!help`, `!why`, `!1`, and to its memory."""
+"""What people say to Moot itself: `!stop`, `!new`, `!help`, `!why`, and to its memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from contract import Rejected
+from contract import AgentError, Rejected
 from gateway import show
 from gateway.ledger import Ended, Ledger, Turn
 from gateway.personas import Persona
@@ -16,7 +16,7 @@ from gateway.questions import Questions
 from gateway.recalling import Recalling
 from gateway.remember_commands import MEMORY_HELP, RememberCommands
 from gateway.routing import unaddressed
-from gateway.sessions import Sessions
+from gateway.sessions import Sessions, compact
 from memory.landmarks import KINDS
 from memory.scopes import home_scope
 from memory.transcript import Stored
@@ -27,6 +27,7 @@ HELP = {
     "help": "what you can say to me",
     "stop": "interrupt what the agent is doing here",
     "new": "let the agent's next turn begin a new session",
+    "compact": "let the agent condense what it holds of our conversation, and go on",
     "why": "what the last answer here was made from",
     "recall": "what is remembered here: `!recall token expiry`, `!recall #12`",
     "1": "choose the first answer of a permission question (`!2` the second, ...)",
@@ -104,7 +105,9 @@ class Commands:
             case "stop":
                 return await self._stop(turn, asked, here)
             case "new":
-                return await self._new(turn, asked, here, argument)
+                return await self._new(turn, asked, _chosen(here, argument), argument)
+            case "compact":
+                return await self._compact(turn, asked, _chosen(here, argument), argument)
             case "why":
                 return await self._why(turn)
             case "recall":
@@ -132,17 +135,35 @@ class Commands:
         ]
         return "" if any(stopped) else "Nothing is running here."  # what was stopped says so
 
-    async def _new(self, turn: Turn, asked: Stored, here: Sequence[Persona], argument: str) -> str:
-        wanted = argument.removeprefix("@").lower()
-        chosen = [p for p in here if wanted in p.names] if wanted else list(here)
+    async def _new(
+        self, turn: Turn, asked: Stored, chosen: Sequence[Persona], argument: str
+    ) -> str:
         if not chosen:
-            return f"There is no persona {argument!r} here."
+            return _nobody(argument)
         for persona in chosen:
             ended = await self._sessions.renew(persona.name, _scope(turn, asked, persona))
             if ended is not None:
                 self._ended(ended)
         names = " and ".join(f"@{persona.name}" for persona in chosen)
         return f"The next turn of {names} begins a new session."
+
+    async def _compact(
+        self, turn: Turn, asked: Stored, chosen: Sequence[Persona], argument: str
+    ) -> str:
+        if not chosen:
+            return _nobody(argument)
+        return "\n".join([await self._compact_one(turn, asked, one) for one in chosen])
+
+    async def _compact_one(self, turn: Turn, asked: Stored, persona: Persona) -> str:
+        scope = _scope(turn, asked, persona)
+        if not await self._sessions.known(persona, scope):
+            return f"@{persona.name} holds no conversation here that could be compacted."
+        try:
+            async with self._sessions.use(persona, scope, turn.room, _untold) as live:
+                await compact(live)
+        except AgentError as error:
+            return f"@{persona.name}: {error.say}"
+        return f"@{persona.name} has compacted its conversation; it goes on from its summary."
 
     async def _why(self, turn: Turn) -> str:
         last = await self._ledger.last_turn(turn.scope)
@@ -166,6 +187,20 @@ class Commands:
             f"All of it: {self._page_url()}#turn/{last.id}",
         ]
         return "\n".join(lines)
+
+
+def _chosen(here: Sequence[Persona], argument: str) -> list[Persona]:
+    """The persona that was named, or all that are here."""
+    wanted = argument.removeprefix("@").lower()
+    return [p for p in here if wanted in p.names] if wanted else list(here)
+
+
+def _nobody(argument: str) -> str:
+    return f"There is no persona {argument!r} here."
+
+
+async def _untold() -> None:
+    """A command that waits for a place has no mark of its own."""
 
 
 def _help(here: Sequence[Persona]) -> str:

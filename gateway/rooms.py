@@ -27,7 +27,7 @@ log = logging.getLogger("moot.rooms")
 CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
 
 
-IN_ORDER = frozenset({"new"})  # commands that wait their turn; the others act at once
+IN_ORDER = frozenset({"new", "compact"})  # commands that wait their turn; the others act at once
 
 
 @dataclass(slots=True)

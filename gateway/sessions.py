@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from adapters.agent import Agent, Launch
-from contract import Room
+from adapters.agent import Agent, Compacting, Launch
+from contract import AgentError, Room
 from gateway.ledger import Ended
 from gateway.memory_door import Admission
 from gateway.personas import Persona
@@ -80,6 +80,20 @@ class Live:
             return True
         session_id = self.agent.session_id
         return self.program.resumes and session_id is not None and session_id == self.kept
+
+
+async def compact(live: Live) -> None:
+    """Let its agent condense what it holds of the conversation. Raises AgentError."""
+    if not isinstance(live.agent, Compacting):
+        say = f"{live.program.title} can't do that. Say `!new` to begin a new conversation."
+        raise AgentError("missing", f"{live.program.name} can't compact", say=say)
+    async with live.asking:
+        live.state = "working"
+        try:
+            await live.agent.compact()
+        finally:
+            live.state = "idle"
+        live.compacted = True
 
 
 class Sessions(Protocol):

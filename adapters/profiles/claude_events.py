@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adapters.faults import AGAIN, fault_in
 from adapters.profiles.claude_questions import asked
 from adapters.profiles.profile import (
     Began,
@@ -77,9 +78,6 @@ def _told(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-TOO_LONG = ("prompt is too long", "request too large")
-
-
 def failure(payload: Json, turn: str) -> Failed:
     """Why a turn ended without an answer, with one line that says what to do."""
     error = _text(payload.get("error"))
@@ -90,8 +88,9 @@ def failure(payload: Json, turn: str) -> Failed:
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
-    if message.lower().startswith(TOO_LONG):
-        return "context", "Say `!new` to begin a new conversation"
+    known = fault_in(message)
+    if known and known.kind == "context":
+        return known.kind, known.remedy
     match error:
         case "authentication_failed" | "oauth_org_not_allowed":
             return "login", "An administrator must check ANTHROPIC_API_KEY, or log in again"
@@ -103,7 +102,7 @@ def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
             return "api", "An administrator must choose another model"
         case "server_error" | "overloaded":
             return "api", "Ask again in a moment"
-    return "api", "Ask again; if that fails too, say `!new`"
+    return (known.kind, known.remedy) if known else ("api", AGAIN)
 
 
 # ── The transcript ──────────────────────────────────────────────────────────────────────

@@ -1,0 +1,40 @@
+"""One of the program's own commands, typed as a line: no prompt, and no answer is wanted."""
+
+from __future__ import annotations
+
+from adapters.agent import Reply
+from adapters.exchange import Exchange
+from adapters.permission import refusal
+from adapters.turn import Sign
+from contract import Question
+
+ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`
+UNSEEN_S = 5.0  # a command of which nothing shows that it began was done at once, or has no sign
+
+
+class Unheard(Reply):
+    """Nobody follows it; what it asks is refused."""
+
+    def draft(self, text: str) -> None:
+        """Of no use to anybody."""
+
+    async def choose(self, question: Question) -> int:
+        """The option that says no."""
+        return refusal(question)
+
+
+class Command(Exchange):
+    """Ends by the signs that end a turn; where none begins, by quiet."""
+
+    def partial(self) -> str:
+        """Nothing: what it shows is no answer."""
+        return ""
+
+    def _keys(self) -> tuple[bytes, float]:
+        return self._profile.typing.before + self._prompt.encode(), ECHO_S
+
+    def _over(self) -> Sign | None:
+        if sign := super()._over():
+            return sign
+        quiet_s = min(self._console.quiet_s(), self._time() - self._entered_at)
+        return "footer" if not self.turn.began and quiet_s >= UNSEEN_S else None

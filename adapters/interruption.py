@@ -1,0 +1,76 @@
+"""Breaking a turn off: the keys that interrupt, and the wait until the program is idle again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from adapters.console import Console
+from adapters.paste import END, pastes
+from adapters.profiles.profile import Profile
+from adapters.terminal import Hangup
+from adapters.turn import Turn
+
+CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
+BREAK_OFF_S = 3.0  # for an interrupt to work
+LOOK_S = 0.05
+
+
+class Interruption:
+    """read_record: notes what the program's record says of the turn meanwhile."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        console: Console,
+        turn: Turn,
+        read_record: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._profile = profile
+        self._console = console
+        self._turn = turn
+        self._read_record = read_record
+        self._time = asyncio.get_running_loop().time
+
+    async def run(self, *, submitted: bool) -> bool:
+        """Press the keys; True when the program is idle again and its box is empty."""
+        interrupt, console = self._profile.interrupt, self._console
+        try:
+            async with asyncio.timeout(BREAK_OFF_S):
+                if not submitted:
+                    ends = END if pastes(self._profile.typing, console.bracketed_paste) else b""
+                    await console.write(ends)
+                    await self._clear()
+                    return bool(interrupt.clear)
+                if interrupt.ends:
+                    return False
+                for number, key in enumerate(interrupt.keys):
+                    if number:
+                        await asyncio.sleep(interrupt.gap_s)
+                    await console.write(key)
+                await self._until_idle()
+                await self._clear()
+        except (TimeoutError, Hangup):
+            return False
+        return console.alive()
+
+    async def _clear(self) -> None:
+        """Empty the input box."""
+        interrupt, console = self._profile.interrupt, self._console
+        if interrupt.clear:
+            await asyncio.sleep(console.cleared_at + interrupt.clear_gap_s - self._time())
+            console.cleared_at = self._time()
+            await console.write(interrupt.clear)
+
+    async def _until_idle(self) -> None:
+        while not self._idle() and self._console.alive():
+            await self._read_record()
+            await self._console.wait_change(LOOK_S)
+
+    def _idle(self) -> bool:
+        turn, signs = self._turn, self._profile.signs
+        if turn.ended or turn.failed or turn.state in ("done", "idle", "error"):
+            return True
+        if signs.states is None and self._console.quiet_s() >= CALM_S:
+            return signs.title is None or bool(signs.title.idle.search(self._console.title))
+        return False
