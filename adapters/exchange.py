@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ log = logging.getLogger("moot.adapters.exchange")
 
 HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
+NOTES = 500  # of the record's events between two turns of the loop: 4 ms
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
@@ -73,6 +75,7 @@ class Exchange:
         self._unbegun = 0  # looks that found no sign of its turn
         self._seen_bytes = 0
         self._undrafted = False  # the screen changed since its last draft
+        self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
         self._answered = False
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
@@ -287,6 +290,11 @@ class Exchange:
         return await interruption.run(submitted=self.submitted)
 
     async def _read_record(self) -> None:
-        if self.follower:
-            for event in await self.follower.read():
-                self.note(event, "record")
+        if self.follower is None:
+            return
+        self._unnoted += await self.follower.read()
+        while self._unnoted:
+            for _ in range(min(len(self._unnoted), NOTES)):
+                self.note(self._unnoted.popleft(), "record")
+            if self._unnoted:
+                await asyncio.sleep(0)

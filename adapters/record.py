@@ -17,8 +17,8 @@ from adapters.profiles.profile import Record, TurnEvent
 log = logging.getLogger("moot.adapters.record")
 
 SQLITE_WAIT_S = 0.5
-CHUNK_BYTES = 256 * 1024  # 2 to 3 ms of parsing, between two turns of the loop
-CHUNKS = 64  # in one look: 16 MB
+CHUNK_BYTES = 128 * 1024  # 1 to 4 ms of parsing, between two turns of the loop
+CHUNKS = 16  # in one look: 2 MB
 LINE_BYTES = 8 * 1024 * 1024  # a tool's output with pictures; a reply is never so long
 ROWS = 200  # in one look: a row may hold a whole file
 _WILD = re.compile(r"[*?[]")
@@ -63,22 +63,24 @@ class _Lines:
         self._begun = b""  # a line whose end was not read yet
         self._leaving_out = False  # what is read belongs to a line that is too long
         self._caught_up = True
+        self._found: list[TurnEvent] = []  # a look that is broken off loses none
 
     async def skip(self) -> bool:
+        self._found = []
         self._path = _newest(self._home, self._glob)
         self._offset = self._path.stat().st_size if self._path else 0
         self._begun = b""
         return self._offset > 0
 
     async def read(self) -> Sequence[TurnEvent]:
-        events: list[TurnEvent] = []
         for _ in range(CHUNKS):
-            more = self._added()
-            events += [event for row in self._rows(more) for event in self._record.read(row)]
+            for row in self._rows(self._added()):
+                self._found += self._record.read(row)
             if self._caught_up:
                 break
             await asyncio.sleep(0)
-        return events
+        found, self._found = self._found, []
+        return found
 
     def _added(self) -> bytes:
         """The lines that a chunk completes."""

@@ -38,9 +38,26 @@ def cut_reply(text: str) -> str:
     return f"{text[: REPLY_CHARS * 6 // 10]}{CUT}{text[-REPLY_CHARS * 3 // 10 :]}"
 
 
-def bounded(text: str) -> str:
-    """The same while it still grows: cut now and then."""
-    return text if len(text) <= 2 * REPLY_CHARS else cut_reply(text)
+class Passage:
+    """What is said between two uses of tools, while it grows: its middle goes now and then."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        """Go on."""
+        self._pieces.append(text)
+        self._chars += len(text)
+        if self._chars > 2 * REPLY_CHARS:
+            self._pieces = [cut_reply(self.text())]
+            self._chars = len(self._pieces[0])
+
+    def text(self) -> str:
+        """So far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
 
 
 class Turn:
@@ -64,7 +81,7 @@ class Turn:
         self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
         self._signs = signs
         self._past = past
-        self._parts: list[str] = []  # what was said between tools
+        self._parts: list[Passage] = []  # what was said between tools
         self._last: str | None = None  # the last block, None when a tool was used since
         self._streamed = ""
         self._ended_at = 0.0
@@ -86,9 +103,9 @@ class Turn:
             case Said(text, sep):
                 self.began = True
                 if self._last is None:
-                    self._parts = [*self._parts[-MOST_PARTS:], bounded(text)]
-                else:
-                    self._parts[-1] = bounded(f"{self._parts[-1]}{sep}{text}")
+                    self._parts = [*self._parts[-MOST_PARTS:], Passage()]
+                    sep = ""
+                self._parts[-1].add(f"{sep}{text}")
                 self._last = text
             case Streamed(delta):
                 self.began = True
@@ -162,7 +179,8 @@ class Turn:
 
     def draft(self) -> str:
         """What it has said so far, "" when only the screen can tell."""
-        return max("\n\n".join(self._parts), self._streamed.strip("\n"), key=len)
+        parts = "\n\n".join(part.text() for part in self._parts)
+        return max(parts, self._streamed.strip("\n"), key=len)
 
     def uses(self) -> tuple[ToolUse, ...]:
         """The tools that were used, as exactly as the program tells."""
@@ -173,7 +191,8 @@ class Turn:
         if self.ended and self.ended.text is not None and self.ended.whole:
             return self.ended.text
         last = self.ended.text if self.ended else None
-        said = next((part for part in reversed(self._parts) if part.strip()), None)
+        parts = (part.text() for part in reversed(self._parts))
+        said = next((part for part in parts if part.strip()), None)
         if last and not self._caught_up(last):  # its record is late
             return last if self._last is None or said is None else f"{said}\n\n{last}"
         return last if said is None else said
