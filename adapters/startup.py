@@ -84,9 +84,13 @@ def write_home_file(setting: Setting, file: HomeFile) -> None:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)  # mode 0600
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(text)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        Path(name).replace(path)
+    except OSError:  # a full disk: not even the half of it stays
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 async def wait_ready(profile: Profile, console: Console) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from adapters.agent import Agent, Launch, Reply
 from contract import AgentError, Answer, ToolUse
@@ -32,8 +33,9 @@ class ScriptedAgent:
     uses: tuple[ToolUse, ...] = ()
     pid: int | None = None
     closing: asyncio.Event | None = None  # its program has not ended before it is set
+    compacting: Callable[[ScriptedAgent], Coroutine[Any, Any, None]] | None = None
     _stopped: bool = False
-    _task: asyncio.Task[str | Answer] | None = None
+    _task: asyncio.Task[Any] | None = None
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         self.prompts.append(prompt)
@@ -54,6 +56,18 @@ class ScriptedAgent:
         if self._task is not None:
             self._stopped = True
             self._task.cancel()
+
+    async def compact(self) -> None:
+        if self.compacting is None:
+            raise AgentError("missing", "no command", say="Scripted has no command for that.")
+        self._task = asyncio.ensure_future(self.compacting(self))
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+            self._stopped = False
+            raise AgentError("stopped", "stopped", say="Stopped.") from None
 
     async def close(self) -> None:
         if self.closing is not None:
@@ -84,6 +98,7 @@ class ScriptedPrograms:
     starting: int = 0
     uses: tuple[ToolUse, ...] = ()
     resumes: bool = True
+    compacting: Callable[[ScriptedAgent], Coroutine[Any, Any, None]] | None = None
 
     def __call__(self, name: str) -> Program:
         async def start(launch: Launch) -> Agent:
@@ -96,6 +111,7 @@ class ScriptedPrograms:
             agent = ScriptedAgent(launch, self.script, self.prompts)
             agent.uses = self.uses
             agent.closing = self.ends
+            agent.compacting = self.compacting
             agent.resumed = launch.session_id is not None
             self.agents.append(agent)
             return agent
