@@ -87,7 +87,10 @@ class CliAgent:
             raise await self._process.explained(error) from error.__cause__
 
     async def _compact(self) -> None:
-        await (await self._begin(Command, self._profile.compact, Unheard())).run()
+        answer = await (await self._begin(Command, self._profile.compact, Unheard())).run()
+        if self._profile.tells_compacted and not answer.compacted:
+            say = f"{self._title} found nothing to compact."
+            raise AgentError("context", f"{self._profile.name}: not compacted", say=say)
 
     async def _begin(self, kind: type[Exchange], text: str, reply: Reply) -> Exchange:
         """Have the program ready to be typed to."""

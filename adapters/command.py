@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from adapters.agent import Reply
 from adapters.exchange import Exchange
 from adapters.permission import refusal
+from adapters.profiles.profile import Profile
 from adapters.turn import Sign
 from contract import Question
 
 ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`
+HELD_S = (
+    2.0  # a window title that shows it idle; Claude Code 2.1.330 tells no other end of /compact
+)
 UNSEEN_S = 5.0  # a command of which nothing shows that it began was done at once, or has no sign
 
 
@@ -24,7 +31,15 @@ class Unheard(Reply):
 
 
 class Command(Exchange):
-    """Ends by the signs that end a turn; where none begins, by quiet."""
+    """Ends by the signs that end a turn; where none begins, by quiet.
+
+    Few programs tell the end of a command exactly, so the other signs need not hold as long.
+    """
+
+    def __init__(self, profile: Profile, *given: Any, **more: Any) -> None:
+        fallback_s = min(profile.signs.fallback_s, HELD_S)
+        signs = replace(profile.signs, fallback_s=fallback_s)
+        super().__init__(replace(profile, signs=signs), *given, **more)
 
     def partial(self) -> str:
         """Nothing: what it shows is no answer."""

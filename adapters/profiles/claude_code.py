@@ -316,6 +316,9 @@ CLAUDE_CODE = Profile(
     missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
     login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
     context_tokens=200_000,
+    compact="/compact",
+    tells_compacted=True,
+    clear="/clear",
     memory=MemoryAccess(
         HomeFile(".moot/mcp.json", mcp_file),
         ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),

@@ -399,7 +399,8 @@ class Profile:
     acp: argv template with which it speaks the Agent Client Protocol on stdio; empty: it can't.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
-    as a line; empty: it has none. version: argv after the program that prints it. at_least: the
+    as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
+    version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
     both to the terminal.
@@ -431,6 +432,7 @@ class Profile:
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     compact: str = ""
+    tells_compacted: bool = False
     clear: str = ""
     version: tuple[str, ...] = ("--version",)
     at_least: str = ""

@@ -24,9 +24,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
         (Fault.limited(), "limit", "rate limit"),
         (Fault.broken(), "api", "Internal server error"),
         (Fault.overloaded(), "api", "Overloaded"),
-        (Fault.too_long(), "context", "`!new`"),
     ],
-    ids=["400", "401", "429", "500", "529", "too long"],
+    ids=["400", "401", "429", "500", "529"],
 )
 async def test_an_error_is_one_helpful_line_and_it_goes_on(
     stage: Stage, claude: CliAgent, fault: Fault, kind: str, words: str
@@ -39,6 +38,42 @@ async def test_an_error_is_one_helpful_line_and_it_goes_on(
     assert "\n" not in error.say
     assert error.partial == ""
     assert await works_again(stage, claude)
+
+
+async def test_a_full_context_is_compacted_and_it_goes_on(stage: Stage, claude: CliAgent) -> None:
+    await asked(claude, f"{HEADER}remember the violin")
+    session = claude.session_id
+    stage.api.when("fail now", Fault.too_long())
+    error = await failed(claude, f"{HEADER}fail now")
+    assert error.kind == "context"
+    assert error.say == (
+        "The conversation with Claude Code is too long for its model now. "
+        "I had it compacted: ask again."
+    )
+    assert await works_again(stage, claude)
+    assert claude.session_id == session
+    assert not any("violin" in text for text in stage.api.turns[-1].history)
+
+
+async def test_where_compacting_fails_too_it_begins_a_new_session(stage: Stage) -> None:
+    stage.api.forget()
+    agent = stage.agent("full")
+    await asked(agent, f"{HEADER}remember the violin")
+    session = agent.session_id
+    stage.api.when("fail now", Fault.too_long())
+    stage.api.when("<summary> block", Fault.too_long())
+    error = await failed(agent, f"{HEADER}fail now")
+    assert error.kind == "context"
+    assert "Its next turn begins a new one" in error.say
+    assert await works_again(stage, agent)
+    assert agent.session_id not in (None, session)
+
+
+async def test_it_compacts_when_it_is_asked_to(stage: Stage, claude: CliAgent) -> None:
+    await asked(claude, f"{HEADER}remember the violin")
+    await claude.compact()
+    assert await works_again(stage, claude)
+    assert not any("violin" in text for text in stage.api.turns[-1].history)
 
 
 # ── Sessions ────────────────────────────────────────────────────────────────────────────

@@ -148,3 +148,14 @@ async def test_a_program_without_the_command_says_so(open_agent: OpenAgent) -> N
     assert caught.value.say == (
         "The double has no command for that. Say `!new` to begin a new conversation."
     )
+
+
+async def test_one_that_would_tell_of_it_and_does_not_has_compacted_nothing(
+    open_agent: OpenAgent,
+) -> None:
+    agent = open_agent(full(GOOD, compact="/compact", tells_compacted=True))
+    await agent.ask("prompt", Replies())
+    with pytest.raises(AgentError) as caught:
+        await agent.compact()
+    assert caught.value.say == "The double found nothing to compact."
+    assert agent.alive()
