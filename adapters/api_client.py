@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from anthropic.types import Message as SdkMessage
 
 TOO_LONG = "prompt is too long"  # there is no code for it
+REASON_CHARS = 200
 NO_CREDIT = "credit balance"
+MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RuntimeError)  # the SDK's, of it
 PASSING = ("api_error", "overloaded_error", "rate_limit_error", "timeout_error")
 
 
@@ -104,11 +106,17 @@ class ApiClient:
             late = isinstance(error, httpx2.TimeoutException)
             reason = "silent for too long" if late else "can't be reached"
             raise self._silent("timeout" if late else "api", reason, began=began) from error
-        except (anthropic.AnthropicError, ValueError) as error:  # what it sent is no message
-            raise self._silent("api", "not an Anthropic API", began=began) from error
-        if whole is None or whole.stop_reason is None:
+        except (anthropic.AnthropicError, *MALFORMED) as error:
+            raise self._stranger() from error
+        if whole is None:
+            raise self._stranger()
+        if whole.stop_reason is None:
             raise self._silent("api", "ended too early", began=True)
         return _message(whole)
+
+    def _stranger(self) -> AgentError:
+        say = "What answers is not the Anthropic API. An administrator checks ANTHROPIC_BASE_URL."
+        return AgentError("api", f"{self._base_url}: not an Anthropic API", say=say)
 
     def _silent(self, kind: AgentFault, reason: str, *, began: bool) -> AgentError:
         """The API can't be had, or not to the end."""
@@ -122,7 +130,8 @@ class ApiClient:
         return AgentError(kind, what, say=say)
 
     def _refusal(self, error: APIStatusError, model: str, *, began: bool) -> AgentError:
-        """What an error of the API means. Its own sentence may quote the conversation."""
+        """What an error of the API means. Its own sentence may quote the conversation: it is told
+        in the room, and not in the log."""
         status, words = error.status_code, (error.api_message or "").lower()
         what = f"HTTP {status} {error.type or ''}".strip()
         if status == 413 or (status == 400 and TOO_LONG in words):
@@ -134,7 +143,9 @@ class ApiClient:
             say = "The Anthropic API asks for a payment: its account has no credit left."
             return AgentError("limit", what, say=say)
         if status == 400:
-            return Refused("api", what, say=f"The Anthropic API refused the request ({what}).")
+            reason = " ".join((error.api_message or what).split())[:REASON_CHARS]
+            say = f"The Anthropic API refused the request: {reason}. If it goes on so, say `!new`."
+            return Refused("api", what, say=say)
         wait = error.response.headers.get("retry-after", "")
         if status == 429 and wait.isdecimal() and int(wait):
             return AgentError("limit", what, say=f"{_LIMIT} Ask again in {int(wait)} s.")

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 log = logging.getLogger("moot.conversation")
 
+MOST_BYTES = 4 << 20  # of a file before it is written anew: about 70 of the longest prompts
 FOLDER = Path(".moot", "conversations")
 SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
 
@@ -57,7 +58,7 @@ class Conversation:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._said: list[Said] = []
-        self._torn = False  # the file may end in half a line
+        self.failed = False  # something could not be kept
 
     @classmethod
     def open(cls, home: Path, session_id: str) -> Conversation:
@@ -81,8 +82,9 @@ class Conversation:
             yield Said(role, tuple(text for said in run for text in said.texts))
 
     def say(self, role: Role, *texts: str) -> None:
-        """Add what one side says. The API refuses blank texts: they are left out."""
-        kept = tuple(text for text in texts if text.strip())
+        """Add what one side says. The API takes neither blank texts, which are left out, nor half
+        of a surrogate pair, which becomes a question mark."""
+        kept = tuple(text.encode(errors="replace").decode() for text in texts if text.strip())
         if kept:
             self._said.append(Said(role, kept))
             self._write({"role": role, "texts": kept})
@@ -116,15 +118,16 @@ class Conversation:
 
         What can't be kept is missing after a restart, which is no reason not to answer now.
         """
-        data = b"\n" * self._torn + json.dumps(line).encode() + b"\n"
+        data = b"\n" * self.failed + json.dumps(line).encode() + b"\n"  # behind half a line, too
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                self._torn = os.write(descriptor, data) < len(data)
+                self.failed = self.failed or os.write(descriptor, data) < len(data)
             finally:
                 os.close(descriptor)
         except OSError as error:
+            self.failed = True
             log.warning("conversation.not_kept file=%s error=%r", self._path.name, str(error))
 
     def _read(self) -> None:
@@ -136,6 +139,18 @@ class Conversation:
             os.truncate(self._path, len(whole))
         for line in filter(None, whole.splitlines()):
             self._apply(line)
+        if len(whole) > MOST_BYTES:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Write the file anew, without what is forgotten."""
+        new = self._path.with_suffix(".new")
+        fresh = Conversation(new)
+        new.unlink(missing_ok=True)
+        for said in self._said:
+            fresh.say(said.role, *said.texts)
+        if len(fresh) == len(self._said) and not fresh.failed:
+            new.replace(self._path)
 
     def _apply(self, raw: bytes) -> None:
         try:

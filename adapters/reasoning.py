@@ -41,7 +41,7 @@ def forms(thinking: Thinking, effort: Effort | None) -> tuple[Form, ...]:
     if thinking == "off":
         calm: Effort | None = "high" if effort in ("xhigh", "max") else effort
         off = (Form("disabled", effort=calm), Form("between_tools", effort=calm))
-        return (*off, Form("disabled"), Form(effort="low"), Form())
+        return tuple(dict.fromkeys((*off, Form("disabled"), Form(effort="low"), Form())))
     wanted: tuple[Form, ...] = ()
     if isinstance(thinking, int):
         wanted = (Form("enabled", thinking, effort), Form("enabled", thinking))

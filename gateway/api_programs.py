@@ -63,7 +63,7 @@ API_PROGRAMS: Mapping[str, Callable[[str, AgentTable, Mapping[str, str]], Progra
 
 def _settings(name: str, table: AgentTable) -> ApiSettings:
     for key in ("command", "driver", "login"):
-        if key in table.model_fields_set:
+        if getattr(table, key) != AgentTable.model_fields[key].default:
             raise ConfigError(
                 f"agents.{name}.{key}: the profile {table.profile!r} runs no program; leave it out"
             )
