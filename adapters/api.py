@@ -71,22 +71,26 @@ class ApiAgent:
 
     async def start(self) -> None:
         """Make ready, without a call: a wrong key is told by the first answer."""
-        settings, wanted = self._settings, self._launch.session_id
+        wanted = self._launch.session_id
         known = wanted if wanted and SESSION_ID.fullmatch(wanted) else None
         self.session_id = known or str(uuid.uuid4())
         self._conversation = await asyncio.to_thread(
             Conversation.open, self._launch.home, self.session_id
         )
         self.resumed = len(self._conversation) > 0
-        self._client = await ApiClient.open(
+        starting = self._tools.start() if self._tools else asyncio.sleep(0)
+        self._client, _ = await asyncio.gather(self._connect(), starting)
+        if self._tools is not None:
+            self._frame = replace(self._frame, tools=self._tools.offered)
+
+    async def _connect(self) -> ApiClient:
+        settings = self._settings
+        return await ApiClient.open(
             api_key=self._key,
             base_url=self._url,
             timeout_s=settings.timeout_s,
             max_retries=settings.max_retries,
         )
-        if self._tools is not None:
-            await self._tools.start()
-            self._frame = replace(self._frame, tools=self._tools.offered)
 
     async def close(self) -> None:
         """See `Agent.close`."""

@@ -32,10 +32,11 @@ class Result:
 class MemoryTools:
     """Runs the server while the session lives. offered: in the form of the Messages API."""
 
-    def __init__(self, server: MemoryServer, *, path: str) -> None:
+    def __init__(self, server: MemoryServer, *, path: str, start_s: float = START_S) -> None:
         self.offered: tuple[Mapping[str, Any], ...] = ()
         self._server = server
         self._path = path
+        self._start_s = start_s
         self._client: Client | None = None
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -47,7 +48,7 @@ class MemoryTools:
         waiting = asyncio.create_task(ready.wait(), name="memory tools ready")
         try:
             await asyncio.wait(
-                {waiting, self._task}, timeout=START_S, return_when=asyncio.FIRST_COMPLETED
+                {waiting, self._task}, timeout=self._start_s, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             waiting.cancel()
@@ -72,10 +73,12 @@ class MemoryTools:
     async def close(self) -> None:
         """End the server."""
         self._closing.set()
-        if self._task is not None:
-            _, late = await asyncio.wait({self._task}, timeout=END_S)
-            for task in late:
-                task.cancel()
+        if self._task is None:
+            return
+        if self._client is None:  # it is still starting, or over
+            self._task.cancel()
+        await asyncio.wait({self._task}, timeout=END_S)
+        self._task.cancel()
 
     async def _run(self, ready: asyncio.Event) -> None:
         """The client's whole life: it must be opened and closed by one task."""
