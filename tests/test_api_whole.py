@@ -9,8 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.doubles.api_stage import KEY
-from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.api_stage import KEY, BareAPI
 from tests.doubles.model_steps import Fault, Message, Text, ToolUse
 from tests.doubles.service import service
 
@@ -61,8 +60,7 @@ async def get(url: str, path: str) -> Any:
 async def test_a_persona_by_api_answers_on_the_page_and_a_kill_loses_nothing(
     tmp_path: Path,
 ) -> None:
-    async with MessagesAPI.open() as api:
-        api.bare = True
+    async with BareAPI.open() as api:
         api.when("expiry", ANSWER)
         api.when("again", "As I said.")
         environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
@@ -98,8 +96,7 @@ async def test_a_persona_by_api_answers_on_the_page_and_a_kill_loses_nothing(
 
 
 async def test_it_looks_into_its_memory_by_the_tools_of_its_session(tmp_path: Path) -> None:
-    async with MessagesAPI.open() as api:
-        api.bare = True
+    async with BareAPI.open() as api:
         use = ToolUse("mcp__moot__search", {"text": "expiry"})
         api.when("remember", Message((Text("I look."), use)), "Nothing yet.")
         environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
@@ -125,8 +122,7 @@ async def test_it_looks_into_its_memory_by_the_tools_of_its_session(tmp_path: Pa
 async def test_a_wrong_key_is_told_in_the_room_and_stop_keeps_what_was_said(
     tmp_path: Path,
 ) -> None:
-    async with MessagesAPI.open() as api:
-        api.bare = True
+    async with BareAPI.open() as api:
         api.when("wrong", Fault.unauthorized())
         api.when("slow", Message((Text("Half of it and then the rest"),), delta=10, hold=1))
         environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}

@@ -11,18 +11,24 @@ from typing import Any
 from adapters.agent import Launch, MemoryServer
 from adapters.api import ApiAgent
 from adapters.api_settings import ApiSettings
-from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.messages_api import Bare, MessagesAPI
 from tests.doubles.model_steps import Json
 
 KEY = "sk-ant-test-00000000000000000000000000000000"
 PERSONA = "You are Claude, an engineer in a room with other engineers."
 
 
+class BareAPI(MessagesAPI):
+    """The double as a client without side requests needs it."""
+
+    reads = Bare
+
+
 @dataclass
 class ApiStage:
     """The double, and whom it answers."""
 
-    api: MessagesAPI
+    api: BareAPI
     folder: Path
     agents: list[ApiAgent] = field(default_factory=list)
 
@@ -30,8 +36,7 @@ class ApiStage:
     @asynccontextmanager
     async def open(cls, folder: Path) -> AsyncIterator[ApiStage]:
         """An empty stage; closes the agents that were not yet."""
-        async with MessagesAPI.open() as api:
-            api.bare = True
+        async with BareAPI.open() as api:
             stage = cls(api, folder)
             yield stage
             for agent in stage.agents:

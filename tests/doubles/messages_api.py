@@ -49,6 +49,14 @@ class Request(scripted_api.Request):
                 yield index, texts[-1]
 
 
+class Bare(Request):
+    """A request of a client that asks nothing beside the conversation, and may have no tools."""
+
+    @property
+    def asks(self) -> bool:
+        return self.path == "/v1/messages"
+
+
 def _blocks(content: str | list[Json]) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
