@@ -97,6 +97,7 @@ class ApiClient:
                         speech.add(event.text)
                     elif event.type == "content_block_start":
                         speech.begin_block(event.content_block.type)
+                    await asyncio.sleep(0)  # thousands may lie in one buffer, each takes 0.1 ms
                 whole = stream.current_message_snapshot if began else None
         except anthropic.APIStatusError as error:
             raise self._refusal(error, request["model"], began=began) from error
