@@ -208,6 +208,7 @@ class Desk:
                 room_id=live.room.id,
                 state=live.state,
                 started_at=live.started_at,
+                terminal=live.program.typed,
             )
             for live in self._sessions.all()
         ]

@@ -28,7 +28,8 @@ class Program:
     """What a persona's `agent` stands for.
 
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
-    when it is not available. open: starts a session.
+    when it is not available. open: starts a session. typed: its prompts are typed, into a terminal
+    that may take an `@` for a file; else they go as they are.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Program:
     open: Callable[[Launch], Awaitable[Agent]]
     workspace: Path | None = None
     context_tokens: int | None = None
+    typed: bool = True
 
 
 @dataclass(slots=True)
