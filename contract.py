@@ -357,8 +357,8 @@ class Answer:
     """What the agent said, in Markdown, and how the driver knows.
 
     source: "record" the program's own record of it, "screen" read from the terminal.
-    ended_by: the sign that ended the turn, e.g. "hook", "record", "title". tools: one line a use,
-    for people; uses: the same for the memory. compacted: the program compacted its context.
+    ended_by: the sign that ended the turn, e.g. "hook", "record", "title", "api". tools: one line a
+    use, for people; uses: the same for the memory. compacted: the program compacted its context.
     """
 
     text: str

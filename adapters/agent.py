@@ -10,8 +10,24 @@ from typing import Protocol, runtime_checkable
 from contract import Answer, Question
 
 
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What an agent that is called by API is told of a turn beside its prompt.
+
+    context: one line on where and to whom it speaks, "" for none; it differs from turn to turn, so
+    it stands behind what a cache may keep. small_talk: the message needs no thinking.
+    """
+
+    context: str = ""
+    small_talk: bool = False
+
+
 class Reply(Protocol):
     """The room's side of one turn, as the agent's driver sees it."""
+
+    @property
+    def occasion(self) -> Occasion:
+        """What there is to know of the turn beside the prompt."""
 
     def draft(self, text: str) -> None:
         """What the agent has said so far: a snapshot that replaces the one before. Cheap."""

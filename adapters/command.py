@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adapters.agent import Reply
+from adapters.agent import Occasion, Reply
 from adapters.exchange import Exchange
 from adapters.permission import refusal
 from adapters.profiles.profile import Profile
@@ -21,6 +21,8 @@ UNSEEN_S = 5.0  # a command of which nothing shows that it began was done at onc
 
 class Unheard(Reply):
     """Nobody follows it; what it asks is refused."""
+
+    occasion = Occasion()
 
     def draft(self, text: str) -> None:
         """Of no use to anybody."""

@@ -87,7 +87,8 @@ class Process:
             self._hook_url = self._hooks.register(self._on_hook)
         setting = setting_of(profile, launch, session_id, resumes=resumes, hook_url=self._hook_url)
         began = time.monotonic()
-        console = Console(launch.cols, launch.rows, self._on_signal, shell=profile.shell_terminal)
+        cols, rows = profile.size or (launch.cols, launch.rows)
+        console = Console(cols, rows, self._on_signal, shell=profile.shell_terminal)
         try:
             with told_when_full(launch.home):
                 command = self._command = prepare(profile, launch, setting)

@@ -303,5 +303,6 @@ def _make_raw(slave: int, *, shell: bool) -> None:
     mode = termios.tcgetattr(slave)
     mode[1] |= termios.OPOST | termios.ONLCR
     if shell:
+        mode[0] |= termios.ICRNL
         mode[3] |= termios.ECHO | termios.ISIG
     termios.tcsetattr(slave, termios.TCSANOW, mode)

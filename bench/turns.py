@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.agent import Launch
+from adapters.agent import Launch, Occasion
 from adapters.cli import CliAgent
 from adapters.profiles.demo import DEMO
 from contract import Question
@@ -37,6 +37,8 @@ Respond to Andi in room #bench.
 
 class Silent:
     """A room that nobody looks at."""
+
+    occasion = Occasion()
 
     def draft(self, text: str) -> None:
         """Not shown."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
 from contract import ConfigError
+from gateway.api_programs import API_PROGRAMS
 from gateway.config import AgentTable, Config
 from gateway.doorman import Access
 from gateway.models import describe_model
@@ -62,14 +63,14 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
     findings = []
     for name, table in config.agents.items():
         try:
-            make_profile(name, table)
+            _describe(name, table, environment)
         except ConfigError as error:
             findings.append(Finding(str(error), True))
     for persona in personas.all().values():
         agent = persona.front.agent
         table = config.agents.get(agent, AgentTable(profile=agent))
         try:
-            profile = make_profile(agent, table)
+            title, place, hint = _describe(agent, table, environment)
         except ConfigError:
             if agent not in config.agents:
                 findings.append(
@@ -78,9 +79,23 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
                     )
                 )
             continue
-        path = find_program(profile, table.command, environment.get("PATH", ""))
-        if path is None:
-            findings.append(Finding(f"@{persona.name} can't answer yet: {profile.missing}"))
+        if place is None:
+            findings.append(Finding(f"@{persona.name} can't answer yet: {hint}"))
         else:
-            findings.append(Finding(f"@{persona.name} answers with {profile.title} ({path})"))
+            findings.append(Finding(f"@{persona.name} answers with {title} ({place})"))
+        if table.profile in API_PROGRAMS and (persona.front.driver or persona.front.login):
+            text = f"@{persona.name} runs no program: leave out `driver` and `login`"
+            findings.append(Finding(text))
     return findings
+
+
+def _describe(
+    name: str, table: AgentTable, environment: Mapping[str, str]
+) -> tuple[str, str | None, str]:
+    """An agent's title, where it is (None: it can't be had), and how to get it."""
+    if by_api := API_PROGRAMS.get(table.profile):
+        program = by_api(name, table, environment)
+        return program.title, "by API" if program.available else None, program.hint
+    profile = make_profile(name, table)
+    path = find_program(profile, table.command, environment.get("PATH", ""))
+    return profile.title, str(path) if path else None, profile.missing

@@ -212,6 +212,7 @@ class Desk:
                 state=live.state,
                 pid=live.agent.pid,
                 started_at=live.started_at,
+                terminal=live.program.typed,
             )
             for live in self._sessions.all()
         ]

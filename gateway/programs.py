@@ -1,4 +1,4 @@
-"""What a persona's `agent` stands for: a profile, with what moot.toml says of it."""
+"""What a persona's `agent` stands for: a profile or an API, with what moot.toml says of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from adapters.hooks import HookListener
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
 from adapters.profiles.profile import Profile
 from contract import AgentError, ConfigError
+from gateway.api_programs import API_PROGRAMS
 from gateway.config import AgentTable, place_of, reason_of
 from gateway.sessions import Program
 
@@ -35,6 +36,8 @@ class Programs:
         """The program of that name. One that can't be had says why in its hint."""
         table = self._tables.get(name, AgentTable(profile=name))
         try:
+            if by_api := API_PROGRAMS.get(table.profile):
+                return by_api(name, table, self._environment)
             profile = make_profile(name, table)
         except ConfigError as error:
             return _unknown(name, str(error))
@@ -81,7 +84,8 @@ def make_profile(name: str, table: AgentTable) -> Profile:
     profile = profiles().get(table.profile)
     if profile is None:
         raise ConfigError(
-            f"agents.{name}.profile: there is no {table.profile!r}; known: {', '.join(profiles())} "
+            f"agents.{name}.profile: there is no {table.profile!r}; "
+            f"known: {', '.join((*profiles(), *API_PROGRAMS))} "
             f"({GENERIC.name}: any terminal program, by its `command`)"
         )
     if table.settings:

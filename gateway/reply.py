@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 
+from adapters.agent import Occasion
 from bots.bot import Bot
 from contract import Place, PlatformError, Question
 from gateway.delivery import pieces
@@ -34,12 +35,14 @@ class LiveReply:
         bot: Bot,
         place: Place,
         *,
+        occasion: Occasion,
         ledger: Ledger,
         questions: Questions,
         publish: Publish,
         clock: Callable[[], datetime],
         untyped: Callable[[str], str],
     ) -> None:
+        self.occasion = occasion
         self._turn = turn
         self._bot = bot
         self._place = place

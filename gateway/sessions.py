@@ -25,7 +25,8 @@ class Program:
 
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
     when it is not available. open: starts a session. resumes: a session that was ended can be
-    gone on with.
+    gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
+    else they go as they are.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Program:
     workspace: Path | None = None
     context_tokens: int | None = None
     resumes: bool = True
+    typed: bool = True
 
 
 Waits = Callable[[], Awaitable[None]]

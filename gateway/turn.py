@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from uuid import uuid4
 
+from adapters.agent import Occasion
 from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable, untyped
@@ -32,6 +33,7 @@ from gateway.events import Publish
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
 from gateway.marks import Marks
+from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.questions import Questions
@@ -162,13 +164,15 @@ class Middle:
         clockwork.step("brief")
         header = compose(briefing)
         names = [name for p in self.personas.all().values() for name in p.names]
-        prompt = typable(header.text, [*names, *_names(briefing)], _mentions(briefing))
+        prompt = header.text
+        if live.program.typed:
+            prompt = typable(prompt, [*names, *_names(briefing)], _mentions(briefing))
         clockwork.step("compose")
         record = _record(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
         live.state = "working"
-        reply = self._reply(turn)
+        reply = self._reply(turn, occasion_of(briefing, asked))
         try:
             async with reply.showing():
                 answer, fault = await self._answer(live, prompt, reply)
@@ -191,11 +195,12 @@ class Middle:
         )
         return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
 
-    def _reply(self, turn: Turn) -> LiveReply:
+    def _reply(self, turn: Turn, occasion: Occasion) -> LiveReply:
         return LiveReply(
             turn,
             self.bots[turn.bot],
             Place(turn.room, turn.thread_id),
+            occasion=occasion,
             ledger=self.ledger,
             questions=self.questions,
             publish=self.publish,

@@ -84,6 +84,8 @@ class GenericSettings(BaseModel):
     one. permission: shows that it asks; its choices are read from the screen (numbers, letters
     such as [y/N], lines of which one is marked), unless `choices` name them. record: where it
     writes down what it said, from which replies are exact; else they are read from the screen.
+    cols, rows: of its terminal. Without a record a large one, so that a full-screen program
+    shows a long reply whole: 200 and 300.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -116,6 +118,8 @@ class GenericSettings(BaseModel):
     permission: Regex | None = None
     choices: list[ChoiceSettings] = []
     record: RecordSettings | None = None
+    cols: int | None = Field(default=None, ge=20, le=1000)
+    rows: int | None = Field(default=None, ge=5, le=1000)
     missing: str = "Install it, or correct its `command` in moot.toml."
     login: str = "Log in once in its own terminal."
     context_tokens: int | None = Field(default=None, gt=0)
@@ -165,7 +169,14 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         login=given.login,
         context_tokens=given.context_tokens,
         turn_timeout_s=given.turn_timeout_s,
+        shell_terminal=True,
+        size=_size(given),
     )
+
+
+def _size(given: GenericSettings) -> tuple[int, int]:
+    cols, rows = (120, 40) if given.record else (200, 300)
+    return given.cols or cols, given.rows or rows
 
 
 def _permission(given: GenericSettings) -> Permission | None:

@@ -234,7 +234,8 @@ class Typing:
     confirm_s: after Enter the turn must have begun within this time, else Enter once more,
     while `holding` is on the screen (the input box still holds the text), `tries` times in all.
     holding None: never a second Enter. prompt: must be on the screen before anything is typed, for
-    a program whose record has the end of a turn before it reads again. before: keys pressed ahead of each prompt.
+    a program whose record has the end of a turn before it reads again. before: keys pressed ahead
+    of each prompt.
     harmless: takes from a clean text what the program would read as a command. pieces: cuts it
     into several pastes, for a program that does something else to a long one.
     """
@@ -403,7 +404,7 @@ class Profile:
     version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
-    both to the terminal.
+    both to the terminal. size: columns and rows of its terminal; None: those of the launch.
     """
 
     name: str
@@ -438,6 +439,7 @@ class Profile:
     at_least: str = ""
     tested: str = ""
     shell_terminal: bool = False
+    size: tuple[int, int] | None = None
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""

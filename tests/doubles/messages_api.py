@@ -15,6 +15,8 @@ from tests.doubles import scripted_api
 from tests.doubles.model_steps import Fault, Json, Message, Step, events, whole
 from tests.doubles.scripted_api import Event, ScriptedAPI
 
+BESIDE = ("<system-reminder>", "[Context: ")  # what a client adds to a prompt
+
 
 class Request(scripted_api.Request):
     """A request as it arrived."""
@@ -42,9 +44,17 @@ class Request(scripted_api.Request):
             if message["role"] != "user":
                 continue
             blocks = [b for b in _blocks(message["content"]) if b["type"] == "text"]
-            texts = [b["text"] for b in blocks if not b["text"].startswith("<system-reminder>")]
+            texts = [b["text"] for b in blocks if not b["text"].startswith(BESIDE)]
             if texts:
                 yield index, texts[-1]
+
+
+class Bare(Request):
+    """A request of a client that asks nothing beside the conversation, and may have no tools."""
+
+    @property
+    def asks(self) -> bool:
+        return self.path == "/v1/messages"
 
 
 def _blocks(content: str | list[Json]) -> list[Json]:

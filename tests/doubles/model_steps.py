@@ -44,7 +44,7 @@ class Message:
     sequences and events (0: an event a write). pause_s: between deltas. hold: after so many
     deltas it waits until it is released; 0: before it says anything. cut: after so many the
     connection breaks. stop: the stop reason, "" for the natural one. usage: what is told of it
-    beside the double's own counts, in an answer that is not streamed.
+    beside the double's own counts. unended: the stream ends well without the message's own end.
     """
 
     blocks: tuple[Block, ...]
@@ -55,6 +55,7 @@ class Message:
     cut: int | None = None
     stop: str = ""
     usage: Mapping[str, int] = field(default_factory=dict)
+    unended: bool = False
 
     @property
     def stop_reason(self) -> str:
@@ -165,8 +166,11 @@ def events(chosen: Step, body: Json) -> Iterator[Json]:
     yield {"type": "ping"}
     for index, block in enumerate(chosen.blocks):
         yield from _block_events(index, _content(block), chosen.delta)
+    if chosen.unended:
+        return
     end = {"stop_reason": chosen.stop_reason, "stop_sequence": None}
-    yield {"type": "message_delta", "delta": end, "usage": {"output_tokens": 50}}
+    usage = {"output_tokens": 50, **chosen.usage}
+    yield {"type": "message_delta", "delta": end, "usage": usage}
     yield {"type": "message_stop"}
 
 

@@ -1,0 +1,125 @@
+"""The tools by which an agent that is called by API looks into its memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from adapters.agent import MemoryServer
+from adapters.api import ROUNDS
+from adapters.memory_tools import MemoryTools
+from contract import ToolUse as Used
+from tests.doubles.api_stage import ApiStage
+from tests.doubles.mcp_shelf import SERVER
+from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
+from tests.doubles.replies import Replies
+
+SEARCH = "mcp__moot__search"
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ApiStage]:
+    async with ApiStage.open(tmp_path) as opened:
+        yield opened
+
+
+def servers() -> list[psutil.Process]:
+    """The memory servers that run now."""
+    mine = psutil.Process().children(recursive=True)
+    return [p for p in mine if p.is_running() and "tests.doubles.mcp_shelf" in p.cmdline()]
+
+
+async def test_it_uses_its_tools_and_says_what_it_used(stage: ApiStage) -> None:
+    agent = await stage.agent(memory=SERVER)
+    thought = Message((Thinking("Where?"), Text("I look."), ToolUse(SEARCH, {"text": "a"})))
+    stage.api.queue(thought, ToolUse(SEARCH, {"text": "failure"}), "There it is.")
+    reply = Replies()
+    answer = await agent.ask("where?", reply)
+    assert answer.text == "There it is."
+    assert answer.tools == ('search {"text": "a"}', 'search {"text": "failure"}')
+    assert answer.uses == (
+        Used(SEARCH, '{"text": "a"}', "found a"),
+        Used(SEARCH, '{"text": "failure"}', "found failure", failed=True),
+    )
+    assert reply.drafts[0] == "I look."
+    _, thinking, first, _, second = stage.body["messages"]
+    assert thinking["content"][0]["signature"] == "c2lnbmVk"
+    assert first["content"][0]["content"] == [{"type": "text", "text": "found a"}]
+    assert second["content"][0]["is_error"] is True
+
+    await agent.ask("and now?", Replies())
+    assert stage.said() == [
+        ("user", ["where?"]),
+        ("assistant", ["There it is."]),
+        ("user", ["and now?"]),
+    ]
+    assert len(servers()) == 1
+    await agent.close()
+    assert servers() == []
+
+
+async def test_several_tools_at_once_are_answered_in_one_message(stage: ApiStage) -> None:
+    agent = await stage.agent(memory=SERVER)
+    both = Message((ToolUse(SEARCH, {"text": "a"}), ToolUse(SEARCH, {"text": "b"})))
+    stage.api.queue(both, "Both.")
+    assert (await agent.ask("where?", Replies())).text == "Both."
+    results = stage.body["messages"][-1]["content"]
+    assert [result["content"][0]["text"] for result in results] == ["found a", "found b"]
+
+
+async def test_a_tool_that_is_none_is_told_to_the_model(stage: ApiStage) -> None:
+    agent = await stage.agent(memory=SERVER)
+    stage.api.queue(ToolUse("bash", {"command": "ls"}), "I can't.")
+    answer = await agent.ask("list", Replies())
+    assert (answer.text, answer.uses[0].failed) == ("I can't.", True)
+    without = await stage.agent("other")
+    stage.api.queue(ToolUse("bash", {"command": "ls"}), "I can't.")
+    assert (await without.ask("list", Replies())).uses[0].failed
+
+
+async def test_a_model_that_only_uses_tools_has_to_answer_in_the_end(stage: ApiStage) -> None:
+    agent = await stage.agent(memory=SERVER)
+    stage.api.queue(*[ToolUse(SEARCH, {"text": "a"})] * (ROUNDS - 1), "Enough.")
+    assert (await agent.ask("where?", Replies())).text == "Enough."
+    assert len(stage.bodies) == ROUNDS
+    assert stage.body["tool_choice"] == {"type": "none"}
+    assert all("tool_choice" not in body for body in stage.bodies[:-1])
+
+
+async def test_what_is_too_long_after_a_tool_is_asked_anew_and_counts_once(
+    stage: ApiStage,
+) -> None:
+    agent = await stage.agent(memory=SERVER)
+    await agent.ask("before", Replies())
+    use = Message((Text("I look."), ToolUse(SEARCH, {"text": "a"})))
+    stage.api.queue(use, Fault.too_long(), use, "Found.")
+    answer = await agent.ask("where?", Replies())
+    assert (answer.text, len(answer.uses), answer.compacted) == ("Found.", 1, True)
+
+
+@pytest.mark.parametrize("argv", [("/nowhere/at-all",), (sys.executable, "-c", "pass")])
+async def test_without_its_memory_it_still_answers(stage: ApiStage, argv: tuple[str, ...]) -> None:
+    agent = await stage.agent(memory=MemoryServer(argv, ()))
+    assert (await agent.ask("hello?", Replies())).text == "ok"
+    assert "tools" not in stage.body
+
+
+async def test_a_server_that_says_nothing_is_not_waited_for() -> None:
+    mute = MemoryServer((sys.executable, "-c", "import time; time.sleep(60)"), ())
+    tools = MemoryTools(mute, path="", start_s=0.1)
+    await tools.start()
+    assert tools.offered == ()
+    await tools.close()
+
+
+async def test_a_server_that_ends_is_a_tool_that_failed(stage: ApiStage) -> None:
+    agent = await stage.agent(memory=SERVER)
+    stage.api.queue(ToolUse(SEARCH, {"text": "end"}), "It is gone.")
+    answer = await agent.ask("where?", Replies())
+    assert (answer.text, answer.uses[0].failed) == ("It is gone.", True)
+    stage.api.queue(ToolUse(SEARCH, {"text": "a"}), "Still gone.")
+    assert (await agent.ask("again?", Replies())).text == "Still gone."
