@@ -24,12 +24,17 @@ class Ending:
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
+        self._since = console.glance().scrolled
         self._profile = profile
         self._console = console
         self._turn = turn
         self._dialogs = dialogs
         self._prompt = prompt
         self._frozen: str | None = None
+
+    def reply(self, screen: Screen) -> str:
+        """The reply as far as it shows."""
+        return reply_on(screen, self._profile, self._prompt, self._since)
 
     def freeze(self) -> None:
         """Keep what it has said: an interrupt may take the whole turn off the screen."""
@@ -41,7 +46,7 @@ class Ending:
             return readable(text)
         if self._frozen is not None:
             return self._frozen
-        shown = reply_on(self._console.glance(), self._profile, self._prompt)
+        shown = self.reply(self._console.glance())
         return readable(shown or self.shown)
 
     async def answer(self, sign: Sign) -> Answer:
@@ -60,7 +65,7 @@ class Ending:
         screen = await self._console.screen()
         if fault := self._fault(screen):
             raise fault
-        return self._answer(reply_on(screen, profile, self._prompt), "screen", sign)
+        return self._answer(self.reply(screen), "screen", sign)
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn
@@ -73,7 +78,7 @@ class Ending:
         if error := self._dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
-        shown = error_on(screen, self._profile, self._prompt)
+        shown = error_on(screen, self._profile, self._prompt, self._since)
         if not shown and self._turn.state != "error":
             return None
         shown = shown or last_words(text)

@@ -15,7 +15,7 @@ from adapters.paste import END, keystrokes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
-from adapters.sight import reply_on, text_on
+from adapters.sight import text_on
 from adapters.terminal import Hangup
 from adapters.turn import Sign, Source, Turn
 from contract import Answer
@@ -195,7 +195,7 @@ class Exchange:
         self._see_footer(text, now)
         if not turn.draft() and not turn.blocked and now >= self._draft_due:
             self._draft_due = now + SCREEN_DRAFT_S
-            self._ending.shown = reply_on(screen, self._profile, self._prompt)
+            self._ending.shown = self._ending.reply(screen)
             self._draft(self._ending.shown, now)
 
     def _see_footer(self, text: str, now: float) -> None:

@@ -43,16 +43,21 @@ class Block:
 
 
 def read_reply(
-    screen: Screen, look: Look, prompt: str | None = None, roll: Roll | None = None
+    screen: Screen,
+    look: Look,
+    prompt: str | None = None,
+    roll: Roll | None = None,
+    since: int = 0,
 ) -> str:
     """The last reply as Markdown, "" when there is none.
 
     prompt: what was typed, to find its echo; None: behind the last echo. An error that the
     program shows in the reply's place is the reply. roll: what a full-screen program showed so
-    far; without it a reply longer than the screen is cut off at its top.
+    far; without it a reply longer than the screen is cut off at its top. since: what
+    `Screen.scrolled` was before the prompt was typed; it keeps the cost to that of the turn.
     """
     rolled = roll is not None and screen.alternate
-    every = roll.rows if roll and rolled else rows_above_input(screen, look)
+    every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
     rows, found = _turn(every, look, prompt)
     if rolled and not found:  # it is behind a gap, or not there yet
         gaps = [i for i, row in enumerate(rows) if row is GAP]
@@ -73,9 +78,9 @@ def read_reply(
     return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
 
 
-def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
+def read_error(screen: Screen, look: Look, prompt: str | None = None, since: int = 0) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
-    rows, _ = _turn(rows_above_input(screen, look), look, prompt)
+    rows, _ = _turn(rows_above_input(screen, look, since), look, prompt)
     for row in reversed(rows):
         if match := look.fault.match(row.text):
             return match[1].strip()

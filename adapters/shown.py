@@ -11,6 +11,7 @@ from adapters.looks import Look
 from adapters.rows import Line
 from adapters.style import PLAIN, Style
 
+PIECE = 512  # characters: wcswidth takes the square of their number for flags, 3 s for 40,000
 _FRAMES = "│┃║╭╰┌└├─━═╮╯┐┘┤"
 
 
@@ -73,4 +74,7 @@ def _is_scrollbar(text: str, cols: int) -> bool:
 
 def columns(text: str) -> int:
     """Columns that the text takes on the screen."""
-    return len(text) if text.isascii() else max(0, wcswidth(text))
+    if text.isascii():
+        return len(text)
+    pieces = range(0, len(text), PIECE)
+    return sum(max(0, wcswidth(text[at : at + PIECE])) for at in pieces)

@@ -80,7 +80,9 @@ class Tape:
             self.size_bytes -= self._slice_bytes
             self._slice_bytes = 0
             self._next_slice()
-        return True
+            if time.monotonic() >= end:  # a slice may have no bits
+                break
+        return not (self._slice_bytes or self._waiting)
 
     def _next_slice(self) -> None:
         """Begin with what comes next."""

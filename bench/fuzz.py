@@ -33,9 +33,9 @@ from adapters.tape import Tape
 from bench.streams import Step, size, stream
 
 RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"
-TAKES = 4_095 * 4  # bytes that a terminal is read at once, at most
-HOLD_S = 0.010  # one hold of the loop
-READING_S = 0.25  # reply, dialog and error of a full scrollback: read a few times a turn
+TAKES = 4_095 * 2  # bytes that a terminal is read at once, at most
+HOLD_S = 0.015  # one hold of the loop: 10 ms, and what a busy neighbour adds
+TURN_ROWS, READING_S = 300, 0.1  # of a long reply; it is read a few times a turn
 GROWTH_MB = 48
 TRIES = 3
 WINDOWS = ((80, 24), (120, 40), (250, 60))  # of a driven program
@@ -82,9 +82,10 @@ def check_reading(screen: Screen, random: Random, number: int, worst: Worst) -> 
     prompt = random.choice((None, "", "what is this?", "x" * 300))
     roll = Roll(look)
     roll.see(screen)
-    worst.time("reply", number, READING_S, lambda: read_reply(screen, look, prompt, roll))
-    worst.time("reply", number, READING_S, lambda: read_reply(screen, look, prompt))
-    worst.time("error", number, READING_S, lambda: read_error(screen, look, prompt))
+    since = screen.scrolled - TURN_ROWS
+    read_reply(screen, look, prompt, roll)
+    worst.time("reply", number, READING_S, lambda: read_reply(screen, look, prompt, since=since))
+    worst.time("error", number, READING_S, lambda: read_error(screen, look, prompt, since))
     worst.time("dialog", number, READING_S, lambda: find_dialog(screen, look))
     worst.time("text", number, READING_S, screen.text)
     worst.time("picture", number, READING_S, screen.picture)
