@@ -15,6 +15,7 @@ from adapters.paste import END, keystrokes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
+from adapters.screen import Screen
 from adapters.sight import text_on
 from adapters.terminal import Hangup
 from adapters.turn import Sign, Source, Turn
@@ -172,7 +173,7 @@ class Exchange:
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
             return
-        if now >= self._sight_due or self._screen_prompt.decided():
+        if now >= self._sight_due or self._screen_prompt.decided() or self.turn.due(now) == 0:
             await self._see(now)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
@@ -192,14 +193,14 @@ class Exchange:
         turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
         if keys := self._dialogs.keys(text, "turn"):
             await console.write(keys)
-        self._see_footer(text, now)
+        self._see_footer(screen, text)
         if not turn.draft() and not turn.blocked and now >= self._draft_due:
             self._draft_due = now + SCREEN_DRAFT_S
             self._ending.shown = self._ending.reply(screen)
             self._draft(self._ending.shown, now)
 
-    def _see_footer(self, text: str, now: float) -> None:
-        footer, turn = self._profile.signs.footer, self.turn
+    def _see_footer(self, screen: Screen, text: str) -> None:
+        footer, turn, since = self._profile.signs.footer, self.turn, self._console.last_output
         if footer is None:
             return
         if not turn.began and footer.busy is None:
@@ -208,7 +209,9 @@ class Exchange:
         if footer.busy is None:
             turn.wake()
         if busy or footer.idle is None or footer.idle.search(text):
-            turn.show("footer", busy=busy, now=now)
+            if not busy and not turn.began:  # a short reply, and nobody looked meanwhile
+                turn.began = bool(self._ending.reply(screen))
+            turn.show("footer", busy=busy, now=since)
         else:
             turn.wake()
 
