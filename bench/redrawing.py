@@ -93,7 +93,7 @@ class Program:
     def said(self, seconds: float) -> list[str]:
         """The reply's rows so far: one more each half second."""
         rows = [" ".join(WORDS[(n + i) % len(WORDS)] for i in range(16)) for n in range(10)]
-        shown = rows[: min(2 + int(seconds * 2), len(rows))]
+        shown = rows[: min(6 + int(seconds), len(rows))]
         return [f"{'● ' if not n else '  '}{row}." for n, row in enumerate(shown)]
 
     def working(self, seconds: float) -> list[str]:

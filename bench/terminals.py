@@ -128,6 +128,11 @@ def spread(seconds: Sequence[float]) -> str:
     return "  ".join(f"p{p} {share(seconds, p / 100) * 1e3:6.0f}" for p in (50, 99)) + " ms"
 
 
+def size(folder: Path) -> int:
+    """Bytes that the programs have written."""
+    return sum(path.stat().st_size for path in folder.glob("*/output"))
+
+
 def report(kind: str, asked: Sequence[Asked], folder: Path) -> None:
     """The delays of one kind of program, and those of agentapi's rule for the same ends."""
     ends = [(each.answered - each.end) for each in asked if each.end is not None]
@@ -163,9 +168,10 @@ async def measure(count: int, kinds: Sequence[str], quiet_s: float, folder: Path
             await asyncio.sleep(4)
         print(f"idle, drawn {idle.row()}")
         await asyncio.sleep(4)
+        before = size(folder)
         async with Lag() as busy:
             asked = await all_turns(agents, count, STILL_EACH)
-        print(f"in turns    {busy.row()}")
+        print(f"in turns    {busy.row()}, {(size(folder) - before) / busy.wall_s / 1e6:.1f} MB/s")
         for kind in kinds:
             report(kind, [each for each in asked if kind_of[each.number] == kind], folder)
     except AgentError as error:
