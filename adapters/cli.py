@@ -7,11 +7,12 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Launch, Reply
+from adapters.comparison import Comparison
 from adapters.console import Console
 from adapters.exchange import Exchange
 from adapters.hooks import HookListener
@@ -33,10 +34,17 @@ class CliAgent:
     """One session of one profile's program: an `Agent`.
 
     The program starts with the first `ask` (or `start`), is resumed after a crash, and lives
-    until `close`. hooks: the shared listener, for profiles with hooks. Who makes it closes it.
+    until `close`. hooks: the shared listener, for profiles with hooks. on_disagreement: called
+    when the screen showed another reply than the record's. Who makes it closes it.
     """
 
-    def __init__(self, profile: Profile, launch: Launch, hooks: HookListener | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        launch: Launch,
+        hooks: HookListener | None = None,
+        on_disagreement: Callable[[], None] = lambda: None,
+    ) -> None:
         self.session_id = launch.session_id
         self.resumed = False
         self._profile = profile
@@ -47,6 +55,7 @@ class CliAgent:
         self._ready = False
         self._follower: Follower | None = None
         self._exchange: Exchange | None = None
+        self._comparison = Comparison(profile.name, on_disagreement)
         self._past: list[str] = []
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
@@ -79,6 +88,7 @@ class CliAgent:
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         await self._settled()
+        await self._comparison.stop()
         await self.start()
         assert self._console
         self._exchange = Exchange(
@@ -90,7 +100,9 @@ class CliAgent:
             past=self._past,
             on_named=self._named,
         )
-        return await self._exchange.run()
+        answer = await self._exchange.run()
+        self._exchange.compare(self._comparison, answer)
+        return answer
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""
@@ -232,6 +244,7 @@ class CliAgent:
     async def close(self) -> None:
         """See `Agent.close`."""
         await self.interrupt()
+        await self._comparison.stop()
         if self._settling:
             self._settling.cancel()
             await asyncio.wait({self._settling})

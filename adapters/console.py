@@ -151,6 +151,18 @@ class Console:
                 await self.changed.wait()
         self.changed.clear()
 
+    async def wait_quiet(self, quiet_s: float, limit_s: float, *, anew: bool = False) -> None:
+        """Wait until it has written nothing for so long, at most `limit_s`.
+
+        anew: what it was quiet before does not count.
+        """
+        begin = self._loop.time()
+        while (now := self._loop.time()) < begin + limit_s:
+            quiet = min(self.quiet_s(), now - begin) if anew else self.quiet_s()
+            if quiet >= quiet_s:
+                return
+            await asyncio.sleep(quiet_s - quiet)
+
     async def wait_exit(self, timeout_s: float) -> None:
         """Wait for the program's end, at most so long."""
         if self._terminal:

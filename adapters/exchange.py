@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from adapters.agent import Reply
+from adapters.comparison import Comparison
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.ending import Ending, readable
@@ -72,6 +73,7 @@ class Exchange:
         self._tries = profile.typing.tries
         self._seen_bytes = 0
         self._answered = False
+        self._before: tuple[str, int] | None = None
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -95,24 +97,17 @@ class Exchange:
 
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
+        if self._profile.signs.footer:
+            self._before = self._standing(await console.screen())
         self.typed = True
         keys = keystrokes(self._prompt, typing)
         await console.write(keys)
         if typing.settle_s:
-            await self._settle(typing.settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
+            limit_s = SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S
+            await console.wait_quiet(typing.settle_s, limit_s, anew=True)
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
-
-    async def _settle(self, quiet_s: float, limit_s: float) -> None:
-        """Wait until the program has written nothing for `quiet_s`."""
-        begin = self._time()  # an earlier silence says nothing of the echo
-        while True:
-            now = self._time()
-            left = quiet_s - min(self._console.quiet_s(), now - begin)
-            if left <= 0 or now >= begin + limit_s:
-                return
-            await asyncio.sleep(left)
 
     def _submitted_at(self, now: float) -> None:
         record = self._profile.signs.record
@@ -209,11 +204,16 @@ class Exchange:
         if footer.busy is None:
             turn.wake()
         if busy or footer.idle is None or footer.idle.search(text):
-            if not busy and not turn.began:  # a short reply, and nobody looked meanwhile
-                turn.began = bool(self._ending.reply(screen))
+            if not busy and not turn.began:  # perhaps nobody looked while it was busy
+                standing = self._standing(screen)
+                turn.began = bool(standing[0]) and standing != self._before
             turn.show("footer", busy=busy, now=since)
         else:
             turn.wake()
+
+    def _standing(self, screen: Screen) -> tuple[str, int]:
+        """The last reply that stands there, and on which row ever written the cursor is."""
+        return self._ending.reply(screen), screen.scrolled + screen.cursor[1]
 
     async def _confirm(self, now: float) -> None:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""
@@ -236,6 +236,12 @@ class Exchange:
             self._reply.draft(readable(text))
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
+
+    def compare(self, comparison: Comparison, answer: Answer) -> None:
+        """Begin to look whether the screen shows the answer that the record gave."""
+        if answer.source == "record":
+            ending = self._ending
+            comparison.begin(self._console, ending.reply, answer.text, ending.since)
 
     def partial(self) -> str:
         """What it has said so far."""
