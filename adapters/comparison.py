@@ -27,9 +27,7 @@ class Comparison:
         self._task: asyncio.Task[None] | None = None
         self._since = 0
 
-    def begin(
-        self, console: Console, read: Callable[[Screen], str], text: str, since: int
-    ) -> None:
+    def begin(self, console: Console, read: Callable[[Screen], str], text: str, since: int) -> None:
         """Compare in the background, once the screen is quiet.
 
         read: the reply on a screen. since: what `Screen.scrolled` was before the turn.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -60,9 +61,7 @@ def _cut(text: str, width: int) -> str:
     """Its first columns."""
     if text.isascii():
         return text[:width]
-    end = len(text)
-    while end and columns(text[:end]) > width:
-        end -= 1
+    end = bisect_right(range(1, len(text) + 1), width, key=lambda size: columns(text[:size]))
     return text[:end]
 
 

@@ -20,7 +20,8 @@ from adapters.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Toke
 # whole sequences that end otherwise than those that may be one. Two to four times as fast.
 _FINALS = "hlcnqtp"
 _DULL = re.compile(
-    r"(?:[^\x07\x1b\x80-\x9f]++|\x1b\[[0-?]*+[ -/]*+[@-bd-gi-kmorsu-~]|\x1b[78=>DEHM]|\x1b[()][0B])*+"
+    r"(?:[^\x07\x1b\x80-\x9f]++|\x1b\[[0-?]*+[ -/]*+[@-bd-gi-kmorsu-~]"
+    r"|\x1b[78=>DEHM]|\x1b[()][0B])*+"
 )
 _WHOLE = re.compile(  # its group is the kind of the token
     r"(?P<control>\x07)"

@@ -67,7 +67,7 @@ def disagreement(recorded: str, shown: str, *, cut: bool = False) -> Disagreemen
 
 
 def _words(text: str, numbers: re.Pattern[str]) -> list[str]:
-    """Runs of letters and digits: what survives any rendering. x² is x2, as typeset formulas are."""
+    """Runs of letters and digits: what survives any rendering. x² is x2, as formulas are."""
     plain = unicodedata.normalize("NFKC", html.unescape(text))
     for syntax in (_FENCE, _TASK, numbers, _BREAK):
         plain = syntax.sub("", plain)

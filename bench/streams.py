@@ -31,9 +31,32 @@ _STORM = (
     *("\x1b[9999I", "\x1b[9999Z", "\x1bH\t", "\x1b[3g", "\x1b[6n", "\x1b[c", "\n", "\x1bD", "\t"),
     *("\x1b[?1049h\x1b[?1049l", "\x1b[?47h", "\x1b[?1047l", "\x1b7\x1b8", "\x1bc", "\x1b[!p"),
     *("\x1b[2;3r\n\n\n", "\x1b[r", "\x1b[?6h\x1b[9;9H", "漢\x1b[2D\x1b[P", "\x1b]0;t\x07", "\a"),
-    *("\x1b[38;2;1;2;3mx", "e\u0301", "\x1b[4hx", "\x1b[?2026h\x1b[?2026l", "\x1b[", "\x1b]", "\x9b"),
+    *(
+        "\x1b[38;2;1;2;3mx",
+        "e\u0301",
+        "\x1b[4hx",
+        "\x1b[?2026h\x1b[?2026l",
+        "\x1b[",
+        "\x1b]",
+        "\x9b",
+    ),
 )
-_WIDE = ("漢", "👨‍👩‍👧‍👦", "⚠️", "🇩🇪", "🇩", "1️⃣", "👍🏽", "🏽", "e\u0301", "\u200d", "\ufe0f", "\u200b", "\xad", "ﷺ")
+_WIDE = (
+    "漢",
+    "👨‍👩‍👧‍👦",
+    "⚠️",
+    "🇩🇪",
+    "🇩",
+    "1️⃣",
+    "👍🏽",
+    "🏽",
+    "e\u0301",
+    "\u200d",
+    "\ufe0f",
+    "\u200b",
+    "\xad",
+    "ﷺ",
+)
 _PILES = ("\u0301", "\u200d", "\ufe0f", "\u20e3", "🏽", "🇩", "\u200d👦", "\U000e0061")
 
 
@@ -75,7 +98,10 @@ def _noise(random: Random) -> bytes:
 
 def _csi(random: Random) -> str:
     numbers = ";".join(random.choices(_NUMBERS, k=random.choice((0, 1, 1, 2, 3, 40))))
-    marker, middle = random.choice(("", "", "", "?", ">", "<", "=")), random.choice(" !$\"\n\x18\x1b")
+    marker, middle = (
+        random.choice(("", "", "", "?", ">", "<", "=")),
+        random.choice(' !$"\n\x18\x1b'),
+    )
     middle = middle if random.random() < 0.1 else ""
     return f"{random.choice(_OPENINGS)}{marker}{numbers}{middle}{random.choice(_FINALS)}"
 

@@ -2,13 +2,13 @@
 
     python -m bench.terminals [--terminals 100] [--kinds record,screen] [--quiet 0]
 
-Each terminal is a program of its own (`bench.redrawing`) behind a `CliAgent`, all in the middle of a
-turn at once: half with a record and a state like the demo agent's, half described in a few lines of
-TOML, whose reply is read from the screen. This process is kept to one core, the programs to the
+Each terminal is a program of its own (`bench.redrawing`) behind a `CliAgent`, all in the middle of
+a turn at once: half with a record and a state like the demo agent's, half described in a few lines
+of TOML, whose reply is read from the screen. This process is kept to one core, the programs to the
 others. Lag is how late a timer of 5 ms comes. Delay is from the end that a program itself wrote to
 the answer of `ask`; beside it stands when agentapi's rule would have seen the same ends
-(`bench.stillness`), and how often it would have seen one in mid-turn, since one program in ten shows
-nothing new for 2.6 s.
+(`bench.stillness`), and how often it would have seen one in mid-turn, since one program in ten
+shows nothing new for 2.6 s.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class Lag:
     def row(self) -> str:
         """The percentiles that people compare."""
         lags = "  ".join(f"p{p} {share(self.late, p / 100) * 1e3:5.1f}" for p in (50, 99))
-        return f"lag {lags}  max {max(self.late) * 1e3:5.1f} ms, CPU {self.cpu_s / self.wall_s:4.0%}"
+        return (
+            f"lag {lags}  max {max(self.late) * 1e3:5.1f} ms, CPU {self.cpu_s / self.wall_s:4.0%}"
+        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,9 @@ async def all_turns(agents: Sequence[CliAgent], seed: int, still_each: int) -> l
     async def one(number: int, agent: CliAgent) -> Asked:
         await asyncio.sleep(random.random())
         still = 1.5 if still_each and number // 2 % still_each == 0 else 0
-        return await turn(agent, number, f"work {5 + 4 * random.random():.2f} still {still} redraw 0")
+        return await turn(
+            agent, number, f"work {5 + 4 * random.random():.2f} still {still} redraw 0"
+        )
 
     return await asyncio.gather(*(one(n, agent) for n, agent in enumerate(agents)))
 
@@ -146,15 +150,20 @@ def report(kind: str, asked: Sequence[Asked], folder: Path) -> None:
         rule += [seen - each.end] if seen >= each.end else []
     ratio = share(rule, 0.5) / share(ends, 0.5)
     print(f"{kind:7} {len(ends):4} ends noticed after {spread(ends)}, {early} early")
-    print(f"        {len(rule):4} by agentapi's rule {spread(rule)}, {ruled_early} early; p50 ratio {ratio:.1f}")
+    ruled = f"{len(rule):4} by agentapi's rule {spread(rule)}, {ruled_early} early"
+    print(f"        {ruled}; p50 ratio {ratio:.1f}")
 
 
-async def measure(count: int, kinds: Sequence[str], quiet_s: float, folder: Path, cpus: list[int]) -> None:
+async def measure(
+    count: int, kinds: Sequence[str], quiet_s: float, folder: Path, cpus: list[int]
+) -> None:
     """Start them, let them redraw idle, then in the middle of a turn."""
     env = (("MOOT_BENCH_CPU", str(cpus[-1])),) if len(cpus) > 1 else ()
     kind_of = [kinds[number % len(kinds)] for number in range(count)]
     agents = [
-        CliAgent(profile_of(kind, quiet_s), Launch(folder / str(n), folder / str(n) / "work", env=env))
+        CliAgent(
+            profile_of(kind, quiet_s), Launch(folder / str(n), folder / str(n) / "work", env=env)
+        )
         for n, kind in enumerate(kind_of)
     ]
     try:
@@ -163,7 +172,9 @@ async def measure(count: int, kinds: Sequence[str], quiet_s: float, folder: Path
         async with Lag() as still:
             await asyncio.sleep(3)
         print(f"still       {still.row()}")
-        await asyncio.gather(*(turn(a, n, "work 0.2 still 0 redraw 8") for n, a in enumerate(agents)))
+        await asyncio.gather(
+            *(turn(a, n, "work 0.2 still 0 redraw 8") for n, a in enumerate(agents))
+        )
         async with Lag() as idle:
             await asyncio.sleep(4)
         print(f"idle, drawn {idle.row()}")
@@ -196,7 +207,9 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f}")
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(given.terminals, given.kinds.split(","), given.quiet, Path(folder), cpus))
+        asyncio.run(
+            measure(given.terminals, given.kinds.split(","), given.quiet, Path(folder), cpus)
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from adapters.profiles.profile import (
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
 # at the ends of whole frames as well as within them.
 QUIET_S = 1.0
-QUIET_ALONE_S = 2.0  # silence alone; gaps of 2.7 s were seen: whoever can tell should give `busy`
+QUIET_ALONE_S = 2.0  # silence alone; gaps of 2.7 s were seen: better give `busy`
 
 KEYS = {
     "enter": b"\r",
@@ -61,8 +61,8 @@ class GenericSettings(BaseModel):
     command: its argv; words like {workspace}, {model}, {session_id} are filled in. resume: argv
     that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;
     prompt: that it waits for one (default: ready). quiet_s: how long that must hold (1 s), with
-    no output while there is no `busy` (2 s). paste: prompts go in as a bracketed paste; false: on one
-    line, its lines joined by `newline`. reply: how the first row of a reply begins. margin:
+    no output while there is no `busy` (2 s). paste: prompts go in as a bracketed paste; false: on
+    one line, its lines joined by `newline`. reply: how the first row of a reply begins. margin:
     columns before its other rows. echo: the prompt as the program repeats it. box: the row of
     its input box. permission: shows that it asks; its choices are read from the screen.
     """

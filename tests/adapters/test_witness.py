@@ -53,7 +53,10 @@ def test_a_lost_end_is_a_disagreement() -> None:
 
 
 def test_syntax_is_nobodys_word() -> None:
-    recorded = "# Title\n\n1. **one** [site](http://a.b/c)\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| c &amp; d | e<br>f |\n\n- [x] done"
+    recorded = (
+        "# Title\n\n1. **one** [site](http://a.b/c)\n\n```python\nx = 1\n```\n\n"
+        "| a | b |\n|---|---|\n| c &amp; d | e<br>f |\n\n- [x] done"
+    )
     screen = "Title\n\none site (http://a.b/c)\n\nx = 1\n\na b\nc & d e f\n\n☑ done"
     assert disagreement(recorded, screen) is None
     assert disagreement(recorded, screen.replace(" (http://a.b/c)", "")) is None
