@@ -41,7 +41,7 @@ class Question:
 
 def find_dialog(screen: Screen, look: Look) -> Dialog | None:
     """The question that waits for an answer at the bottom of the screen, if there is one."""
-    lines = screen.lines()[-screen.rows :]
+    lines = screen.lines(screen.scrolled)
     question = find_question(shown(lines, screen.cols, look), look)
     return question.dialog if question else None
 

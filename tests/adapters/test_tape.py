@@ -5,7 +5,7 @@ from adapters.rows import Line
 from adapters.screen import Screen
 from adapters.scrollback import RUNS, Scrollback
 from adapters.shown import columns
-from adapters.style import PLAIN
+from adapters.style import PLAIN, Style
 from adapters.tape import FULL_BYTES, Tape
 
 STORM = b"\x1b[2J\x1b[9999b\x1b[9999L" * 200
@@ -60,7 +60,7 @@ def test_a_tape_is_full_before_it_keeps_more_than_it_should() -> None:
 
 
 def line(text: str, runs: int = 1) -> Line:
-    return Line(text, False, (("x", PLAIN),) * runs)
+    return Line(text, False, tuple((char, PLAIN) for char in text[:runs]))
 
 
 def test_the_scrollback_is_told_from_a_line_on() -> None:
@@ -77,8 +77,15 @@ def test_the_scrollback_is_told_from_a_line_on() -> None:
 
 def test_lines_in_which_each_cell_has_a_colour_of_its_own_are_fewer() -> None:
     kept = Scrollback(10_000)
-    kept.extend(line("x", 500) for _ in range(1_000))
+    kept.extend(line("x" * 500, 500) for _ in range(1_000))
     assert len(kept.since(0)) == RUNS // 500
+
+
+def test_a_line_keeps_its_runs_and_their_styles() -> None:
+    red, kept = Style(fg="1"), Scrollback(3)
+    runs = (("漢字 ", PLAIN), ("b", red), (" c", PLAIN))
+    kept.extend([Line("漢字 b c", True, runs), Line("", False, ())])
+    assert kept.since(0) == [Line("漢字 b c", True, runs), Line("", False, ())]
 
 
 def test_a_screen_of_one_line_scrolls_all_the_same() -> None:
