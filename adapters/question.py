@@ -13,7 +13,7 @@ from contract import Option
 
 _FRAME = re.compile(r"[\s│┃║]*")
 _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
-_BORDER = re.compile(r"\s*[│┃║]?\s*[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
+_BORDER = re.compile(r"\s*+[│┃║]?\s*+[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
 _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 _REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
