@@ -12,7 +12,7 @@ from adapters.witness import disagreement
 
 log = logging.getLogger("moot.adapters.comparison")
 
-DRAWN_S = 0.5  # of quiet, after which a program has drawn what it has on record
+DRAWN_S = 1.0  # of quiet: it has drawn what it has on record, and no next prompt waits
 LIMIT_S = 5.0  # for that; one that draws on without end is taken as it is
 MOST_ROWS = 300  # of a turn: some 7 ms to read
 MOST_WAITING_BYTES = 64 * 1024
