@@ -79,6 +79,11 @@ class Console:
         """Output that is not drawn yet."""
         return self._tape.size_bytes
 
+    @property
+    def scrolled(self) -> int:
+        """See `Screen.scrolled`; as far as it is drawn."""
+        return self._tape.screen.scrolled
+
     def quiet_s(self) -> float:
         """Seconds since its last output."""
         return self._loop.time() - self.last_output

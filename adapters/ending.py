@@ -30,7 +30,7 @@ class Ending:
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
-        self.since = console.glance().scrolled
+        self.since = console.scrolled
         self._profile = profile
         self._console = console
         self._turn = turn
