@@ -7,6 +7,7 @@ from functools import lru_cache
 from wcwidth import wcswidth, wcwidth
 
 JOINER = "\u200d"
+SHORT = 200  # characters of a run whose cells are remembered: rules and boxes, again and again
 CLUSTER_LIMIT = 128  # characters in one cell; a family emoji has 11, stacked marks some dozens
 
 # DEC special graphics: what ` to ~ mean after ESC ( 0.
@@ -42,9 +43,12 @@ def _is_regional(char: str) -> bool:
     return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-@lru_cache(maxsize=4096)
 def plain_cells(run: str) -> tuple[str, ...] | None:
     """The run's cells, "" for the second half of a wide one; None if characters share cells."""
+    return _short_cells(run) if len(run) <= SHORT else _cells(run)
+
+
+def _cells(run: str) -> tuple[str, ...] | None:
     cells: list[str] = []
     for char in run:
         columns = width(char)
@@ -56,3 +60,6 @@ def plain_cells(run: str) -> tuple[str, ...] | None:
             return None
         cells += (char,) if columns == 1 else (char, "")
     return tuple(cells)
+
+
+_short_cells = lru_cache(maxsize=4096)(_cells)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from adapters.agent import Launch, Reply
 from adapters.command import Command, Unheard
+from adapters.comparison import Comparison
 from adapters.exchange import Exchange
 from adapters.hooks import HookListener
 from adapters.permission import refuse
@@ -30,13 +31,21 @@ class CliAgent:
     """One session of one profile's program: an `Agent`.
 
     The program starts with the first `ask` (or `start`), is resumed after a crash, and lives
-    until `close`. hooks: the shared listener, for profiles with hooks. Who makes it closes it.
+    until `close`. hooks: the shared listener, for profiles with hooks. on_disagreement: called
+    when the screen showed another reply than the record's. Who makes it closes it.
     """
 
-    def __init__(self, profile: Profile, launch: Launch, hooks: HookListener | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        launch: Launch,
+        hooks: HookListener | None = None,
+        on_disagreement: Callable[[], None] = lambda: None,
+    ) -> None:
         self._profile = profile
         self._process = Process(profile, launch, hooks, self._on_signal, self._on_hook)
         self._exchange: Exchange | None = None
+        self._comparison = Comparison(profile.name, on_disagreement)
         self._past: list[str] = []
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
@@ -80,11 +89,13 @@ class CliAgent:
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         exchange = await self._begin(Exchange, prompt, reply)
         try:
-            return await exchange.run()
+            answer = await exchange.run()
         except AgentError as error:
             if error.kind == "context":
                 raise await self._condense(error) from error
             raise await self._process.explained(error) from error.__cause__
+        exchange.compare(self._comparison, answer)
+        return answer
 
     async def _compact(self) -> None:
         answer = await (await self._begin(Command, self._profile.compact, Unheard())).run()
@@ -95,6 +106,7 @@ class CliAgent:
     async def _begin(self, kind: type[Exchange], text: str, reply: Reply) -> Exchange:
         """Have the program ready to be typed to."""
         await self._settled()
+        await self._comparison.stop()
         console = await self._process.start()
         self._exchange = kind(
             self._profile,
@@ -221,6 +233,7 @@ class CliAgent:
     async def close(self) -> None:
         """See `Agent.close`."""
         await self.interrupt()
+        await self._comparison.stop()
         if self._settling:
             self._settling.cancel()
             await asyncio.wait({self._settling})

@@ -15,7 +15,7 @@ from adapters.terminal import Hangup, Terminal
 
 SLICE_S = 0.005  # of drawing, between two turns of the loop
 REST_S = 0.025  # between slices when much waits: 0.3 MB/s and more
-FLOOD_REST_S = 0.005  # when reading waits for it: half of the time is others'
+FLOOD_REST_S = 0.005  # when somebody waits for it: half of the time is others'
 
 
 class Console:
@@ -84,6 +84,11 @@ class Console:
         """Output that is not drawn yet."""
         return self._tape.size_bytes
 
+    @property
+    def scrolled(self) -> int:
+        """See `Screen.scrolled`; as far as it is drawn."""
+        return self._tape.screen.scrolled
+
     def quiet_s(self) -> float:
         """Seconds since its last output."""
         return self._loop.time() - self.last_output
@@ -93,24 +98,38 @@ class Console:
     def _take(self, data: bytes) -> None:
         self.last_output = self._loop.time()
         self.output_bytes += len(data)
-        signals, answers = self._tape.feed(data)
-        if answers and self._terminal:
-            with contextlib.suppress(Hangup):
-                self._terminal.send(answers)
-        for signal in signals:
+        for signal in self._tape.feed(data):
             if signal.kind in ("title", "osc", "mode"):
                 self._on_signal(signal)
                 self.changed.set()
+        if self._tape.asked:
+            self._draw()
+        self._answer()
         if self._tape.full and self._terminal:
             self._terminal.pause()
-        if self._tape.long and self._drawing is None:
-            self._drawing = self._loop.call_later(REST_S, self._catch_up)
+        if (self._tape.long or self._tape.asked) and self._drawing is None:
+            self._drawing = self._loop.call_later(self._rest_s(), self._catch_up)
+
+    def _draw(self) -> bool:
+        """Draw for a few milliseconds; True when all is drawn."""
+        done = self._tape.draw(SLICE_S)
+        self._answer()
+        return done
+
+    def _answer(self) -> None:
+        """Answer what the program asked its terminal."""
+        if (answers := self._tape.answers()) and self._terminal:
+            with contextlib.suppress(Hangup):
+                self._terminal.send(answers)
+
+    def _rest_s(self) -> float:
+        return FLOOD_REST_S if self._tape.full or self._tape.asked else REST_S
 
     def _catch_up(self) -> None:
-        """Draw slice by slice, faster when reading has to wait for it."""
+        """Draw slice by slice, faster when the program or reading has to wait for it."""
         self._drawing = None
-        rest_s = FLOOD_REST_S if self._tape.full else REST_S
-        if not self._tape.draw(SLICE_S):
+        rest_s = self._rest_s()
+        if not self._draw():
             self._drawing = self._loop.call_later(rest_s, self._catch_up)
         if not self._tape.full and self._terminal:
             self._terminal.resume()
@@ -118,13 +137,13 @@ class Console:
     async def screen(self) -> Screen:
         """The screen with everything that has been read, drawn without holding the loop."""
         while True:
-            if self._tape.draw(SLICE_S):
+            if self._draw():
                 return self._tape.screen
             await asyncio.sleep(0)
 
     def glance(self) -> Screen:
         """The screen as far as a few milliseconds of drawing get."""
-        self._tape.draw(SLICE_S)
+        self._draw()
         return self._tape.screen
 
     # ── Input ───────────────────────────────────────────────────────────────────────────
@@ -141,6 +160,18 @@ class Console:
             async with asyncio.timeout(timeout_s):
                 await self.changed.wait()
         self.changed.clear()
+
+    async def wait_quiet(self, quiet_s: float, limit_s: float, *, anew: bool = False) -> None:
+        """Wait until it has written nothing for so long, at most `limit_s`.
+
+        anew: what it was quiet before does not count.
+        """
+        begin = self._loop.time()
+        while (now := self._loop.time()) < begin + limit_s:
+            quiet = min(self.quiet_s(), now - begin) if anew else self.quiet_s()
+            if quiet >= quiet_s:
+                return
+            await asyncio.sleep(quiet_s - quiet)
 
     async def wait_exit(self, timeout_s: float) -> None:
         """Wait for the program's end, at most so long."""

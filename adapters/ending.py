@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 from adapters.console import Console
@@ -14,23 +15,33 @@ from adapters.startup import last_words
 from adapters.turn import Sign, Turn, cut_reply
 from contract import AgentError, AgentFault, Answer
 
+log = logging.getLogger("moot.adapters.ending")
+
+DRAWN_S = 0.2  # of quiet, after which the reply that the screen shows is whole
+DRAWN_LIMIT_S = 2.0
+
 
 class Ending:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
-    shown: the last draft that was read from the screen.
+    shown: the last draft that was read from the screen. since: see `Screen.lines`.
     """
 
     def __init__(
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
+        self.since = console.scrolled
         self._profile = profile
         self._console = console
         self._turn = turn
         self._dialogs = dialogs
         self._prompt = prompt
         self._frozen: str | None = None
+
+    def reply(self, screen: Screen) -> str:
+        """The reply as far as it shows."""
+        return reply_on(screen, self._profile, self._prompt, self.since)
 
     def freeze(self) -> None:
         """Keep what it has said: an interrupt may take the whole turn off the screen."""
@@ -42,7 +53,7 @@ class Ending:
             return cut_reply(readable(text))
         if self._frozen is not None:
             return self._frozen
-        shown = reply_on(self._console.glance(), self._profile, self._prompt)
+        shown = self.reply(self._console.glance())
         return readable(shown or self.shown)
 
     async def answer(self, sign: Sign) -> Answer:
@@ -58,12 +69,28 @@ class Ending:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)
         text = turn.text()
-        if text is not None:
+        if text and text.strip():
             return self._answer(text, "record", sign)
+        return await self._from_screen(sign)
+
+    async def _from_screen(self, sign: Sign) -> Answer:
+        """The answer where the record has none, or an empty one. Raises AgentError."""
+        profile = self._profile
+        exact = profile.signs.record is not None or profile.signs.hooks is not None
+        if exact:  # it told its end before it drew it
+            await self._console.wait_quiet(DRAWN_S, DRAWN_LIMIT_S)
         screen = await self._console.screen()
         if fault := self._fault(screen):
             raise fault
-        return self._answer(reply_on(screen, profile, self._prompt), "screen", sign)
+        shown = self.reply(screen)
+        if exact and shown:
+            log.warning(
+                "%s: its record has no reply to this turn (%s), its screen has one of %d "
+                "characters, which was taken; has the program's record changed?",
+                *(profile.name, sign, len(shown)),
+            )
+        silent = self._turn.ended is not None and not shown
+        return self._answer(shown, "record" if silent else "screen", sign)
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn
@@ -76,7 +103,7 @@ class Ending:
         if error := self._dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
-        shown = error_on(screen, self._profile, self._prompt)
+        shown = error_on(screen, self._profile, self._prompt, self.since)
         if not shown and self._turn.state != "error":
             return None
         shown = shown or last_words(text)

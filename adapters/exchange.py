@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from adapters.agent import Reply
+from adapters.comparison import Comparison
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.ending import Ending, readable
@@ -17,7 +18,8 @@ from adapters.paste import keystrokes
 from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
-from adapters.sight import reply_on, text_on
+from adapters.screen import Screen
+from adapters.sight import text_on
 from adapters.terminal import Hangup
 from adapters.turn import Sign, Source, Turn
 from contract import Answer
@@ -77,6 +79,7 @@ class Exchange:
         self._undrafted = False  # the screen changed since its last draft
         self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
         self._answered = False
+        self._before: tuple[str, int] | None = None
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -111,11 +114,14 @@ class Exchange:
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
         await self._prompted()
+        if self._profile.signs.footer:
+            self._before = self._standing(await console.screen())
         self.typed = True
         keys, settle_s = self._keys()
         await console.write(keys)
         if settle_s:
-            await self._settle(settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
+            limit_s = SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S
+            await console.wait_quiet(settle_s, limit_s, anew=True)
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
@@ -128,16 +134,6 @@ class Exchange:
             if prompt.search(text_on(await console.screen())):
                 return
             await asyncio.sleep(HURRY_S)
-
-    async def _settle(self, quiet_s: float, limit_s: float) -> None:
-        """Wait until the program has written nothing for `quiet_s`."""
-        begin = self._time()  # an earlier silence says nothing of the echo
-        while True:
-            now = self._time()
-            left = quiet_s - min(self._console.quiet_s(), now - begin)
-            if left <= 0 or now >= begin + limit_s:
-                return
-            await asyncio.sleep(left)
 
     def _submitted_at(self, now: float) -> None:
         self._entered_at = now
@@ -198,7 +194,7 @@ class Exchange:
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
             return
-        if now >= self._sight_due or self._screen_prompt.decided():
+        if now >= self._sight_due or self._screen_prompt.decided() or self.turn.due(now) == 0:
             await self._see(now)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
@@ -219,15 +215,15 @@ class Exchange:
         turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
         if keys := self._dialogs.keys(text, "turn"):
             await console.write(keys)
-        self._see_footer(text, now)
+        self._see_footer(screen, text)
         self._undrafted = now < self._draft_due
         if not turn.draft() and not turn.blocked and not self._undrafted:
             self._draft_due = now + SCREEN_DRAFT_S
-            self._ending.shown = reply_on(screen, self._profile, self._prompt)
+            self._ending.shown = self._ending.reply(screen)
             self._draft(self._ending.shown, now)
 
-    def _see_footer(self, text: str, now: float) -> None:
-        footer, turn = self._profile.signs.footer, self.turn
+    def _see_footer(self, screen: Screen, text: str) -> None:
+        footer, turn, since = self._profile.signs.footer, self.turn, self._console.last_output
         if footer is None:
             return
         if not turn.began and footer.busy is None:
@@ -236,9 +232,16 @@ class Exchange:
         if footer.busy is None:
             turn.wake()
         if busy or footer.idle is None or footer.idle.search(text):
-            turn.show("footer", busy=busy, now=now)
+            if not busy and not turn.began:  # perhaps nobody looked while it was busy
+                standing = self._standing(screen)
+                turn.began = bool(standing[0]) and standing != self._before
+            turn.show("footer", busy=busy, now=since)
         else:
             turn.wake()
+
+    def _standing(self, screen: Screen) -> tuple[str, int]:
+        """The last reply that stands there, and on which row ever written the cursor is."""
+        return self._ending.reply(screen), screen.scrolled + screen.cursor[1]
 
     async def _confirm(self, now: float) -> None:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""
@@ -262,6 +265,12 @@ class Exchange:
             self._reply.draft(readable(text[:DRAFT_CHARS]))
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
+
+    def compare(self, comparison: Comparison, answer: Answer) -> None:
+        """Begin to look whether the screen shows the answer that the record gave."""
+        if answer.source == "record":
+            ending = self._ending
+            comparison.begin(self._console, ending.reply, answer.text, ending.since)
 
     def partial(self) -> str:
         """What it has said so far."""

@@ -5,12 +5,12 @@ Every method is total: positions and counts may be anything.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.cells import CLUSTER_LIMIT, JOINER, cluster_width, joins, plain_cells, width
-from adapters.rows import Line, Row
+from adapters.rows import Row
+from adapters.scrollback import Scrollback
 from adapters.style import PLAIN, Style
 
 
@@ -28,7 +28,7 @@ class Grid:
 
     def __init__(self, cols: int, rows: int, history_lines: int) -> None:
         self.cols, self.rows = cols, rows
-        self.history: deque[Line] = deque(maxlen=history_lines)
+        self.history = Scrollback(history_lines)
         self.alternate = False
         self._main: list[Row] = []  # the main screen's rows while the alternate one shows
         self.reset()

@@ -15,8 +15,8 @@ from adapters.wraps import indent, seam
 
 _ITEM = re.compile(r" *(?:[-*+•◦▪‣]|\d{1,3}[.)]|[a-z][.)]|[☐☑]) +")
 _QUOTE = re.compile(r"( *)([▎▌▍▏│┃]|>(?= )) ?")
-_DRAWN_BULLET = re.compile(r"( *)[•◦▪‣] ")
-_DRAWN_TASK = re.compile(r"( *)([☐☑]) ")
+_DRAWN_BULLET = re.compile(r"[•◦▪‣] ")
+_DRAWN_TASK = re.compile(r"([☐☑]) ")
 # A row that begins like one of these was a line of its own.
 _OWN_LINE = re.compile(
     r" *(?:[-*+•◦▪‣☐☑] |(?:\d{1,3}|[a-z])[.)] |#{1,6} |[▎▌▍▏│┃|>├└┌╭╰╞]|```|~~~)"
@@ -138,5 +138,5 @@ def _before_code(line: str) -> str:
 
 
 def _respelled(line: str) -> str:
-    line = _DRAWN_TASK.sub(lambda m: f"{m[1]}- [{'x' if m[2] == '☑' else ' '}] ", line, count=1)
-    return _PADDING.sub("", _DRAWN_BULLET.sub(r"\1- ", line, count=1))
+    line = _DRAWN_TASK.sub(lambda m: f"- [{'x' if m[1] == '☑' else ' '}] ", line, count=1)
+    return _PADDING.sub("", _DRAWN_BULLET.sub("- ", line, count=1))

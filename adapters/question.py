@@ -13,7 +13,7 @@ from contract import Option
 
 _FRAME = re.compile(r"[\s│┃║]*")
 _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
-_BORDER = re.compile(r"\s*[│┃║]?\s*[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
+_BORDER = re.compile(r"\s*+[│┃║]?\s*+[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
 _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 _REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
@@ -49,7 +49,7 @@ class Question:
 
 def find_dialog(screen: Screen, look: Look) -> Dialog | None:
     """The question that waits for an answer at the bottom of the screen, if there is one."""
-    lines = screen.lines()[-screen.rows :]
+    lines = screen.lines(screen.scrolled)
     question = find_question(shown(lines, screen.cols, look), look)
     return question.dialog if question else None
 

@@ -45,17 +45,22 @@ class Block:
 
 
 def read_reply(
-    screen: Screen, look: Look, prompt: str | None = None, roll: Roll | None = None
+    screen: Screen,
+    look: Look,
+    prompt: str | None = None,
+    roll: Roll | None = None,
+    since: int = 0,
 ) -> str:
     """The last reply as Markdown, "" when there is none.
 
     prompt: what was typed, to find its echo; None: behind the last echo. An error that the
     program shows in the reply's place is the reply. roll: what a full-screen program showed so
-    far; without it a reply longer than the screen is cut off at its top.
+    far; without it a reply longer than the screen is cut off at its top. since: what
+    `Screen.scrolled` was before the prompt was typed; it keeps the cost to that of the turn.
     """
     rolled = roll is not None and screen.alternate
-    look = _fitting(screen, look, prompt)
-    every = roll.rows if roll and rolled else rows_above_input(screen, look)
+    look = _fitting(screen, look, prompt, since)
+    every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
     rows, found = _turn(every, look, prompt)
     if rolled and not found:  # it is behind a gap, or not there yet
         gaps = [i for i, row in enumerate(rows) if row is GAP]
@@ -76,24 +81,24 @@ def read_reply(
     return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
 
 
-def read_error(screen: Screen, look: Look, prompt: str | None = None) -> str:
+def read_error(screen: Screen, look: Look, prompt: str | None = None, since: int = 0) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
-    look = _fitting(screen, look, prompt)
-    rows, _ = _turn(rows_above_input(screen, look), look, prompt)
+    look = _fitting(screen, look, prompt, since)
+    rows, _ = _turn(rows_above_input(screen, look, since), look, prompt)
     for row in reversed(rows):
         if match := look.fault.match(row.text):
             return match[1].strip()
     return ""
 
 
-def _fitting(screen: Screen, look: Look, prompt: str | None) -> Look:
+def _fitting(screen: Screen, look: Look, prompt: str | None, since: int) -> Look:
     """The look, or that of an older version of the program whose echoes are on the screen."""
     older = OLDER_LOOKS.get(look.name, ())
-    if not any(style != PLAIN for line in screen.lines() for _, style in line.runs):
+    if not any(style != PLAIN for line in screen.lines(since) for _, style in line.runs):
         look, older = unstyled(look), tuple(map(unstyled, older))
     if not older:
         return look
-    seen = [(one, _echoes(rows_above_input(screen, one), one)) for one in (look, *older)]
+    seen = [(one, _echoes(rows_above_input(screen, one, since), one)) for one in (look, *older)]
     wanted = _head(prompt or "")
     repeating = (one for one, echoes in seen if any(_is_of(echo, wanted) for echo in echoes))
     echoing = (one for one, echoes in seen if echoes)

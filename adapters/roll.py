@@ -25,9 +25,12 @@ HEADER_ROWS, WITNESSES = 6, 5  # a header is not longer; rows that prove that ot
 SCREENS_BACK = 3  # how far back a frame is looked for
 
 
-def rows_above_input(screen: Screen, look: Look) -> list[Shown]:
-    """All rows, scrollback included, above the input box or the question in its place."""
-    rows = shown(screen.lines(), screen.cols, look)
+def rows_above_input(screen: Screen, look: Look, since: int = 0) -> list[Shown]:
+    """All rows, scrollback included, above the input box or the question in its place.
+
+    since: see `Screen.lines`.
+    """
+    rows = shown(screen.lines(since), screen.cols, look)
     while rows and rows[-1].blank:
         rows.pop()
     last = rows[-QUESTION_ROWS:]

@@ -109,12 +109,12 @@ class Row:
 
 def join_wrapped(lines: Iterable[Line]) -> list[str]:
     """The texts of lines, each with what it goes on with."""
-    joined: list[str] = []
+    joined: list[list[str]] = []
     goes_on = False
     for line in lines:
         if goes_on:
-            joined[-1] += line.text
+            joined[-1].append(line.text)
         else:
-            joined.append(line.text)
+            joined.append([line.text])
         goes_on = line.wrapped
-    return joined
+    return ["".join(parts) for parts in joined]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from adapters.cells import DEC_GRAPHICS
@@ -82,8 +83,15 @@ class Screen:
 
     def feed(self, data: bytes) -> bytes:
         """Digest output of the program, cut anywhere; returns the answers to its queries."""
+        answers = b"".join(self.digest(data))
+        return answers if self._answers else b""
+
+    def digest(self, data: bytes) -> Iterator[bytes]:
+        """The same bit by bit: pauses, with an answer or b"", where others may have their turn.
+
+        Between two bits is some 0.01 ms of work, seldom 1 ms. Exhaust it before the next output.
+        """
         grid = self._grid
-        answers: list[bytes] = []
         for kind, text, _ in self._tokens.split(self._decoder.decode(data)):
             if kind == ASCII:
                 if self._graphics[self._shifted]:
@@ -94,18 +102,20 @@ class Screen:
                 if text[-1] == "m":
                     grid.style = restyle(grid.style, text[:-1])
                 else:
-                    answers.append(self._csi(text))
-            elif kind == TEXT:
-                grid.write_text(text)
+                    yield self._csi(text)
             elif kind == CONTROL:
                 self._control(text)
+                yield b""
+            elif kind == TEXT:
+                grid.write_text(text)
+                yield b""
             elif kind == ESCAPE:
                 self._escape(text)
+                yield b""
             elif kind == OSC:
-                answers.append(self._osc(text))
+                yield self._osc(text)
             elif kind == STRING:
-                answers.append(answer_string(text))
-        return b"".join(answers) if self._answers else b""
+                yield answer_string(text)
 
     def _control(self, char: str) -> None:
         grid = self._grid
@@ -289,10 +299,18 @@ class Screen:
         """The screen's rows from top to bottom, without the blanks at their ends."""
         return ["".join(row.chars).rstrip(" ") for row in self._grid.lines]
 
-    def lines(self) -> list[Line]:
-        """Scrollback and screen, row by row, oldest first; the alternate screen has no other."""
+    @property
+    def scrolled(self) -> int:
+        """How many lines ever left at the top."""
+        return self._grid.history.total
+
+    def lines(self, since: int = 0) -> list[Line]:
+        """Scrollback and screen, row by row, oldest first; the alternate screen has no other.
+
+        since: what `scrolled` was; lines that had left before are left out.
+        """
         shown = [row.line() for row in self._grid.lines]
-        return shown if self.alternate else [*self._grid.history, *shown]
+        return shown if self.alternate else [*self._grid.history.since(since), *shown]
 
     def text(self) -> list[str]:
         """The same as lines; rows that the terminal itself wrapped are one."""

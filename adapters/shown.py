@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from adapters.looks import Look
 from adapters.rows import Line
 from adapters.style import PLAIN, Style
 
+PIECE = 512  # characters: wcswidth takes the square of their number for flags, 3 s for 40,000
 _FRAMES = "│┃║╭╰┌└├─━═╮╯┐┘┤"
 
 
@@ -59,9 +61,7 @@ def _cut(text: str, width: int) -> str:
     """Its first columns."""
     if text.isascii():
         return text[:width]
-    end = len(text)
-    while end and columns(text[:end]) > width:
-        end -= 1
+    end = bisect_right(range(1, len(text) + 1), width, key=lambda size: columns(text[:size]))
     return text[:end]
 
 
@@ -73,4 +73,7 @@ def _is_scrollbar(text: str, cols: int) -> bool:
 
 def columns(text: str) -> int:
     """Columns that the text takes on the screen."""
-    return len(text) if text.isascii() else max(0, wcswidth(text))
+    if text.isascii():
+        return len(text)
+    pieces = range(0, len(text), PIECE)
+    return sum(max(0, wcswidth(text[at : at + PIECE])) for at in pieces)

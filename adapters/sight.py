@@ -16,14 +16,17 @@ def text_on(screen: Screen) -> str:
     return "\n".join(screen.display())
 
 
-def reply_on(screen: Screen, profile: Profile, prompt: str) -> str:
-    """The reply to this prompt as far as it shows; "" when it shows none."""
-    return read_reply(screen, profile.look, prompt) if profile.look else ""
+def reply_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
+    """The reply to this prompt as far as it shows; "" when it shows none.
+
+    since: what `screen.scrolled` was before the prompt was typed.
+    """
+    return read_reply(screen, profile.look, prompt, since=since) if profile.look else ""
 
 
-def error_on(screen: Screen, profile: Profile, prompt: str) -> str:
+def error_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
     """An error that the program shows in the reply's place, else ""."""
-    return read_error(screen, profile.look, prompt) if profile.look else ""
+    return read_error(screen, profile.look, prompt, since) if profile.look else ""
 
 
 class Choice(NamedTuple):

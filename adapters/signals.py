@@ -8,11 +8,27 @@ later. One of the two answers, never both.
 from __future__ import annotations
 
 import codecs
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from adapters.queries import Csi, Modes, answer_csi, answer_osc, answer_string, parse, title
 from adapters.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
+
+# Most of what a program writes is no signal and is passed over in one go: text, controls, and
+# whole sequences that end otherwise than those that may be one. Two to four times as fast.
+_FINALS = "hlcnqtp"
+_DULL = re.compile(
+    r"(?:[^\x07\x1b\x80-\x9f]++|\x1b\[[0-?]*+[ -/]*+[@-bd-gi-kmorsu-~]"
+    r"|\x1b[78=>DEHM]|\x1b[()][0B])*+"
+)
+_WHOLE = re.compile(  # its group is the kind of the token
+    r"(?P<control>\x07)"
+    r"|\x1b\[(?P<csi>[0-?]{0,256}[ -/]{0,8}[hlcnqtp])"
+    r"|\x1b\](?P<osc>[^\x07\x18\x1a\x1b\x9c]{0,4096})(?:\x07|\x1b\\)"
+)
+_KINDS = {"control": CONTROL, "csi": CSI, "osc": OSC}
 
 SignalKind = Literal[
     "title",  # text: the window's new title
@@ -73,17 +89,31 @@ class Signals:
     def feed(self, data: bytes) -> list[Signal]:
         """The signals that `data` completes, in order."""
         text = self._decoder.decode(data)
-        behind = len(text.encode("utf-8", "surrogateescape")) + len(self._decoder.getstate()[0])
+        behind = _size(text) + len(self._decoder.getstate()[0])
         done = 0
         signals: list[Signal] = []
-        for kind, body, left in self._tokens.split(text):
-            if kind in (ASCII, TEXT) or (kind == CSI and body[-1] not in "hlcnqtp"):
-                continue
-            end = max(done, len(text) - left)
-            behind -= len(text[done:end].encode("utf-8", "surrogateescape"))
-            done = end
+        for kind, body, end in self._tokens_of(text):
+            behind -= _size(text[done:end])
+            done = max(done, end)
             signals += self._read(kind, body, min(behind, len(data)))
         return signals
+
+    def _tokens_of(self, text: str) -> Iterator[tuple[int, str, int]]:
+        """The tokens that may be signals, each with where it ends."""
+        position = 0
+        while self._tokens.resting:
+            dull = _DULL.match(text, position)
+            assert dull  # it matches the empty string
+            position = dull.end()
+            whole = _WHOLE.match(text, position)
+            if not whole:
+                break
+            position = whole.end()
+            assert whole.lastgroup
+            yield _KINDS[whole.lastgroup], whole[whole.lastgroup], position
+        for kind, body, left in self._tokens.split(text[position:]):
+            if kind not in (ASCII, TEXT) and (kind != CSI or body[-1] in _FINALS):
+                yield kind, body, len(text) - left
 
     def _read(self, kind: int, body: str, behind: int) -> list[Signal]:
         answer = b""
@@ -117,3 +147,7 @@ class Signals:
         for number in csi.numbers:
             self._modes.set(number, on)
         return [Signal("mode", number=number, on=on, behind=behind) for number in csi.numbers]
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))

@@ -27,7 +27,7 @@ from typing import Self
 log = logging.getLogger("moot.adapters.terminal")
 
 READ_BYTES = 65_536  # Linux gives at most 4,095 a read
-READS = 16  # in one turn of the loop, so that a flood leaves time to others
+READS = 2  # in one turn of the loop, so that a flood leaves time to others
 WRITE_BYTES = 16_384  # the kernel takes 18,432 unread bytes
 
 LAST_READS = 256  # after the exit: what is left, unless somebody else floods the terminal

@@ -55,6 +55,11 @@ class Tokenizer:
         self._payload_size = 0
         self._ignoring = False  # inside a malformed CSI: drop it up to its final byte
 
+    @property
+    def resting(self) -> bool:
+        """Whether nothing is unfinished: what comes next begins a token."""
+        return not (self._held or self._introducer or self._ignoring)
+
     def split(self, text: str) -> Iterator[Token]:
         """The tokens that `text` completes, in order. Exhaust it before the next call."""
         text, self._held = self._held + text, ""

@@ -6,6 +6,7 @@ import sys
 PARTS = (
     "compose",
     "turns",
+    "terminals",
     "latency",
     "rate",
     "start",

@@ -79,6 +79,7 @@ async def _run(
     started: Callable[[str], None],
     stop: asyncio.Event,
 ) -> None:
+    metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS))
     bots = make_bots(config, environment, personas)
     async with (
@@ -96,11 +97,12 @@ async def _run(
                     store=store,
                     personas=personas,
                     bots=bots,
-                    programs=Programs(config.agents, environment, hooks),
+                    programs=Programs(config.agents, environment, hooks, metrics.disagreed),
                     index=index,
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
+                    metrics=metrics,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -129,11 +131,12 @@ class House:
         page_token: str | None = None,
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
+        metrics: Metrics | None = None,
     ) -> None:
         self._config = config
         self._group = group
         self.bus = Bus()
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self.personas = personas
         self.bots = bots
         self.transcript = Transcript(store)

@@ -44,6 +44,12 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self._disagreements = Counter(
+            "moot_screen_disagreements",
+            "Turns whose screen showed another reply than the program's record",
+            ["agent"],
+            registry=registry,
+        )
         self._waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
         self._sessions = SessionMetrics(registry)
         self._headers = _Headers(registry)
@@ -56,6 +62,10 @@ class Metrics:
             self._messages.labels(happening.message.by.kind).inc()
         elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
             self._turns.labels(happening.turn.persona, happening.turn.state).inc()
+
+    def disagreed(self, agent: str) -> None:
+        """An agent's screen showed another reply than its record."""
+        self._disagreements.labels(agent).inc()
 
     def ended(self, turn: Turn) -> None:
         """Measure a turn."""

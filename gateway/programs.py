@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from pydantic import ValidationError
 
@@ -27,10 +28,12 @@ class Programs:
         tables: Mapping[str, AgentTable],
         environment: Mapping[str, str],
         hooks: HookListener,
+        on_disagreement: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._tables = tables
         self._environment = environment
         self._hooks = hooks
+        self._on_disagreement = on_disagreement
 
     def __call__(self, name: str) -> Program:
         """The program of that name. One that can't be had says why in its hint."""
@@ -51,7 +54,7 @@ class Programs:
                 env=tuple(env.items()),
                 login=launch.login or table.login,
             )
-            agent = CliAgent(profile, filled, self._hooks)
+            agent = CliAgent(profile, filled, self._hooks, partial(self._on_disagreement, name))
             try:
                 await agent.start()
             except BaseException:

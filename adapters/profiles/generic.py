@@ -25,6 +25,11 @@ from adapters.profiles.profile import (
 )
 from contract import Option
 
+# In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
+# at the ends of whole frames as well as within them.
+QUIET_S = 1.0
+QUIET_ALONE_S = 2.0  # silence alone; gaps of 2.7 s were seen: better give `busy`
+
 KEYS = {
     "enter": b"\r",
     "esc": b"\x1b",
@@ -73,9 +78,9 @@ class GenericSettings(BaseModel):
 
     command: its argv; words like {workspace}, {model}, {session_id} are filled in. resume: argv
     that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;
-    prompt: that it waits for one (default: ready). quiet_s: how long that must hold, with no
-    output while there is no `busy`. paste: prompts go in as a bracketed paste; false: on one
-    line, its lines joined by `newline`; unset: as a paste if the program asks for that.
+    prompt: that it waits for one (default: ready). quiet_s: how long that must hold (1 s), with
+    no output while there is no `busy` (2 s). paste: prompts go in as a bracketed paste; false: on
+    one line, its lines joined by `newline`; unset: as a paste if the program asks for that.
 
     reply: how the first row of a reply begins. margin: columns before its other rows. echo: the
     prompt as the program repeats it. box: the row of its input box. look: instead of these four,
@@ -101,7 +106,7 @@ class GenericSettings(BaseModel):
     ready_timeout_s: float = Field(default=90.0, gt=0)
     busy: Regex | None = None
     prompt: Regex | None = None
-    quiet_s: float = Field(default=2.0, gt=0)
+    quiet_s: float | None = Field(default=None, gt=0)
     paste: bool | None = None
     newline: str = " "
     submit: Press = b"\r"
@@ -160,7 +165,7 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         ),
         signs=Signs(
             record=given.record.record() if given.record else None,
-            footer=Footer(given.busy, given.prompt or given.ready, debounce_s=given.quiet_s),
+            footer=Footer(given.busy, given.prompt or given.ready, debounce_s=_quiet_s(given)),
         ),
         look=_look(name, given),
         permission=_permission(given),
@@ -187,6 +192,10 @@ def _permission(given: GenericSettings) -> Permission | None:
         keys=tuple(choice.keys for choice in given.choices),
         options=tuple(Option(choice.label, choice.refuses) for choice in given.choices),
     )
+
+
+def _quiet_s(given: GenericSettings) -> float:
+    return given.quiet_s or (QUIET_S if given.busy else QUIET_ALONE_S)
 
 
 def _look(name: str, given: GenericSettings) -> Look:

@@ -1,6 +1,7 @@
 """Whatever a program writes, the terminal stays sane: no exception, no growth, no chance."""
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -153,6 +154,16 @@ def test_a_driver_that_draws_late_sends_the_same_answers(data: bytes, cuts: list
         assert lazy.feed(piece[fed:]) == b""
     assert sent == b"".join(eager.feed(piece) for piece in pieces(data, cuts))
     assert state(lazy) == state(eager)
+
+
+@given(ANY_BYTES, st.lists(st.integers(0, 10_000), max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_where_the_bytes_are_cut_changes_no_signal(data: bytes, cuts: list[int]) -> None:
+    whole, cut = Signals(12, 4), Signals(12, 4)
+    wanted = [replace(signal, behind=0) for signal in whole.feed(data)]
+    found = [signal for piece in pieces(data, cuts) for signal in cut.feed(piece)]
+    assert [replace(signal, behind=0) for signal in found] == wanted
+    assert (cut.title, cut.bracketed_paste) == (whole.title, whole.bracketed_paste)
 
 
 @given(ANY_BYTES, st.lists(SIZES, min_size=1, max_size=4))

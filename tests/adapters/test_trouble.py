@@ -417,3 +417,36 @@ while True:
         "footer",
     )
     assert (await agent.ask("again", Replies())).text == "you said: again"
+
+
+async def test_a_reply_that_was_there_before_anybody_saw_it_busy_ends_the_turn(
+    open_agent: OpenAgent,
+) -> None:
+    body = (
+        program("").begin[-1]
+        + r"""
+out("\x1b[?2004h\r\n$ ")
+while True:
+    text = paste(); enter()
+    out("\r\x1b[J$ " + text + "\r\n\r\n")
+    if text == "late":
+        time.sleep(0.8)
+    out("at work\r\x1b[K* done\r\n\r\n$ ")
+"""
+    )
+    settings = GenericSettings.model_validate(
+        {
+            "command": [program("").begin[0], "-c", body],
+            "ready": r"^\$ ?$",
+            "ready_quiet_s": 0.1,
+            "busy": "at work",
+            "quiet_s": 0.3,
+            "echo": r"\$ (.+)",
+            "reply": r"\* ",
+            "margin": 2,
+        }
+    )
+    agent = open_agent(generic_profile("mine", settings))
+    for prompt in ("first", "the same again", "late"):
+        answer = await agent.ask(prompt, Replies())
+        assert (answer.text, answer.ended_by) == ("done", "footer")
