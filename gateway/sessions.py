@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from adapters.agent import Agent, Launch
+from adapters.agent import Agent, Driver, Launch
 from contract import AgentError, Room
 from gateway.ledger import Ended, Ledger
 from gateway.memory_door import Admission, MemoryDoor
@@ -63,12 +63,14 @@ class Live:
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: Admission = field(default_factory=Admission)
+    driver: Driver | None = None  # the persona's, when it began
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def usable_by(self, persona: Persona) -> bool:
         """Whether the persona's next turn can go on in this session."""
-        same = self.program.name == persona.front.agent
+        front = persona.front
+        same = (self.program.name, self.driver) == (front.agent, front.driver)
         return same and self.agent.alive() and not self.retire
 
 
@@ -157,6 +159,7 @@ class LocalSessions:
             model=persona.front.model,
             session_id=session_id,
             login=persona.front.login and persona.front.login.expanduser(),
+            driver=persona.front.driver,
             memory=self._memory_door.open(admission) if self._memory_door else None,
         )
         try:
@@ -180,6 +183,7 @@ class LocalSessions:
             workspace,
             kept=session_id,
             admission=admission,
+            driver=persona.front.driver,
         )
 
     async def _start(self, program: Program, launch: Launch) -> Agent:
