@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from acp.exceptions import RequestError
@@ -23,6 +22,7 @@ from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli import PARTIAL_S
 from adapters.exchange import EXIT_S
 from adapters.profiles.profile import Profile, Setting
+from adapters.spoken import spoken, spoken_command, tells
 from adapters.startup import prepare, setting_of
 from contract import AgentError, Answer
 
@@ -282,36 +282,3 @@ class AcpAgent:
         if self._exchange and self._exchange.unfinished():
             return await self._exchange.decide(request)
         return CANCELLED
-
-
-# ── The profile, over this protocol ─────────────────────────────────────────────────────
-
-
-def spoken(profile: Profile) -> Profile:
-    """The profile whose program is the one that speaks the protocol, without the other's argv."""
-    memory = profile.memory if profile.memory and not profile.memory.options else None
-    return replace(
-        profile,
-        begin=profile.acp,
-        resume=(),
-        options=profile.acp_options,
-        memory=memory,
-        chooses_id=False,
-    )
-
-
-def spoken_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
-    """An administrator's command for the profile, over this protocol.
-
-    Where another program of the same folder speaks it (`vibe-acp` beside `vibe`), that is meant.
-    """
-    if len(command) == 1 and Path(command[0]).name == profile.begin[0] != profile.acp[0]:
-        return (str(Path(command[0]).with_name(profile.acp[0])),)
-    return command
-
-
-def tells(profile: Profile, one: Setting, other: Setting) -> bool:
-    """Whether the program's files or variables tell it the difference."""
-    return any(file.text(one, "") != file.text(other, "") for file in profile.files) or any(
-        one.fill(value) != other.fill(value) for _, value in profile.env
-    )

@@ -221,6 +221,7 @@ async def test_a_stop_ends_it_and_keeps_what_was_said(stage: Stage, agent: AcpAg
     await goes_on(stage, agent)
 
 
+@pytest.mark.usefixtures("agent")  # knows what it lacks
 async def test_its_session_goes_on_after_a_kill(stage: Stage) -> None:
     agent = spoken(stage, "killed")
     stage.api.forget()
