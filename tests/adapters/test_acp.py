@@ -220,6 +220,7 @@ async def test_stop_works_while_the_program_starts(open_acp: Open) -> None:
 
 async def test_a_turn_that_does_not_end_is_stopped(open_acp: Open) -> None:
     agent = open_acp(profile(turn_timeout_s=3.0))
+    await agent.start()
     error = await failure(agent, "deaf")
     assert (error.kind, error.partial) == ("timeout", "I can't hear you.")
     assert "did not finish within" in error.say
