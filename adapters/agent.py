@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from contract import Answer, Question
+
+Driver = Literal["terminal", "acp"]
+ACP_SESSION = "acp:"  # begins the ids of such sessions: a terminal may know nothing of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Launch:
     resume, or None to begin one. persona: Markdown for the system prompt. env: variables on
     top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
     memory: None when the session's program has no look into the memory. login: a HOME whose login
-    and settings the program is given; None: it has its own.
+    and settings the program is given; None: it has its own. driver: None: the agent's own.
     """
 
     home: Path
@@ -70,6 +73,7 @@ class Launch:
     rows: int = 40
     memory: MemoryServer | None = None
     login: Path | None = None
+    driver: Driver | None = None
 
 
 @runtime_checkable

@@ -12,9 +12,9 @@ from gateway.api_programs import API_PROGRAMS
 from gateway.config import AgentTable, Config
 from gateway.doorman import Access
 from gateway.models import describe_model
-from gateway.personas import Personas
+from gateway.personas import Persona, Personas
 from gateway.platforms import make_bots
-from gateway.programs import make_profile
+from gateway.programs import make_profile, without_acp
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,9 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
                     )
                 )
             continue
+        if reason := _misled(agent, table, persona):
+            findings.append(Finding(f"@{persona.name} can't answer: {reason}", True))
+            continue
         if place is None:
             findings.append(Finding(f"@{persona.name} can't answer yet: {hint}"))
         else:
@@ -99,3 +102,11 @@ def _describe(
     profile = make_profile(name, table)
     path = find_program(profile, table.command, environment.get("PATH", ""))
     return profile.title, str(path) if path else None, profile.missing
+
+
+def _misled(name: str, table: AgentTable, persona: Persona) -> str:
+    """Why the agent can't be driven as the persona wants it; "": it can."""
+    driver = persona.front.driver or table.driver
+    if driver != "acp" or table.profile in API_PROGRAMS:
+        return ""
+    return without_acp(make_profile(name, table))

@@ -58,6 +58,7 @@ class Opener:
             model=persona.front.model,
             session_id=session_id,
             login=persona.front.login and persona.front.login.expanduser(),
+            driver=persona.front.driver,
             memory=self._memory_door.open(admission) if self._memory_door else None,
         )
         try:
@@ -81,6 +82,7 @@ class Opener:
             workspace=workspace,
             kept=session_id,
             admission=admission,
+            driver=persona.front.driver,
         )
 
     async def _start(self, program: Program, launch: Launch) -> Agent:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adapters.excerpt import changes, excerpt
 from adapters.profiles.profile import Asked
 from contract import Option, Question
 
 Json = Mapping[str, Any]
 
-DETAIL_CHARS = 1500  # of a command or a file: the beginning and the end
 LABEL_CHARS = 120
 REFUSED = "The people in the room refused this. Do without it, or say what you would need."
 ELSEWHERE = "They want to answer in the chat. Put the question into your reply and end there."
@@ -48,7 +48,7 @@ def asked(payload: Json, turn: str) -> Asked:
     question = Question(
         "",
         TITLES.get(tool, f"Use {tool or 'a tool'}?"),
-        _cut(_detail(tool, arguments)),
+        excerpt(_detail(tool, arguments)),
         (*options, Option("No", refuses=True)),
     )
     return Asked(question, (*responses, deny(REFUSED)), turn)
@@ -76,31 +76,18 @@ def _detail(tool: str, arguments: Json) -> str:
     match tool, values:
         case "Bash", {"command": command}:
             why = values.get("description", "")
-            return f"{why}\n\n{_cut(command)}" if why else _cut(command)
+            return f"{why}\n\n{excerpt(command)}" if why else excerpt(command)
         case "Write", {"file_path": path, "content": content}:
-            return f"{path}\n\n{_cut(content)}"
+            return f"{path}\n\n{excerpt(content)}"
         case "Edit", {"file_path": path, "old_string": old, "new_string": new}:
-            return f"{path}\n\n{_cut(_diff(old, new))}"
+            return f"{path}\n\n{excerpt(changes(old, new))}"
         case _, {"plan": plan}:
             return plan
         case _, {"file_path": path}:
             return path
         case _, {"url": url}:
             return url
-    return _cut(json.dumps(arguments, ensure_ascii=False, indent=1)) if arguments else ""
-
-
-def _diff(old: str, new: str) -> str:
-    removed = [f"-{line}" for line in old.split("\n")]
-    return "\n".join([*removed, *(f"+{line}" for line in new.split("\n"))])
-
-
-def _cut(text: str, limit: int = DETAIL_CHARS) -> str:
-    """The beginning and the end: what is dangerous may stand in either."""
-    if len(text) <= limit + 100:
-        return text
-    head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
-    return f"{head}\n… ({len(text) - len(head) - len(tail)} characters left out) …\n{tail}"
+    return excerpt(json.dumps(arguments, ensure_ascii=False, indent=1)) if arguments else ""
 
 
 # ── A lasting permission ────────────────────────────────────────────────────────────────
@@ -162,7 +149,7 @@ def _choices(arguments: Json, asks: Sequence[Json], answers: Json, turn: str) ->
     question = Question(
         "",
         text,
-        _cut("\n".join(_described(option) for option in ask["options"] if _label(option))),
+        excerpt("\n".join(_described(option) for option in ask["options"] if _label(option))),
         (*map(Option, labels), Option("I'll answer in the chat", refuses=True)),
     )
     return Asked(question, (*responses, deny(ELSEWHERE)), turn)

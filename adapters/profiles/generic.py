@@ -148,6 +148,7 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         agent=given.agent or f"{title} CLI agent",
         begin=tuple(given.command),
         resume=tuple(given.resume),
+        acp=tuple(given.command),  # as far as anybody knows
         chooses_id=any("{session_id}" in word for word in given.command),
         env=tuple(given.env.items()),
         passes=tuple(given.passes),

@@ -398,6 +398,8 @@ class Profile:
     that the operator's environment may give it. missing, login: one sentence with the remedy.
     context_tokens: the model's context, for the budget. memory: None: it knows no MCP servers.
     acp: argv template with which it speaks the Agent Client Protocol on stdio; empty: it can't.
+    acp_options: groups appended to it, as `options` are to the others.
+    acp_fault: searched in an answer over ACP: it is no answer, but the error that it tells of.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
@@ -430,6 +432,8 @@ class Profile:
     turn_timeout_s: float = 3600.0
     memory: MemoryAccess | None = None
     acp: tuple[str, ...] = ()
+    acp_options: tuple[tuple[str, ...], ...] = ()
+    acp_fault: re.Pattern[str] | None = None
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     compact: str = ""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from adapters.agent import Launch
+from adapters.agent import Agent, Launch
 from adapters.cli import CliAgent
 from adapters.hooks import HookListener
 from adapters.profiles.profile import Profile
@@ -153,19 +153,19 @@ async def held(stage: Stage, asking: asyncio.Task[Any]) -> None:
         raise AssertionError(f"it was over before: {asking}") from asking.exception()
 
 
-async def asked(agent: CliAgent, prompt: str, *choices: int) -> Answer:
+async def asked(agent: Agent, prompt: str, *choices: int) -> Answer:
     """The answer to a prompt; questions are answered with the choices in turn."""
     return await agent.ask(f"{HEADER}{prompt}", Replies(choices))
 
 
-async def failed(agent: CliAgent, prompt: str) -> AgentError:
+async def failed(agent: Agent, prompt: str) -> AgentError:
     """The error of a prompt that gets no answer."""
     with pytest.raises(AgentError) as caught:
         await asked(agent, prompt)
     return caught.value
 
 
-async def works_again(stage: Stage, agent: CliAgent) -> None:
+async def works_again(stage: Stage, agent: Agent) -> None:
     """The session answers, and the prompt arrives alone."""
     stage.api.forget()
     stage.api.when("are you there?", "Still here.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.agent import Agent
 from adapters.cli import CliAgent
 from contract import AgentError, Answer
 from tests.doubles.model_steps import Message, ToolUse
@@ -34,7 +35,7 @@ def touch(stage: Stage, path: Path) -> ToolUse:
     return stage.cli.shell(f"touch {path}")
 
 
-async def outcome(agent: CliAgent, prompt: str, reply: Replies) -> Answer | AgentError:
+async def outcome(agent: Agent, prompt: str, reply: Replies) -> Answer | AgentError:
     """The answer, or why there is none: a refusal may end a turn."""
     try:
         return await agent.ask(f"{HEADER}{prompt}", reply)

@@ -252,5 +252,5 @@ def test_a_screen_that_disagrees_is_counted_for_its_agent() -> None:
     metrics = Metrics()
     metrics.disagreed("codex")
     metrics.disagreed("codex")
-    found = figures(metrics.text(waiting=0, living=0))
+    found = figures(metrics.text(waiting=0, sessions=Counted()))
     assert of(found, "moot_screen_disagreements_total", agent="codex") == 2

@@ -1,0 +1,215 @@
+"""What an agent told of one prompt in the Agent Client Protocol. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from acp.schema import (
+    AgentMessageChunk,
+    ContentToolCallContent,
+    EmbeddedResourceContentBlock,
+    FileEditToolCallContent,
+    ResourceContentBlock,
+    SessionNotification,
+    TextContentBlock,
+    TextResourceContents,
+    ToolCall,
+    ToolCallProgress,
+    ToolCallStart,
+    ToolCallUpdate,
+)
+
+from adapters.excerpt import changes
+from adapters.profiles.profile import cut_tool_text
+from adapters.uses import MOST
+from contract import ToolUse
+
+TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that
+TITLE_CHARS = 200
+LEFT_OUT = "\n\n[… the rest of it is left out]"
+OWN = "mcp__moot__"  # how the memory knows the uses of its own tools
+
+Update = SessionNotification.model_fields["update"].annotation
+
+
+@dataclass(slots=True)
+class Call:
+    """A use of a tool, as far as it was told. given, result: as in a ToolUse."""
+
+    kind: str = ""
+    title: str = ""
+    given: str = ""
+    result: str = ""
+    failed: bool = False
+    paths: tuple[str, ...] = ()
+
+    def take(self, told: ToolCall | ToolCallUpdate) -> None:
+        """What is told replaces what was known; what isn't stays."""
+        self.kind = told.kind or self.kind
+        self.title = " ".join((told.title or "").split())[:TITLE_CHARS] or self.title
+        self.paths = tuple(place.path for place in told.locations or ()) or self.paths
+        edits = edits_of(told)
+        if given := as_text(told.raw_input) or "\n".join(edits):
+            self.given = cut_tool_text(given)
+        if told.status in ("completed", "failed"):
+            self.failed = told.status == "failed"
+            self.result = cut_tool_text("\n".join(texts_of(told)) or as_text(told.raw_output))
+
+    @property
+    def word(self) -> str:
+        """What kind of tool it is, in the words that people and the memory know."""
+        if self.kind in ("", "other") and "moot" in self.title.lower():
+            return f"{OWN}{self.title}"
+        return WORDS.get(self.kind) or self.title.partition(":")[0] or "Tool"
+
+    @property
+    def line(self) -> str:
+        """One line for people."""
+        return self.title if self.title.startswith(self.word) else f"{self.word}: {self.title}"
+
+    def use(self) -> ToolUse:
+        """For the memory."""
+        given = self.given or self.title
+        if not self.given and self.paths:
+            given = json.dumps({"path": self.paths[0], "title": self.title}, ensure_ascii=False)
+        return ToolUse(self.word, given, self.result, self.failed)
+
+
+WORDS = {
+    "read": "Read",
+    "edit": "Edit",
+    "delete": "Delete",
+    "move": "Move",
+    "search": "Search",
+    "execute": "Run",
+    "think": "Think",
+    "fetch": "Fetch",
+    "switch_mode": "Switch",
+}
+
+
+@dataclass(slots=True)
+class _Block:
+    """Some of its message. id: the message's, where the agent tells it. after: a tool was used."""
+
+    id: str | None
+    after: bool
+    pieces: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class AcpTurn:
+    """One prompt and what came of it."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Call] = {}
+        self._blocks: list[_Block] = []
+        self._after = True  # a tool was used since the last block
+        self._left_chars = TEXT_CHARS
+
+    def note(self, update: object) -> None:
+        """Something that it told. Its thoughts, plans and the like are its own affair."""
+        match update:
+            case AgentMessageChunk():
+                self._say(said(update), update.message_id)
+            case ToolCallStart() | ToolCallProgress() | ToolCallUpdate():
+                self.use(update)
+
+    def use(self, told: ToolCall | ToolCallUpdate) -> Call:
+        """What is known more of a use."""
+        call = self.calls.get(told.tool_call_id)
+        if call is None:
+            call = self.calls[told.tool_call_id] = Call()
+            self._after = True
+            if len(self.calls) > MOST:
+                del self.calls[next(iter(self.calls))]
+        call.take(told)
+        return call
+
+    def _say(self, text: str, message_id: str | None) -> None:
+        if not text or self._left_chars <= 0:
+            return
+        last = self._blocks[-1] if self._blocks else None
+        if last is None or self._after or (message_id and last.id and message_id != last.id):
+            last = _Block(message_id, self._after)
+            self._blocks.append(last)
+            self._after = False
+        last.id = message_id or last.id
+        last.pieces.append(text if len(text) <= self._left_chars else text[: self._left_chars])
+        self._left_chars -= len(text)
+        if self._left_chars <= 0:
+            last.pieces.append(LEFT_OUT)
+
+    # ── What comes of it ────────────────────────────────────────────────────────────────
+
+    def draft(self) -> str:
+        """All that it has said so far."""
+        return "\n\n".join(text for block in self._blocks if (text := block.text()).strip())
+
+    def text(self) -> str:
+        """The answer: what was said since a tool was used last, if anything was."""
+        answer: list[str] = []
+        for block in reversed(self._blocks):
+            if (text := block.text()).strip():
+                answer.insert(0, text)
+            if block.after and answer:
+                break
+        return "\n\n".join(answer)
+
+    def tools(self) -> tuple[str, ...]:
+        """One line a use, for people."""
+        return tuple(call.line for call in self.calls.values() if call.title)
+
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The same for the memory."""
+        return tuple(call.use() for call in self.calls.values() if call.title or call.given)
+
+
+# ── Reading ─────────────────────────────────────────────────────────────────────────────
+
+
+def said(chunk: AgentMessageChunk) -> str:
+    """The Markdown of a piece of a message. What is no text has no place in a chat."""
+    match chunk.content:
+        case TextContentBlock(text=text):
+            return text
+        case ResourceContentBlock(name=name, uri=uri):
+            return f"[{name}]({uri})"
+        case EmbeddedResourceContentBlock(resource=TextResourceContents(text=text)):
+            return text
+    return ""
+
+
+def texts_of(told: ToolCall | ToolCallUpdate) -> list[str]:
+    """What a tool shows as text."""
+    return [
+        part.content.text
+        for part in told.content or ()
+        if isinstance(part, ContentToolCallContent) and isinstance(part.content, TextContentBlock)
+    ]
+
+
+def edits_of(told: ToolCall | ToolCallUpdate) -> list[str]:
+    """What a tool changes in files."""
+    return [
+        f"{part.path}\n\n{changes(part.old_text or '', part.new_text)}"
+        for part in told.content or ()
+        if isinstance(part, FileEditToolCallContent)
+    ]
+
+
+def as_text(value: Any) -> str:
+    """A tool's raw input or output."""
+    if value in (None, "", {}, []):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def lines_of(turn: AcpTurn) -> Sequence[str]:
+    """The turn as one may watch it."""
+    return [*(f"● {line}" for line in turn.tools()), *turn.draft().split("\n")]
