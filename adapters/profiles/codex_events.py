@@ -1,11 +1,17 @@
-"""What Codex's rollout says, as events of a turn. Pure."""
+"""What Codex's rollout says, as events of a turn. Pure.
+
+A call of a tool stands there when the model made it, an item of what was done when it is over: a
+script of the model's may do several things in one call.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adapters.profiles.codex_faults import failure
 from adapters.profiles.profile import (
     Began,
     Compacted,
@@ -17,11 +23,12 @@ from adapters.profiles.profile import (
     Used,
     cut_tool_text,
 )
-from adapters.profiles.codex_faults import failure
 
 Json = Mapping[str, Any]
 
 DETAIL_CHARS = 200
+WAITS = ("write_stdin", "wait", "sleep")  # they go on with a command that was told before
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
 def from_record(row: Json) -> Sequence[TurnEvent]:
@@ -44,13 +51,11 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
 
 def _told(payload: Json, turn: str) -> Sequence[TurnEvent]:
     match payload.get("type"):
-        case "task_started" | "turn_started":
+        case "task_started":
             return (Began(turn),)
         case "item_completed" if isinstance(item := payload.get("item"), Mapping):
             return _item(item, turn)
-        case "agent_message":  # before items were written
-            return (Said(_text(payload.get("message")), turn=turn),)
-        case "task_complete" | "turn_complete":
+        case "task_complete":
             if isinstance(error := payload.get("error"), Mapping):
                 return (failure(error, turn),)
             return (Ended(_text(payload.get("last_agent_message")), whole=False, turn=turn),)
@@ -59,50 +64,73 @@ def _told(payload: Json, turn: str) -> Sequence[TurnEvent]:
     return ()
 
 
+# ── What it called ──────────────────────────────────────────────────────────────────────
+
+
+def _called(payload: Json) -> Sequence[TurnEvent]:
+    """A call in the model's own words."""
+    name = _text(payload.get("name"))
+    match payload.get("type"):
+        case "function_call" if name not in WAITS:
+            return (Used(name, _one_line(_argument(payload.get("arguments")))),)
+        case "custom_tool_call":
+            given = _text(payload.get("input"))
+            return (Used(name, _one_line(", ".join(_PATCHED.findall(given)) or given)),)
+        case "web_search_call":
+            query = _mapping(payload.get("action")).get("query")
+            return (Used("web_search", _one_line(_text(query))),)
+    return ()
+
+
+def _argument(arguments: object) -> str:
+    """The one argument that tells most: a command, a file, a query."""
+    try:
+        given = _mapping(json.loads(_text(arguments)))
+    except ValueError:
+        return ""
+    for name in ("cmd", "command", "path", "query", "pattern", "url"):
+        value = given.get(name)
+        if isinstance(value, list):
+            return _command(value)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
 # ── What it said and did ────────────────────────────────────────────────────────────────
 
 
 def _item(item: Json, turn: str) -> Sequence[TurnEvent]:
     use = _text(item.get("id"))
+    status = item.get("status")
     match item.get("type"):
         case "AgentMessage":
-            parts = [part for part in _list(item.get("content")) if isinstance(part, Mapping)]
+            parts = [_mapping(part) for part in _list(item.get("content"))]
             return (Said("".join(_text(part.get("text")) for part in parts), turn=turn),)
         case "CommandExecution":
-            command = _command(item.get("command"))
-            failed = item.get("exit_code") not in (0, None) or item.get("status") == "failed"
-            result = cut_tool_text(_text(item.get("aggregated_output")))
-            return _did("shell", command, command, Did(use, result=result, failed=failed), turn)
+            failed = status == "failed" or item.get("exit_code") not in (0, None)
+            printed = _text(item.get("aggregated_output"))
+            return _did(use, "exec_command", _command(item.get("command")), printed, failed, turn)
         case "FileChange":
-            files = ", ".join(sorted(_mapping(item.get("changes"))))
-            failed = item.get("status") not in ("completed", None)
-            told = "\n".join(_text(item.get(name)) for name in ("stdout", "stderr")).strip()
-            given = json.dumps(item.get("changes"), ensure_ascii=False)
-            return _did("edit", files, given, Did(use, result=told, failed=failed), turn)
+            printed = "".join(_text(item.get(name)) for name in ("stdout", "stderr"))
+            failed = status not in ("completed", None)
+            return _did(use, "apply_patch", _json(item.get("changes")), printed, failed, turn)
         case "McpToolCall":
             tool = f"{_text(item.get('server'))}.{_text(item.get('tool'))}"
-            given = json.dumps(item.get("arguments"), ensure_ascii=False)
-            result = item.get("result") if item.get("error") is None else item.get("error")
-            told = cut_tool_text(json.dumps(result, ensure_ascii=False))
-            failed = item.get("status") == "failed"
-            return _did(tool, "", given, Did(use, result=told, failed=failed), turn)
-        case "WebSearch":
-            query = _text(item.get("query"))
-            return _did("web_search", query, query, Did(use), turn)
+            result = _json(item.get("error") or item.get("result"))
+            given = _json(item.get("arguments"))
+            return _did(use, tool, given, result, status == "failed", turn)
         case "ContextCompaction":
             return (Compacted(turn),)
     return ()
 
 
-def _did(tool: str, detail: str, given: str, did: Did, turn: str) -> Sequence[TurnEvent]:
-    used = Used(tool, " ".join(detail.split())[:DETAIL_CHARS], turn)
-    whole = Did(did.id, tool, cut_tool_text(given), did.result, did.failed, turn)
-    return (used, whole) if did.id else (used,)
-
-
-def _called(payload: Json) -> Sequence[TurnEvent]:
-    """A call in the model's own words: it tells where a new part of the reply begins."""
-    return ()
+def _did(
+    use: str, tool: str, given: str, result: str, failed: bool, turn: str
+) -> Sequence[TurnEvent]:
+    if not use:
+        return ()
+    return (Did(use, tool, cut_tool_text(given), cut_tool_text(result), failed, turn),)
 
 
 def _command(argv: object) -> str:
@@ -111,6 +139,14 @@ def _command(argv: object) -> str:
     if len(words) == 3 and words[1] in ("-c", "-lc"):
         return words[2]
     return " ".join(words)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:DETAIL_CHARS]
+
+
+def _json(value: object) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _text(value: object) -> str:

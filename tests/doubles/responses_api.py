@@ -1,6 +1,7 @@
 """A loopback double of the OpenAI Responses API, as Codex and OpenAI's own client speak it.
 
-Requests without tools are beside the conversation (a session's title). A tool that the request
+Requests without tools are beside the conversation, and those that Codex marks as made for a
+session's title. A tool that the request
 calls "custom" is given its text as it is: `ToolUse("apply_patch", {"input": "..."})`.
 """
 
@@ -27,7 +28,8 @@ class Request(scripted_api.Request):
 
     @property
     def asks(self) -> bool:
-        return self.path.endswith("/responses") and bool(self.body.get("tools"))
+        titles = "thread_title" in self.headers.get("x-codex-turn-metadata", "")
+        return self.path.endswith("/responses") and bool(self.body.get("tools")) and not titles
 
     @property
     def history(self) -> list[str]:
@@ -76,6 +78,10 @@ class ResponsesAPI(ScriptedAPI[Request]):
 
     reads = Request
     models = ("double",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.aside = '{"title": "A fake title"}'  # Codex asks for this shape
 
     async def _dispatch(self, request: web.Request, seen: Request) -> web.StreamResponse | None:
         match request.method, request.path.removeprefix("/v1"):

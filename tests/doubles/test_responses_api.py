@@ -126,6 +126,9 @@ async def test_a_request_without_tools_uses_nothing_up(
 ) -> None:
     api.queue("for the turn")
     aside = await client.responses.create(model="double", input="a title?")
+    headers = {"x-codex-turn-metadata": '{"thread_source": "thread_title"}'}
+    titled = await client.responses.create(**ASK, extra_headers=headers)
     turn = await client.responses.create(**ASK)
-    assert (aside.output_text, turn.output_text) == ("A fake title", "for the turn")
+    assert aside.output_text == titled.output_text == '{"title": "A fake title"}'
+    assert turn.output_text == "for the turn"
     assert [model.id async for model in client.models.list()] == ["double"]
