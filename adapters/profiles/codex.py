@@ -160,6 +160,8 @@ def read_state(osc: str) -> State | None:
 
 
 DIALOGS = (
+    # the workspace's own settings stay disabled, see `_ask_first`
+    Dialog(re.compile(r"^› 1\. Open restricted", re.MULTILINE), keys=b"\r", when="start"),
     # a newer model is offered
     Dialog(re.compile(r"^\W*2\. Use existing model", re.MULTILINE), keys=b"2", when="start"),
     Dialog(re.compile(r"^\W*2\. Skip$", re.MULTILINE), keys=b"2", when="start"),
