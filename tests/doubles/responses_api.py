@@ -11,7 +11,7 @@ import itertools
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from aiohttp import web
 
@@ -29,7 +29,16 @@ class Request(scripted_api.Request):
     @property
     def asks(self) -> bool:
         titles = "thread_title" in self.headers.get("x-codex-turn-metadata", "")
-        return self.path.endswith("/responses") and bool(self.body.get("tools")) and not titles
+        return self.path.endswith("/responses") and bool(self.tools) and not titles
+
+    @property
+    def tools(self) -> list[Json]:
+        """What the model may call; for some models Codex sends them as an item of the input.
+
+        Those of a namespace stand for themselves, with its name as `namespace`.
+        """
+        more = [tool for item in self._input for tool in item.get("tools", ())]
+        return [one for tool in (*self.body.get("tools", ()), *more) for one in _flat(tool)]
 
     @property
     def history(self) -> list[str]:
@@ -58,6 +67,12 @@ class Request(scripted_api.Request):
             return [{"type": "message", "role": "user", "content": given}]
         items: list[Json] = given
         return items
+
+
+def _flat(tool: Json) -> list[Json]:
+    if tool.get("type") != "namespace":
+        return [tool]
+    return [{**inner, "namespace": tool["name"]} for inner in tool["tools"]]
 
 
 def _prompt(item: Json) -> str:
@@ -147,11 +162,11 @@ def _ended(response: Json, chosen: Message, output: list[Json]) -> Json:
 
 def _items(chosen: Message, seen: Request) -> list[Json]:
     """The whole output items."""
-    custom = {t.get("name") for t in seen.body.get("tools", []) if t.get("type") == "custom"}
-    return [_item(block, custom) for block in chosen.blocks]
+    tools = {tool.get("name", ""): tool for tool in seen.tools}
+    return [_item(block, tools) for block in chosen.blocks]
 
 
-def _item(block: Block, custom: set[str]) -> Json:
+def _item(block: Block, tools: Mapping[str, Json]) -> Json:
     match block:
         case Text(text):
             part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
@@ -159,12 +174,16 @@ def _item(block: Block, custom: set[str]) -> Json:
         case Thinking(text):
             part = {"type": "summary_text", "text": text}
             item = {"type": "reasoning", "id": _id("rs"), "summary": [part]}
-        case ToolUse(name, given) if name in custom:
-            item = {"type": "custom_tool_call", "id": _id("ctc"), "call_id": _id("call")}
-            item |= {"name": name, "input": given["input"]}
         case ToolUse(name, given):
-            item = {"type": "function_call", "id": _id("fc"), "call_id": _id("call")}
-            item |= {"name": name, "arguments": json.dumps(dict(given), ensure_ascii=False)}
+            tool = tools.get(name, {})
+            item = {"name": name, "call_id": _id("call")}
+            if "namespace" in tool:
+                item["namespace"] = tool["namespace"]
+            if tool.get("type") == "custom":
+                item |= {"type": "custom_tool_call", "id": _id("ctc"), "input": given["input"]}
+            else:
+                text = json.dumps(dict(given), ensure_ascii=False)
+                item |= {"type": "function_call", "id": _id("fc"), "arguments": text}
     return {**item, "status": "completed"}
 
 
