@@ -87,22 +87,19 @@ def _provide(config: Any, setting: Setting) -> None:
     """With a key in the environment Codex needs no login; without one our table goes."""
     key, url = setting.env.get(KEY), setting.env.get(URL)
     ours = config.get("model_provider") in (None, PROVIDER)
-    providers = _table(config, "model_providers")
-    providers.pop(PROVIDER, None)
-    if key and ours:
-        config["model_provider"] = PROVIDER
-        providers[PROVIDER] = {
-            "name": "OpenAI",
-            **({"base_url": url} if url else {}),
-            "env_key": KEY,
-            "wire_api": "responses",
-            "request_max_retries": RETRIES,
-            "stream_max_retries": RETRIES,
-        }
-    elif ours:
-        config.pop("model_provider", None)
-    if not providers:
-        del config["model_providers"]
+    if not (key and ours):
+        if ours:
+            config.pop("model_provider", None)
+        if isinstance(providers := config.get("model_providers"), dict):
+            providers.pop(PROVIDER, None)
+        return
+    config["model_provider"] = PROVIDER
+    provider = _table(_table(config, "model_providers"), PROVIDER)
+    provider.update(name="OpenAI", env_key=KEY, wire_api="responses")
+    provider.update(request_max_retries=RETRIES, stream_max_retries=RETRIES)
+    provider.pop("base_url", None)
+    if url:
+        provider["base_url"] = url
 
 
 def _table(parent: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ from contract import AgentFault
 Json = Mapping[str, Any]
 
 # where in the world it was, which nobody in the room can use
-_WHERE = re.compile(r", (?:url: \S+|request id: \S+|cf-ray: \S+)")
+_WHERE = re.compile(r", (?:url|request id|cf-ray): [^\s,]+")
 _STATUS = re.compile(r"\bstatus:? (\d{3})\b")
 SAID_CHARS = 200
 

@@ -103,6 +103,8 @@ class ResponsesAPI(ScriptedAPI[Request]):
             case "GET" | "HEAD", "/models":
                 listed = [{"id": name, "object": "model", "created": 1} for name in self.models]
                 return web.json_response({"object": "list", "data": listed})
+            case "GET", "/responses":  # Codex asks for a WebSocket first, where it has a login
+                return web.Response(status=426)
             case "POST", "/responses":
                 return await self._answer(request, seen, streams=bool(seen.body.get("stream")))
         return None
@@ -238,7 +240,7 @@ def _item_events(item: Json, index: int, size: int) -> Iterator[Json]:
 
 def _grown(name: str, whole: str, text: str, at: Json, size: int) -> Iterator[Json]:
     """A text in deltas, and its end."""
-    more = {"logprobs": []} if name == "response.output_text" else {}
+    more: Json = {"logprobs": []} if name == "response.output_text" else {}
     for begin in range(0, len(text), size):
         yield {"type": f"{name}.delta", **at, **more, "delta": text[begin : begin + size]}
     yield {"type": f"{name}.done", **at, **more, whole: text}

@@ -1,7 +1,5 @@
 """Codex."""
 
-from pathlib import Path
-
 from adapters.profiles.codex import CODEX
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.responses_api import ResponsesAPI

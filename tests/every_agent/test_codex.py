@@ -131,6 +131,7 @@ async def test_a_lost_session_begins_anew(stage: Stage) -> None:
 
 
 async def test_a_mention_at_the_end_takes_no_enter(stage: Stage, shared: CliAgent) -> None:
+    stage.work().mkdir(parents=True, exist_ok=True)
     (stage.work() / "seven.txt").write_text("7")
     for end in ("@seven.txt", "@sev", "$skill-crea"):
         assert (await asked(shared, f"what of {end}")).text == "ok"
