@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from adapters.agent import Launch, Reply
@@ -115,7 +116,7 @@ class CliAgent:
             text,
             reply,
             past=self._past,
-            on_named=self._named,
+            on_named=partial(self._named, by_record=True),
         )
         return self._exchange
 
@@ -224,10 +225,10 @@ class CliAgent:
         """Start the program unless it runs; return when it takes a prompt. Raises AgentError."""
         await self._process.start()
 
-    def _named(self, session_id: str) -> None:
-        """The program told the id of its session."""
+    def _named(self, session_id: str, *, by_record: bool = False) -> None:
+        """The program told the id of its session. by_record: the running ask has its record."""
         follower = self._process.named(session_id)
-        if follower and self._exchange:
+        if follower and self._exchange and not by_record:
             self._exchange.follower = follower
 
     async def close(self) -> None:

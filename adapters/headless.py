@@ -97,11 +97,11 @@ class HeadlessModel:
                         path.unlink(missing_ok=True)
 
     def _argv(self, folder: Path) -> list[str]:
-        words = self._program.begin[1:]
-        if self._model:  # behind the program's own subcommands, before a closing `-`
-            at = len(words) - 1 if words and words[-1] == "-" else len(words)
-            words = (*words[:at], *self._program.with_model, *words[at:])
-        return [*self._command, *(self._fill(word, folder) for word in words)]
+        program, words = self._program, self._program.begin[1:]
+        end = ("-",) if words[-1:] == ("-",) else ()  # behind everything else
+        words = (*words[: len(words) - len(end)], *(program.with_model if self._model else ()))
+        filled = (self._fill(word, folder) for word in words)
+        return [*self._command, *filled, *program.settings(self._env), *end]
 
     def _environment(self, folder: Path) -> dict[str, str]:
         own = {name: self._fill(value, folder) for name, value in self._program.env}

@@ -4,12 +4,14 @@ Templates replace {instructions} (a file with the system prompt), {model} and {f
 directory of this one call, where the program runs). What a program is told goes in by its stdin
 and by that file, never by argv.
 
-Claude Code was run (2.1.330, November 2026); the others are as their own documentation says.
+Claude Code (2.1.330) and Codex (0.169.0) were run, November 2026; the others are as their own
+documentation says.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.once import Ran
-from adapters.profiles import claude_code
+from adapters.profiles import claude_code, codex
 from contract import ModelError, Usage
 
 
@@ -51,6 +53,7 @@ class HeadlessProgram:
     told: bool = False
     env: tuple[tuple[str, str], ...] = ()
     passes: tuple[str, ...] = ()
+    settings: Callable[[Mapping[str, str]], tuple[str, ...]] = lambda _: ()
     leaves: tuple[str, ...] = ()
     missing: str = ""
 
@@ -125,6 +128,99 @@ CLAUDE_CODE = HeadlessProgram(
     missing="Install npm's `@anthropic-ai/claude-code`.",
 )
 
+# ── Codex ───────────────────────────────────────────────────────────────────────────────
+
+
+class _CodexItem(_Door):
+    type: str = ""
+    text: str = ""
+
+
+class _CodexFault(_Door):
+    message: str = ""
+
+
+class _CodexUsage(_Door):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _CodexEvent(_Door):
+    """A line of `--json`: thread.started, turn.started, item.completed, turn.completed, ..."""
+
+    type: str
+    item: _CodexItem = _CodexItem()
+    error: _CodexFault = _CodexFault()
+    usage: _CodexUsage = _CodexUsage()
+
+
+def read_codex(ran: Ran) -> Said:
+    """The last message of a turn that was completed."""
+    try:
+        events = [_CodexEvent.model_validate_json(line) for line in ran.out.splitlines() if line]
+    except ValidationError:
+        raise _unreadable("Codex", ran) from None
+    last = events[-1] if events else _CodexEvent(type="")
+    if last.type == "turn.failed":
+        raise _codex_failed(last.error.message)
+    said = [event.item.text for event in events if event.item.type == "agent_message"]
+    if ran.code or last.type != "turn.completed" or not said:
+        raise _unreadable("Codex", ran)
+    tokens = last.usage
+    usage = Usage("codex", tokens.input_tokens, tokens.output_tokens, tokens.cached_input_tokens)
+    return Said(said[-1], usage)
+
+
+def _codex_failed(message: str) -> ModelError:
+    """Codex tells the HTTP status in words alone."""
+    found = re.search(r"\bstatus:? (\d{3})\b", message)
+    status = int(found[1]) if found else 0
+    passing = status >= 500 or status in (408, 429) or "high demand" in message
+    return ModelError(
+        f"Codex: it reports {f'HTTP {status}' if status else 'an error'}", passing=passing
+    )
+
+
+def codex_settings(env: Mapping[str, str]) -> tuple[str, ...]:
+    """With a key in the environment it needs no login."""
+    if codex.KEY not in env:
+        return ()
+    named = {"name": "OpenAI", "env_key": codex.KEY, "wire_api": "responses"}
+    if url := env.get(codex.URL):
+        named["base_url"] = url
+    table = ",".join(f"{name}={json.dumps(value)}" for name, value in named.items())
+    provider = f"model_providers.{codex.PROVIDER}={{{table}}}"
+    return ("-c", f'model_provider="{codex.PROVIDER}"', "-c", provider)
+
+
+CODEX = HeadlessProgram(
+    name="codex",
+    title="Codex",
+    begin=(
+        *("codex", "exec", "--json", "--ephemeral", "--skip-git-repo-check"),
+        *("--sandbox", "read-only", "--color", "never", "-C", "{folder}"),
+        *(  # it only answers: no shell, no search, nothing from other hosts
+            word
+            for setting in (
+                *("features.shell_tool=false", "features.multi_agent=false"),
+                *("features.apps=false", "features.plugins=false", "features.goals=false"),
+                *('web_search="disabled"', "analytics.enabled=false"),
+                *("check_for_update_on_startup=false", "project_doc_max_bytes=0"),
+                "features.unbounded_connection_retries=false",
+            )
+            for word in ("-c", setting)
+        ),
+        "-",
+    ),
+    with_model=("--model", "{model}"),
+    read=read_codex,
+    passes=("CODEX_API_KEY", *codex.CODEX.passes),
+    settings=codex_settings,
+    leaves=(".codex/sessions", ".codex/history.jsonl", ".codex/logs_*"),
+    missing="Install npm's `@openai/codex`.",
+)
+
 # ── Others ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -159,19 +255,6 @@ def _unreadable(title: str, ran: Ran) -> ModelError:
 
 PROXIES = ("HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS")
 
-CODEX = HeadlessProgram(
-    name="codex",
-    title="Codex",
-    begin=(
-        *("codex", "exec", "--skip-git-repo-check", "--sandbox", "read-only"),
-        *("--color", "never", "-C", "{folder}", "-"),
-    ),
-    with_model=("--model", "{model}"),
-    read=read_plain("Codex"),
-    passes=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", *PROXIES),
-    leaves=(".codex/sessions", ".codex/history.jsonl"),
-    missing="Install npm's `@openai/codex`.",
-)
 GEMINI = HeadlessProgram(
     name="gemini",
     title="Gemini CLI",

@@ -62,7 +62,7 @@ def find_choice(screen: Screen, look: Look) -> Dialog | None:
         rows.pop()
     if question := find_question(rows, look):
         return _whole(question, rows)
-    return _lettered(rows) or _listed(rows)
+    return _lettered(rows) or _listed(rows, look)
 
 
 def _whole(question: Question, rows: Sequence[Shown]) -> Dialog:
@@ -155,10 +155,10 @@ def _lettered(rows: Sequence[Shown]) -> Dialog | None:
     return Dialog(asked.strip(), "\n".join(before), options, default, keys, typed.strip().lower())
 
 
-def _listed(rows: Sequence[Shown]) -> Dialog | None:
-    """Lines of which one is marked: arrows go from it to the others."""
+def _listed(rows: Sequence[Shown], look: Look) -> Dialog | None:
+    """Lines of which one is marked: arrows go from it to the others. No prompt's echo is one."""
     for at in range(len(rows) - 1, max(-1, len(rows) - 1 - ROWS_BELOW - MOST_LISTED), -1):
-        if not (match := _MARKED.match(rows[at].text)):
+        if not (match := _MARKED.match(rows[at].text)) or look.echo.match(rows[at].text):
             continue
         column = match.start(2)
 

@@ -44,11 +44,14 @@ def follow(record: Record, home: Path, glob: str) -> Follower:
     return _Lines(record, home, glob)
 
 
-def _newest(home: Path, glob: str) -> Path | None:
+def _matches(home: Path, glob: str) -> Sequence[Path]:
     if not _WILD.search(glob):
-        return path if (path := home / glob).is_file() else None
-    found = [path for path in home.glob(glob) if path.is_file()]
-    return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+        return [path] if (path := home / glob).is_file() else []
+    return [path for path in home.glob(glob) if path.is_file()]
+
+
+def _newest(home: Path, glob: str) -> Path | None:
+    return max(_matches(home, glob), key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 class _Lines:
@@ -63,14 +66,14 @@ class _Lines:
         self._begun = b""  # a line whose end was not read yet
         self._leaving_out = False  # what is read belongs to a line that is too long
         self._caught_up = True
+        self._seen: Mapping[Path, int] = {}  # sizes at the last `skip`
         self._found: list[TurnEvent] = []  # a look that is broken off loses none
 
     async def skip(self) -> bool:
         self._found = []
-        self._path = _newest(self._home, self._glob)
-        self._offset = self._path.stat().st_size if self._path else 0
-        self._begun = b""
-        return self._offset > 0
+        self._path, self._offset, self._begun = None, 0, b""
+        self._seen = {path: path.stat().st_size for path in _matches(self._home, self._glob)}
+        return any(self._seen.values())
 
     async def read(self) -> Sequence[TurnEvent]:
         for _ in range(CHUNKS):
@@ -85,7 +88,9 @@ class _Lines:
     def _added(self) -> bytes:
         """The lines that a chunk completes."""
         self._caught_up = True
-        self._path = self._path or _newest(self._home, self._glob)
+        if self._path is None:
+            self._path = self._growing()
+            self._offset = self._seen.get(self._path, 0) if self._path else 0
         if self._path is None:
             return b""
         try:
@@ -118,6 +123,15 @@ class _Lines:
             self._leaving_out = False
             return whole[whole.find(b"\n") + 1 :]
         return whole
+
+    def _growing(self) -> Path | None:
+        """The newest that is not as it was: there may be records of earlier sessions."""
+        found = _matches(self._home, self._glob)
+        return max(
+            (path for path in found if path.stat().st_size != self._seen.get(path, 0)),
+            key=lambda path: path.stat().st_mtime_ns,
+            default=None,
+        )
 
     def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
         for line in data.split(b"\n")[:-1]:

@@ -49,6 +49,18 @@ async def test_a_record_that_appears_later_is_read_from_its_beginning(tmp_path: 
     assert texts(await follower.read()) == ["one"]
 
 
+async def test_a_new_record_beside_older_ones_is_found(tmp_path: Path) -> None:
+    append(tmp_path / "log" / "old.jsonl", '{"text": "old"}\n')
+    follower = follow(LINES, tmp_path, LINES.glob)
+    assert await follower.skip()
+    assert texts(await follower.read()) == []
+    append(tmp_path / "log" / "new.jsonl", '{"text": "one"}\n')
+    assert texts(await follower.read()) == ["one"]
+    append(tmp_path / "log" / "old.jsonl", '{"text": "not mine"}\n')
+    append(tmp_path / "log" / "new.jsonl", '{"text": "two"}\n')
+    assert texts(await follower.read()) == ["two"]
+
+
 async def test_half_a_line_is_left_for_the_next_look(tmp_path: Path) -> None:
     path = tmp_path / "log" / "a.jsonl"
     follower = follow(LINES, tmp_path, LINES.glob)

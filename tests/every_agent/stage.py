@@ -41,7 +41,8 @@ class Cli:
     tool that runs a command; None: it has none, or asks nobody. typed: the prompt as it arrives
     at the API. inexact: names of replies that its own record does not hold exactly, and why.
     record: False when it keeps none. resumes: whether it can. model: one that it accepts.
-    lacks: what it cannot do, by the test's name, and why.
+    lacks: what it cannot do, by the test's name, and why. calls: hosts beside its API that it
+    looks up whatever its settings say, and why.
     """
 
     profile: Profile
@@ -54,6 +55,7 @@ class Cli:
     record: bool = True
     model: str = ""
     lacks: Mapping[str, str] = field(default_factory=dict)
+    calls: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -97,7 +99,9 @@ class Stage:
         strangers: list[str] = []
 
         async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            strangers.append((await reader.readline()).decode("latin-1").strip())
+            line = (await reader.readline()).decode("latin-1").strip()
+            if not any(f" {host}:" in line for host in cli.calls):
+                strangers.append(line)
             writer.close()
 
         async with (

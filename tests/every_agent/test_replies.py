@@ -106,7 +106,7 @@ async def test_a_hostile_prompt_presses_no_key_and_runs_nothing(
     assert answer.text == "Nothing happened."
     assert not [n for n in ("escaped", "banged") if (stage.work() / n).exists()]
     assert len(stage.api.turns) == before + 1
-    assert "4711" not in str(stage.api.turns[-1].body)
+    assert "secret is 4711" not in str(stage.api.turns[-1].body)  # ids may hold any digits
 
 
 async def test_the_persona_is_its_system_prompt(stage: Stage, agent: CliAgent) -> None:

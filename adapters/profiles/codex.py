@@ -1,0 +1,219 @@
+"""Codex in its terminal.
+
+Measured on 0.169.0, November 2026, with the models that call tools one by one and those that call
+them from a script of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from adapters import looks
+from adapters.profiles import codex_events
+from adapters.profiles.profile import (
+    Dialog,
+    HomeFile,
+    Interrupt,
+    MemoryAccess,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Setting,
+    Signs,
+    State,
+    Typing,
+)
+
+PROVIDER = SERVER = "moot"  # the names of our own tables
+KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+RETRIES = 2  # of a request, and of a stream: seconds, where the default (4 and 5) is half a minute
+
+# ── Its settings ────────────────────────────────────────────────────────────────────────
+
+
+def config_file(setting: Setting, present: str) -> str:
+    """`config.toml`: what the administrator or Codex wrote is kept.
+
+    Text that is no TOML stays as it is: Codex says at its start what is wrong with it.
+    """
+    try:
+        config: Any = tomlkit.parse(present)
+    except TOMLKitError:
+        return present
+    if setting.persona and not setting.resumes:  # a session keeps those that it began with
+        config["developer_instructions"] = setting.persona
+    _ask_first(config, setting)
+    _keep_quiet(config)
+    _provide(config, setting)
+    if isinstance(servers := config.get("mcp_servers"), dict):
+        servers.pop(SERVER, None)
+    return tomlkit.dumps(config)
+
+
+def _ask_first(config: Any, setting: Setting) -> None:
+    """Commands may read, in its sandbox, without the network; the rest it must ask for.
+
+    A workspace that is not trusted brings no settings of its own, whose servers and hooks would
+    run outside the sandbox.
+    """
+    config.setdefault("approval_policy", "on-request")
+    if "default_permissions" not in config:  # which the older key would switch off
+        config.setdefault("sandbox_mode", "read-only")
+    workspace = _table(_table(config, "projects"), str(setting.workspace))
+    workspace.setdefault("trust_level", "untrusted")
+    # else every command sees the key
+    _table(config, "shell_environment_policy").setdefault("ignore_default_excludes", False)
+
+
+def _keep_quiet(config: Any) -> None:
+    """No update, no telemetry, no animation, nothing that begins by itself or waits for ever."""
+    config["check_for_update_on_startup"] = False
+    _table(config, "analytics")["enabled"] = False
+    _table(config, "history")["persistence"] = "none"
+    _table(config, "tui").update(animations=False, show_tooltips=False)
+    _table(config, "notice")["hide_rate_limit_model_nudge"] = True
+    features = _table(config, "features")
+    features.update(daemon_auto_start=False, unbounded_connection_retries=False, goals=False)
+    for name in ("apps", "plugins", "skill_mcp_dependency_install"):
+        features.setdefault(name, False)
+
+
+def _provide(config: Any, setting: Setting) -> None:
+    """With a key in the environment Codex needs no login; without one our table goes."""
+    key, url = setting.env.get(KEY), setting.env.get(URL)
+    ours = config.get("model_provider") in (None, PROVIDER)
+    if not (key and ours):
+        if ours:
+            config.pop("model_provider", None)
+        if isinstance(providers := config.get("model_providers"), dict):
+            providers.pop(PROVIDER, None)
+        return
+    config["model_provider"] = PROVIDER
+    provider = _table(_table(config, "model_providers"), PROVIDER)
+    provider.update(name="OpenAI", env_key=KEY, wire_api="responses")
+    provider.update(request_max_retries=RETRIES, stream_max_retries=RETRIES)
+    provider.pop("base_url", None)
+    if url:
+        provider["base_url"] = url
+
+
+def _table(parent: Any, name: str) -> Any:
+    if not isinstance(parent.get(name), dict):
+        parent[name] = tomlkit.table()
+    return parent[name]
+
+
+def agents_file(setting: Setting, _present: str) -> str:
+    """The persona for a session that goes on: its developer instructions are those of its start."""
+    return setting.persona if setting.resumes else ""
+
+
+def memory_file(setting: Setting, present: str) -> str:
+    """`config.toml` with the session's MCP server. Its tools only read: nobody is asked."""
+    memory = setting.memory
+    try:
+        config: Any = tomlkit.parse(present)
+    except TOMLKitError:
+        return present
+    if memory:
+        program, *arguments = memory.command
+        _table(config, "mcp_servers")[SERVER] = {
+            "command": program,
+            "args": arguments,
+            "env_vars": [name for name, _ in memory.env],
+            "default_tools_approval_mode": "approve",
+        }
+    return tomlkit.dumps(config)
+
+
+# ── Typing and signs ────────────────────────────────────────────────────────────────────
+
+_LAST_WORD = re.compile(r"(?<!\S)[@$]\S*\Z")
+
+
+def harmless(text: str) -> str:
+    """The prompt without what Codex would take as a command of its own.
+
+    `!` in front runs a shell command, `/` is a slash command. An `@word` or `$word` at the end
+    opens a menu that takes the Enter and completes the word.
+    """
+    if _LAST_WORD.search(text):
+        text += " "
+    return f"> {text}" if text.lstrip()[:1] in tuple("!/") else text
+
+
+_STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
+
+
+def read_state(osc: str) -> State | None:
+    """What an OSC 7501 says."""
+    match = _STATE.match(osc)
+    return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
+
+
+DIALOGS = (
+    # the workspace's own settings stay disabled, see `_ask_first`
+    Dialog(re.compile(r"^› 1\. Open restricted", re.MULTILINE), keys=b"\r", when="start"),
+    # a newer model is offered
+    Dialog(re.compile(r"^\W*2\. Use existing model", re.MULTILINE), keys=b"2", when="start"),
+    Dialog(re.compile(r"^\W*2\. Skip$", re.MULTILINE), keys=b"2", when="start"),
+    Dialog(re.compile("Sign in with ChatGPT"), fault="login", when="start"),
+    Dialog(
+        re.compile(r"Do you trust the contents of this directory|Hooks need review"),
+        fault="startup",
+        say="Codex asks something at its start that only its terminal can answer.",
+        when="start",
+    ),
+)
+
+CODEX = Profile(
+    name="codex",
+    title="Codex",
+    agent="Codex CLI agent",
+    begin=("codex", "--no-daemon", "--no-alt-screen"),
+    resume=("codex", "resume", "{session_id}", "--no-daemon", "--no-alt-screen"),
+    options=(("-C", "{workspace}"), ("--model", "{model}")),
+    files=(
+        HomeFile(".codex/config.toml", config_file),
+        HomeFile(".codex/AGENTS.md", agents_file),
+    ),
+    env=(("CODEX_HOME", "{home}/.codex"),),
+    passes=(KEY, URL, "CODEX_CA_CERTIFICATE", "HTTPS_PROXY", "NO_PROXY"),
+    # the box shows while it is still loading, so its state counts
+    ready=Ready(prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3),
+    typing=Typing(
+        tab="\t",
+        nfc=False,
+        after_backslash="",
+        settle_s=0.15,
+        holding=re.compile(r"^› (?!Ask Codex to do anything$)(?!\d\. )\S", re.MULTILINE),
+        harmless=harmless,
+    ),
+    signs=Signs(
+        record=Record(
+            ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
+            codex_events.from_record,
+            opens=True,
+        ),
+        states=read_state,
+    ),
+    look=looks.CODEX,
+    dialogs=DIALOGS,
+    permission=Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
+    interrupt=Interrupt(),
+    missing="Install npm's `@openai/codex`, or say where it is with `command`.",
+    login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
+    context_tokens=258_000,  # 95 % of 272,000, as it counts itself
+    memory=MemoryAccess(HomeFile(".codex/config.toml", memory_file), ()),
+    logins=(".codex/auth.json",),
+    configs=(".codex/config.toml",),
+    compact="/compact",
+    clear="/clear",
+    at_least="0.169.0",  # older ones were not seen to tell their state, nor to know `--no-daemon`
+    tested="0.169.0",
+)
