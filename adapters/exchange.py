@@ -76,7 +76,7 @@ class Exchange:
 
     async def run(self) -> Answer:
         """Type the prompt, wait for the end of the turn, return the answer. Raises AgentError."""
-        if self.follower and self.follower.skip():
+        if self.follower and await self.follower.skip():
             self.turn.follows()
         try:
             await self._type()
@@ -190,6 +190,9 @@ class Exchange:
         if keys := self._screen_prompt.see(screen, text, turn.state):
             await console.write(keys)
         turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
+        if fault := self._dialogs.fault(text, "turn", breaks=True):
+            fault.partial = self.partial()
+            raise fault
         if keys := self._dialogs.keys(text, "turn"):
             await console.write(keys)
         self._see_footer(text, now)
@@ -254,7 +257,12 @@ class Exchange:
 
     def unfinished(self) -> bool:
         """Whether the program may still work on it, or its box hold the text."""
-        return self.typed and not (self.turn.ended or self.turn.failed or self._answered)
+        return self.typed and not (self._finished() or self._answered)
+
+    def _finished(self) -> bool:
+        """Whether the program's own signs say that it is done."""
+        turn = self.turn
+        return bool(turn.ended or (turn.failed and not turn.failed.goes_on))
 
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
@@ -286,15 +294,24 @@ class Exchange:
             await console.write(interrupt.clear)
 
     async def _until_idle(self) -> None:
-        while not self._idle() and self._console.alive():
+        while self._console.alive():
+            if self._idle() and not await self._shows_busy():
+                return
             if self.follower:
                 for event in await self.follower.read():
                     self.note(event, "record")
             await self._console.wait_change(HURRY_S * 5)
 
+    async def _shows_busy(self) -> bool:
+        """Whether the screen contradicts a silence; what its own signs tell needs no witness."""
+        footer = self._profile.signs.footer
+        if self._finished() or footer is None or footer.busy is None:
+            return False
+        return bool(footer.busy.search(text_on(await self._console.screen())))
+
     def _idle(self) -> bool:
         turn, signs = self.turn, self._profile.signs
-        if turn.ended or turn.failed or turn.state in ("done", "idle", "error"):
+        if self._finished() or turn.state in ("done", "idle", "error"):
             return True
         if signs.states is None and self._console.quiet_s() >= CALM_S:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))

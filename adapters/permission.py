@@ -18,6 +18,8 @@ from contract import Option, Question
 log = logging.getLogger("moot.adapters.permission")
 
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
+SELECTED_S = 0.5  # Copilot loses what comes with the key before it
+WORDS = b"No."
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
 
 
@@ -106,7 +108,7 @@ class ScreenPrompt:
         self._time = asyncio.get_running_loop().time
         self._question: Question | None = None
         self._task: asyncio.Task[int] | None = None
-        self._since = self._answered = 0.0
+        self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
         self._unreadable = Question(
             "",
@@ -133,7 +135,7 @@ class ScreenPrompt:
             question = question_on(screen, self._profile)
         if question is None and state == "blocked":
             question = self._unreadable
-        if question is None or not _same(question, self._question):
+        if question is None or not self._stays(question):
             self._withdraw()
             self._question, self._since = question, self._time()
         self.stands = question is not None
@@ -144,6 +146,9 @@ class ScreenPrompt:
 
     def _proceed(self, question: Question, late_s: float) -> bytes:
         now = self._time()
+        if self._send_at and now >= self._send_at:
+            self._send_at = 0.0
+            return WORDS + self._profile.typing.submit
         if self._task and self._task.done():
             index = chosen(self._task, question)
             self._task, self._answered = None, now
@@ -158,10 +163,18 @@ class ScreenPrompt:
             self._task.add_done_callback(lambda _: self._wake())
         return b""
 
+    def _stays(self, question: Question) -> bool:
+        """Whether it is the one of the last look; the words of an answer may show in it."""
+        known = self._question
+        if _same(question, known) or known is None:
+            return known is not None
+        same = (question.title, question.detail) == (known.title, known.detail)
+        return same and bool(self._answered) and self._time() < self._answered + AGAIN_S
+
     def _withdraw(self) -> None:
         if self._task:
             self._task.cancel()
-        self._task, self._answered = None, 0.0
+        self._task, self._answered, self._send_at = None, 0.0, 0.0
 
     def _keys(self, question: Question, index: int) -> bytes:
         permission = self._profile.permission
@@ -170,6 +183,8 @@ class ScreenPrompt:
             return permission.refuse
         if index < len(permission.keys):
             return permission.keys[index]
+        if permission.worded and permission.worded.search(question.options[index].label):
+            self._send_at = self._time() + SELECTED_S
         return str(index + 1).encode()
 
 

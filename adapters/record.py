@@ -17,13 +17,14 @@ from adapters.profiles.profile import Record, TurnEvent
 log = logging.getLogger("moot.adapters.record")
 
 SQLITE_WAIT_S = 0.5
+SKIP_TRIES = 10  # a database that was killed recovers within a second or two, on a busy machine
 _WILD = re.compile(r"[*?[]")
 
 
 class Follower(Protocol):
     """Reads what was added to a record since the last look."""
 
-    def skip(self) -> bool:
+    async def skip(self) -> bool:
         """Forget what is there: only what comes from now on counts. False: there was nothing."""
 
     async def read(self) -> Sequence[TurnEvent]:
@@ -54,7 +55,7 @@ class _Lines:
         self._path: Path | None = None
         self._offset = 0
 
-    def skip(self) -> bool:
+    async def skip(self) -> bool:
         self._path = _newest(self._home, self._glob)
         self._offset = self._path.stat().st_size if self._path else 0
         return self._offset > 0
@@ -105,19 +106,24 @@ class _Table:
         self._glob = glob
         self._last: Any = 0
 
-    def skip(self) -> bool:
-        rows = self._query()
+    async def skip(self) -> bool:
+        newest = f"SELECT * FROM ({self._record.query}) ORDER BY 1 DESC LIMIT 1"
+        for _ in range(SKIP_TRIES):  # rows of earlier turns would be taken for this one's
+            rows = await asyncio.to_thread(self._query, newest)
+            if rows is not None:
+                break
         if rows:
-            self._last = next(iter(rows[-1].values()))
+            self._last = next(iter(rows[0].values()))
         return bool(self._last)
 
     async def read(self) -> Sequence[TurnEvent]:
-        rows = await asyncio.to_thread(self._query)
+        rows = await asyncio.to_thread(self._query, self._record.query) or []
         for row in rows:
             self._last = next(iter(row.values()))
         return [event for row in rows for event in self._record.read(row)]
 
-    def _query(self) -> list[dict[str, Any]]:
+    def _query(self, query: str) -> list[dict[str, Any]] | None:
+        """The rows; none where there is no table yet; None when they can't be read now."""
         path = _newest(self._home, self._glob)
         if path is None:
             return []
@@ -125,7 +131,7 @@ class _Table:
             uri = f"{path.as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database:
                 database.row_factory = sqlite3.Row
-                return [dict(row) for row in database.execute(self._record.query, (self._last,))]
-        except sqlite3.OperationalError as error:  # locked, or not yet set up: the next look
+                return [dict(row) for row in database.execute(query, (self._last,))]
+        except sqlite3.OperationalError as error:
             log.debug("reading %s: %s", path, error)
-            return []
+            return [] if str(error).startswith("no such") else None  # else locked, or half made

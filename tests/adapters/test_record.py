@@ -34,7 +34,7 @@ async def test_only_rows_behind_the_mark_count(tmp_path: Path) -> None:
     path = tmp_path / "log" / "a.jsonl"
     append(path, '{"text": "before"}\n')
     follower = follow(LINES, tmp_path, LINES.glob)
-    follower.skip()
+    await follower.skip()
     assert texts(await follower.read()) == []
     append(path, '{"text": "one"}\n{"text": "two"}\n')
     assert texts(await follower.read()) == ["one", "two"]
@@ -43,7 +43,7 @@ async def test_only_rows_behind_the_mark_count(tmp_path: Path) -> None:
 
 async def test_a_record_that_appears_later_is_read_from_its_beginning(tmp_path: Path) -> None:
     follower = follow(LINES, tmp_path, LINES.glob)
-    follower.skip()
+    await follower.skip()
     assert texts(await follower.read()) == []
     append(tmp_path / "log" / "a.jsonl", '{"text": "one"}\n')
     assert texts(await follower.read()) == ["one"]
@@ -109,13 +109,13 @@ async def test_rows_of_a_database_count_from_the_mark_and_again_when_they_change
 ) -> None:
     record = Record("state.db", said, format="sqlite", query=QUERY)
     follower = follow(record, tmp_path, record.glob)
-    follower.skip()
+    await follower.skip()
     assert texts(await follower.read()) == []
     with closing(sqlite3.connect(tmp_path / "state.db")) as database:
         database.execute("CREATE TABLE parts (id INTEGER PRIMARY KEY, at INTEGER, text TEXT)")
         database.execute("INSERT INTO parts VALUES (1, 1, 'before')")
         database.commit()
-        follower.skip()
+        await follower.skip()
         database.execute("INSERT INTO parts VALUES (2, 2, 'one')")
         database.commit()
         assert texts(await follower.read()) == ["one"]
