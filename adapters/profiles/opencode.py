@@ -117,6 +117,7 @@ ENV = (
     ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
     ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
     ("OPENCODE_DISABLE_MOUSE", "1"),
+    ("OTUI_TREE_SITTER_WORKER_PATH", "{home}/.moot/no-parsers.js"),
 )
 
 PASSES = (
