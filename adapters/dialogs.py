@@ -32,7 +32,7 @@ class Dialogs:
         return pressed
 
     def fault(self, text: str, phase: Phase, *, breaks: bool = False) -> AgentError | None:
-        """What the screen says went wrong, if a rule knows it. breaks: one that breaks a turn off."""
+        """What the screen says went wrong, if a rule knows it. breaks: one that ends a turn."""
         for dialog in self._profile.dialogs:
             if dialog.fault and dialog.when in (phase, "always") and dialog.breaks >= breaks:
                 match = dialog.pattern.search(text)

@@ -107,7 +107,7 @@ class _Table:
         self._last: Any = 0
 
     async def skip(self) -> bool:
-        newest = f"SELECT * FROM ({self._record.query}) ORDER BY 1 DESC LIMIT 1"
+        newest = f"SELECT * FROM ({self._record.query}) ORDER BY 1 DESC LIMIT 1"  # noqa: S608
         for _ in range(SKIP_TRIES):  # rows of earlier turns would be taken for this one's
             rows = await asyncio.to_thread(self._query, newest)
             if rows is not None:

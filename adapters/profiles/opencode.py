@@ -117,6 +117,7 @@ ENV = (
     ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
     ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
     ("OPENCODE_DISABLE_MOUSE", "1"),
+    # none there: for code on the screen it would fetch a grammar of each language
     ("OTUI_TREE_SITTER_WORKER_PATH", "{home}/.moot/no-parsers.js"),
 )
 
@@ -143,7 +144,8 @@ def harmless(text: str) -> str:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
-# The first takes a question back, two are an interrupt; plain ones that arrive together are another key.
+# The first takes a question back, two are an interrupt. Plain ones that arrive together are
+# another key.
 ESC = b"\x1b[27u"
 BOX = r"^ *┃  .*\S.*\n *╹▀{5}"
 # It tries five times, for a minute altogether, or as long as the API says.
@@ -203,7 +205,7 @@ OPENCODE = Profile(
     ),
     interrupt=Interrupt(keys=(ESC, ESC, ESC), clear=b"\x15"),
     missing="Install npm's `opencode-ai`, or say where it is with `command`.",
-    login="Give Moot an API's key, or OPENAI_BASE_URL, or share the login of `opencode auth login`.",
+    login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
     memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),
     acp=("opencode", "acp"),
     logins=(".local/share/opencode/auth.json",),

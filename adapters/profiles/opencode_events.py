@@ -28,10 +28,10 @@ Json = Mapping[str, Any]
 
 DETAIL_CHARS = 200
 
-# `turn`: the last prompt that somebody typed, up to the message that the event is about. What follows
-# a compaction answers a prompt that opencode wrote or repeated itself. Sessions with a parent are
-# subagents'. `calls`: the message has tool calls, so more will follow whatever it ended with.
-# `full`: how often the turn's context was too full for the API.
+# `turn`: the last prompt that somebody typed, up to the message that the event is about. What
+# follows a compaction answers a prompt that opencode wrote or repeated itself. Sessions with a
+# parent are subagents'. `calls`: the message has tool calls, so more will follow whatever it ended
+# with. `full`: how often the turn's context was too full for the API.
 QUERY = """
 SELECT r.*, EXISTS (
     SELECT 1 FROM part p WHERE p.message_id = r.message AND json_extract(p.data, '$.type') = 'tool'
