@@ -33,7 +33,7 @@ def events(kind: str, **data: Any) -> list[TurnEvent]:
 
 def test_a_prompt_begins_and_a_message_without_calls_ends() -> None:
     assert events("user.message", messageId="m1", content="x") == [Began("m1")]
-    told = {"originatingMessageId": "m1", "content": "Hello.", "toolRequests": []}
+    told: dict[str, Any] = {"originatingMessageId": "m1", "content": "Hello.", "toolRequests": []}
     assert events("assistant.message", **told) == [Said("Hello.", turn="m1"), Ended(turn="m1")]
     told["toolRequests"] = [{"name": "bash"}]
     assert events("assistant.message", **told) == [Said("Hello.", turn="m1")]

@@ -145,7 +145,7 @@ def test_a_message_with_tools_is_no_end_whatever_it_says(database: Database) -> 
     database.message("msg_2", role="assistant", parentID="msg_1")
     refused = {"status": "error", "error": "refused"}
     database.part("prt_2", "msg_2", type="tool", tool="bash", callID="c1", state=refused)
-    ended = {"finish": "stop", "time": {"completed": 2}}
+    ended: dict[str, Any] = {"finish": "stop", "time": {"completed": 2}}
     database.message("msg_2", role="assistant", parentID="msg_1", **ended)
     assert database.events(2) == [
         Did("c1", "bash", "", "refused", failed=True, turn="msg_1"),

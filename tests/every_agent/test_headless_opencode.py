@@ -60,7 +60,7 @@ async def test_the_answer_is_exact_and_nothing_else_is_asked(
     (request,) = api.requests
     assert request.prompt.strip().endswith("what?\n!ls\n@/etc/passwd")
     assert not request.body.get("tools")
-    assert not [path for path in tmp_path.rglob("*.db")]
+    assert list(tmp_path.rglob("*.db")) == []
 
 
 async def test_a_refusal_tells_what_it_is(api: ToollessChatAPI, model: HeadlessModel) -> None:
