@@ -149,9 +149,10 @@ def harmless(text: str) -> str:
 ESC = b"\x1b[27u"
 BOX = r"^ *┃  .*\S.*\n *╹▀{5}"
 # It tries five times, for a minute altogether, or as long as the API says.
+# A long message squeezes the spinner and takes a second row.
 RETRYING = (
-    r"^ *[⬝■]+ +(?P<seen>{what})(?: \(click to expand\))? "
-    r"\[retrying (?:in \d+[dhm].*attempt #|.*attempt #[3-9])"
+    r"^ *[⬝■][⬝■ ]*(?P<seen>{what})(?: \(click to expand\))?\s+"
+    r"\[retrying (?:in \d+[dhm]|[^\]]{{0,80}}#[3-9]\])"
 )
 LIMITED = r"(?=(?i:.*(?:rate.?limit|usage limit|limit reached|quota|too many requests|\b429\b))).+?"
 

@@ -301,6 +301,7 @@ def test_no_text_is_a_command(text: str, typed: str) -> None:
         ("   ⬝■■⬝ Internal server error [retrying in 7s attempt #3]   esc interrupt", ["api"]),
         ("   ⬝■■⬝ Rate limit reached [retrying attempt #4]", ["limit", "api"]),
         ("   ⬝■■⬝ Too Many Requests [retrying in 59m 3s attempt #1]", ["limit", "api"]),
+        ("   ⬝Cannot⬝connect (click to expand) [retrying in 4s attemp\n    #3]   esc", ["api"]),
         ("   ⬝■■⬝ Internal server error [retrying in 1s attempt #2]", []),
         ("     a reply of [retrying in 7s attempt #3]", []),
     ],
