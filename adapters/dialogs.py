@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from adapters.profiles.profile import Dialog, Profile
@@ -30,18 +31,19 @@ class Dialogs:
                 pressed += dialog.keys
         return pressed
 
-    def fault(self, text: str, phase: Phase) -> AgentError | None:
-        """What the screen says went wrong, if a rule knows it."""
+    def fault(self, text: str, phase: Phase, *, breaks: bool = False) -> AgentError | None:
+        """What the screen says went wrong, if a rule knows it. breaks: one that ends a turn."""
         for dialog in self._profile.dialogs:
-            if dialog.fault and dialog.when in (phase, "always"):
+            if dialog.fault and dialog.when in (phase, "always") and dialog.breaks >= breaks:
                 match = dialog.pattern.search(text)
                 if match:
-                    return self._error(dialog, " ".join(match[0].split()))
+                    return self._error(dialog, match)
         return None
 
-    def _error(self, dialog: Dialog, seen: str) -> AgentError:
+    def _error(self, dialog: Dialog, match: re.Match[str]) -> AgentError:
         profile = self._profile
         assert dialog.fault
+        seen = match["seen"] if "seen" in match.re.groupindex else match[0]
         say = dialog.say.replace("{0}", seen)
         if not say and dialog.fault == "login":
             say = f"{profile.title} is not logged in. {profile.login}"

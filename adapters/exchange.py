@@ -213,6 +213,9 @@ class Exchange:
         if keys := self._screen_prompt.see(screen, text, turn.state):
             await console.write(keys)
         turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
+        if fault := self._dialogs.fault(text, "turn", breaks=True):
+            fault.partial = self.partial()
+            raise fault
         if keys := self._dialogs.keys(text, "turn"):
             await console.write(keys)
         self._see_footer(screen, text)
@@ -290,7 +293,7 @@ class Exchange:
 
     def unfinished(self) -> bool:
         """Whether the program may still work on it, or its box hold the text."""
-        return self.typed and not (self.turn.ended or self.turn.failed or self._answered)
+        return self.typed and not (self.turn.finished() or self._answered)
 
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""

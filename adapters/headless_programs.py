@@ -4,8 +4,7 @@ Templates replace {instructions} (a file with the system prompt), {model} and {f
 directory of this one call, where the program runs). What a program is told goes in by its stdin
 and by that file, never by argv.
 
-Claude Code (2.1.330) and Codex (0.169.0) were run, November 2026; the others are as their own
-documentation says.
+Run in November 2026: Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, opencode 1.18.33.
 """
 
 from __future__ import annotations
@@ -266,16 +265,48 @@ GEMINI = HeadlessProgram(
     leaves=(".gemini/tmp",),
     missing="Install npm's `@google/gemini-cli`.",
 )
+
+
+def read_opencode(ran: Ran) -> Said:
+    """`--format json`: a line an event; each step of the model has its texts and its tokens."""
+    try:
+        told = [json.loads(line) for line in ran.out.splitlines()]
+        parts = [row["part"] for row in told if row["type"] in ("text", "step_finish")]
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        steps = [part for part in parts if part["type"] == "step-finish"]
+        usage = Usage(
+            model="opencode",
+            input_tokens=sum(step["tokens"]["input"] for step in steps),
+            output_tokens=sum(step["tokens"]["output"] for step in steps),
+            cached_tokens=sum(step["tokens"]["cache"]["read"] for step in steps),
+        )
+        errors = [row["error"] for row in told if row["type"] == "error"]
+        status = errors[0].get("data", {}).get("statusCode") if errors else None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise _unreadable("opencode", ran) from None
+    if errors:
+        what = f"opencode: it reports {'an error' if status is None else f'HTTP {status}'}"
+        passing = isinstance(status, int) and (status >= 500 or status in (408, 429))
+        raise ModelError(what, passing=passing, usage=usage)
+    if ran.code or not texts:
+        raise _unreadable("opencode", ran)
+    return Said("\n\n".join(texts), usage)
+
+
 OPENCODE = HeadlessProgram(
     name="opencode",
     title="opencode",
-    begin=("opencode", "run"),
+    begin=("opencode", "run", "--format", "json"),
     with_model=("--model", "{model}"),
-    read=read_plain("opencode"),
+    read=read_opencode,
     env=(
         ("XDG_DATA_HOME", "{folder}/.data"),  # its sessions' database
+        ("NPM_CONFIG_OFFLINE", "true"),  # it looks for a package of types
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_CONFIG_CONTENT", '{"agent": {"title": {"disable": true}}, "share": "disabled"}'),
         ("OPENCODE_PERMISSION", '{"*":"deny"}'),
     ),
     passes=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", *PROXIES),

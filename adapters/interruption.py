@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from adapters.console import Console
 from adapters.paste import END, pastes
 from adapters.profiles.profile import Profile
+from adapters.sight import text_on
 from adapters.terminal import Hangup
 from adapters.turn import Turn
 
@@ -63,14 +64,23 @@ class Interruption:
             await console.write(interrupt.clear)
 
     async def _until_idle(self) -> None:
-        while not self._idle() and self._console.alive():
+        while self._console.alive():
+            if self._idle() and not await self._shows_busy():
+                return
             await self._read_record()
             await self._console.wait_change(LOOK_S)
 
     def _idle(self) -> bool:
         turn, signs = self._turn, self._profile.signs
-        if turn.ended or turn.failed or turn.state in ("done", "idle", "error"):
+        if turn.finished() or turn.state in ("done", "idle", "error"):
             return True
         if signs.states is None and self._console.quiet_s() >= CALM_S:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))
         return False
+
+    async def _shows_busy(self) -> bool:
+        """Whether the screen contradicts a silence; what its own signs tell needs no witness."""
+        footer = self._profile.signs.footer
+        if self._turn.finished() or footer is None or footer.busy is None:
+            return False
+        return bool(footer.busy.search(text_on(await self._console.screen())))

@@ -20,6 +20,8 @@ log = logging.getLogger("moot.adapters.permission")
 
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
 NONE = Permission(re.compile("(?!)"))
+SELECTED_S = 0.5  # Copilot loses what comes with the key before it
+WORDS = b"No."
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
 
 
@@ -109,7 +111,7 @@ class ScreenPrompt:
         self._question: Question | None = None
         self._pressed = b""
         self._task: asyncio.Task[int] | None = None
-        self._since = self._answered = 0.0
+        self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
         permission = profile.permission or NONE
         self._unreadable = Choice(
@@ -141,7 +143,7 @@ class ScreenPrompt:
         if choice is None and state == "blocked":
             choice = self._unreadable
         question = choice.question if choice else None
-        if question is None or not _same(question, self._question):
+        if question is None or not self._stays(question):
             self._withdraw()
             self._question, self._since = question, self._time()
         self.stands = choice is not None
@@ -152,11 +154,13 @@ class ScreenPrompt:
 
     def _proceed(self, choice: Choice, late_s: float) -> bytes:
         now, question = self._time(), choice.question
+        if self._send_at and now >= self._send_at:
+            self._send_at = 0.0
+            return WORDS + self._profile.typing.submit
         if self._task and self._task.done():
             index = chosen(self._task, question)
             self._task, self._answered = None, now
-            self._pressed = choice.keys[index]
-            return self._pressed
+            return self._press(choice, index)
         if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
             self._pressed = b""
             return self._profile.typing.submit
@@ -170,10 +174,26 @@ class ScreenPrompt:
             self._task.add_done_callback(lambda _: self._wake())
         return b""
 
+    def _stays(self, question: Question) -> bool:
+        """Whether it is the one of the last look; the words of an answer may show in it."""
+        known = self._question
+        if _same(question, known) or known is None:
+            return known is not None
+        same = (question.title, question.detail) == (known.title, known.detail)
+        return same and bool(self._answered) and self._time() < self._answered + AGAIN_S
+
     def _withdraw(self) -> None:
         if self._task:
             self._task.cancel()
-        self._task, self._answered, self._pressed = None, 0.0, b""
+        self._task, self._answered, self._send_at, self._pressed = None, 0.0, 0.0, b""
+
+    def _press(self, choice: Choice, index: int) -> bytes:
+        permission = self._profile.permission
+        assert permission
+        if permission.worded and permission.worded.search(choice.question.options[index].label):
+            self._send_at = self._time() + SELECTED_S
+        self._pressed = choice.keys[index]
+        return self._pressed
 
 
 def _same(one: Question, other: Question | None) -> bool:

@@ -21,6 +21,7 @@ CHUNK_BYTES = 128 * 1024  # 1 to 4 ms of parsing, between two turns of the loop
 CHUNKS = 16  # in one look: 2 MB
 LINE_BYTES = 8 * 1024 * 1024  # a tool's output with pictures; a reply is never so long
 ROWS = 200  # in one look: a row may hold a whole file
+SKIP_TRIES = 10  # a database that was killed recovers within a second or two, on a busy machine
 _WILD = re.compile(r"[*?[]")
 
 
@@ -157,17 +158,23 @@ class _Table:
         self._last: Any = 0
 
     async def skip(self) -> bool:
-        while rows := await asyncio.to_thread(self._query):
-            self._last = next(iter(rows[-1].values()))
+        newest = f"SELECT * FROM ({self._record.query}) ORDER BY 1 DESC LIMIT 1"  # noqa: S608
+        for _ in range(SKIP_TRIES):  # rows of earlier turns would be taken for this one's
+            rows = await asyncio.to_thread(self._query, newest)
+            if rows is not None:
+                break
+        if rows:
+            self._last = next(iter(rows[0].values()))
         return bool(self._last)
 
     async def read(self) -> Sequence[TurnEvent]:
-        rows = await asyncio.to_thread(self._query)
+        rows = await asyncio.to_thread(self._query, self._record.query) or []
         for row in rows:
             self._last = next(iter(row.values()))
         return [event for row in rows for event in self._record.read(row)]
 
-    def _query(self) -> list[dict[str, Any]]:
+    def _query(self, query: str) -> list[dict[str, Any]] | None:
+        """The rows; none where there is no table yet; None when they can't be read now."""
         path = _newest(self._home, self._glob)
         if path is None:
             return []
@@ -175,8 +182,8 @@ class _Table:
             uri = f"{path.as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database:
                 database.row_factory = sqlite3.Row
-                found = database.execute(self._record.query, (self._last,))
+                found = database.execute(query, (self._last,))
                 return [dict(row) for row in found.fetchmany(ROWS)]
-        except sqlite3.OperationalError as error:  # locked, or not yet set up: the next look
+        except sqlite3.OperationalError as error:
             log.debug("reading %s: %s", path, error)
-            return []
+            return [] if str(error).startswith("no such") else None  # else locked, or half made

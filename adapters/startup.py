@@ -51,6 +51,7 @@ def setting_of(
     env |= {name: given.fill(value) for name, value in profile.env}
     env |= dict(launch.env)
     env |= dict(launch.memory.env) if launch.memory else {}
+    env |= profile.derived(env)
     return replace(given, env=env)
 
 

@@ -218,6 +218,10 @@ class Turn:
         times = [since + self._patience_s(sign) for sign, since in self._idle_since.items()]
         return max(min(times) - now, 0.0) if times else None
 
+    def finished(self) -> bool:
+        """Whether the program's own signs say that it is done."""
+        return bool(self.ended or (self.failed and not self.failed.goes_on))
+
     def ending(self) -> bool:
         """Whether a sign says that it is over and the record has still to catch up."""
         return self._ended_by is not None or self.state in ("done", "error")

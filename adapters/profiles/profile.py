@@ -136,12 +136,16 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The turn is over without an answer. message: what the program reports. say: see MootError."""
+    """The turn is over without an answer. message: what the program reports. say: see MootError.
+
+    goes_on: the program would try on in vain: it is interrupted.
+    """
 
     kind: AgentFault
     message: str
     say: str | None = None
     turn: str = ""
+    goes_on: bool = False
 
 
 TurnEvent = Named | Began | Said | Streamed | Used | Did | Compacted | Asked | Ended | Failed
@@ -338,7 +342,9 @@ class Dialog:
     """Something on the screen that nobody asked for, and what is done about it.
 
     keys: pressed, once for each time it appears. fault: else the ask fails with this and `say`
-    (a template: {0} is the match). when: it is looked for while starting, in a turn, or always.
+    (a template: {0} is the match, or its group `seen`). when: it is looked for while starting, in
+    a turn, or always. breaks: a fault that breaks a turn off as soon as it shows, for a program
+    that tries again for minutes; the others count when the turn is over.
     """
 
     pattern: re.Pattern[str]
@@ -346,6 +352,7 @@ class Dialog:
     fault: AgentFault | None = None
     say: str = ""
     when: Literal["start", "turn", "always"] = "always"
+    breaks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +362,8 @@ class Permission:
     keys: what chooses option i (0-based); shorter than the options: the digit i + 1. options: the
     choices, for a program that does not show them; each has its key then.
     refuse: keys that say no when the choices cannot be read. refusal: marks an option's label
-    as a refusal.
+    as a refusal. worded: an option that takes a text: its key only selects it, then a word and
+    Enter are typed.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
     """
 
@@ -364,6 +372,7 @@ class Permission:
     options: tuple[Option, ...] = ()
     refuse: bytes = b"\x1b"
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
+    worded: re.Pattern[str] | None = None
     late_s: float = 2.0
 
 
@@ -394,7 +403,8 @@ class Profile:
     header, e.g. "Claude Code CLI agent". begin, resume: argv templates, argv[0] is the program;
     resume empty: it can't. options: argv groups appended to both, each left out when one of its
     words is empty. chooses_id: {session_id} in `begin` names the new session; else a Named
-    event tells it. env: templates on top of PATH, TERM, LANG, HOME. passes: names of variables
+    event tells it. env: templates on top of PATH, TERM, LANG, HOME. derived: what follows from the
+    whole of the environment, and is added to it. passes: names of variables
     that the operator's environment may give it. missing, login: one sentence with the remedy.
     context_tokens: the model's context, for the budget. memory: None: it knows no MCP servers.
     acp: argv template with which it speaks the Agent Client Protocol on stdio; empty: it can't.
@@ -418,6 +428,7 @@ class Profile:
     chooses_id: bool = False
     files: tuple[HomeFile, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    derived: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda env: {}
     passes: tuple[str, ...] = ()
     ready: Ready = field(default_factory=Ready)
     typing: Typing = field(default_factory=Typing)

@@ -305,6 +305,58 @@ async def test_a_login_that_is_wanted_at_the_start_is_told(open_agent: OpenAgent
     assert caught.value.say == "The double is not logged in. Run `double login`."
 
 
+async def test_a_program_that_tries_for_ever_is_interrupted(open_agent: OpenAgent) -> None:
+    tries = Dialog(
+        re.compile(r"^! (?P<seen>.+) \[attempt 3\]", re.MULTILINE),
+        fault="api",
+        say="The double: {0}.",
+        when="turn",
+        breaks=True,
+    )
+    agent = open_agent(
+        program(
+            """
+ready()
+paste(); enter()
+state("working")
+out("\\r\\n! Overloaded [attempt 3]\\r\\n")
+assert key() == b"\\x1b"
+out("\\x1b[2J\\x1b[H> "); state("idle")
+reply(paste()); state("done")
+time.sleep(60)
+""",
+            dialogs=(tries,),
+        )
+    )
+    with pytest.raises(AgentError) as caught:
+        await agent.ask("hello", Replies())
+    assert (caught.value.kind, caught.value.say) == ("api", "The double: Overloaded.")
+    assert (await agent.ask("again", Replies())).text == "again"
+
+
+async def test_a_choice_that_takes_a_text_is_given_a_word(open_agent: OpenAgent) -> None:
+    profile = program(
+        """
+ready()
+paste(); enter()
+state("working")
+asks = "\\x1b[2J\\x1b[H" + "-" * 40 + "\\r\\nMay I?\\r\\n> 1. Yes\\r\\n  2. No, and say why"
+out(asks)
+pressed = [key()]
+out(asks + ": ")
+while pressed[-1] != b"\\r":
+    pressed.append(key()); out(pressed[-1].decode())
+out("\\x1b[2J\\x1b[H")
+reply(repr(b"".join(pressed))); state("done")
+time.sleep(60)
+""",
+        permission=Permission(re.compile(r"May I\?"), worded=re.compile("say why")),
+    )
+    replies = Replies([1])
+    assert (await open_agent(profile).ask("hello", replies)).text == repr(b"2No.\r")
+    assert len(replies.questions) == 1
+
+
 async def test_a_fault_in_the_words_of_an_answer_is_no_fault(open_agent: OpenAgent) -> None:
     login = Dialog(re.compile("Please log in"), fault="login")
     agent = open_agent(

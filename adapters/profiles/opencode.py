@@ -1,0 +1,218 @@
+"""opencode in its terminal. Measured on 1.18.33, November 2026.
+
+Its settings come in layers, each over the one before: `config.json`, `opencode.json`,
+`opencode.jsonc`, the file that OPENCODE_CONFIG names, a project's own. The first is Moot's
+defaults, the next two are the administrator's, the fourth is what Moot relies on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from adapters import looks
+from adapters.profiles import opencode_events
+from adapters.profiles.profile import (
+    Dialog,
+    Footer,
+    HomeFile,
+    Interrupt,
+    MemoryAccess,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Setting,
+    Signs,
+    Typing,
+)
+from contract import AgentError
+
+Json = dict[str, Any]
+
+DATABASE = ".local/share/opencode/opencode.db"
+RELIED = ".moot/opencode.json"
+PERSONA = ".moot/persona.md"
+MEMORY_SERVER = "moot"
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+PROVIDER = "openai-compatible"  # the one that OPENAI_BASE_URL makes
+
+# What it may do unasked: look at the workspace, plan, and hand work to a subagent, which asks as
+# well. `question` and leaving a plan open dialogs of their own kind: the model asks in its reply.
+ASKS: Json = {
+    "*": "ask",
+    "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
+    **dict.fromkeys(("list", "glob", "grep", "lsp", "skill", "task"), "allow"),
+    **dict.fromkeys(("todoread", "todowrite", f"{MEMORY_SERVER}_*"), "allow"),
+    **dict.fromkeys(("question", "plan_enter", "plan_exit"), "deny"),
+}
+
+
+def defaults_file(_setting: Setting, _present: str) -> str:
+    """What the administrator's own settings may change."""
+    return json.dumps({"permission": ASKS}, indent=1)
+
+
+def relied_file(setting: Setting, _present: str) -> str:
+    """What Moot relies on, and the API that the environment names."""
+    relied: Json = {
+        "autoupdate": False,
+        "share": "disabled",
+        "snapshot": False,  # a copy of the workspace a turn, for an `/undo` that nobody can say
+        "agent": {"title": {"disable": True}},  # a request a session, for a title nobody sees
+        "experimental": {"continue_loop_on_deny": True},  # a refusal is not the end of a turn
+    }
+    if setting.persona:
+        relied["instructions"] = [str(setting.home / PERSONA)]
+    if setting.memory:
+        relied["mcp"] = {MEMORY_SERVER: memory_server(setting)}
+    return json.dumps(relied | api(setting), indent=1)
+
+
+def api(setting: Setting) -> Json:
+    """The model, and the provider that OPENAI_BASE_URL makes. Raises AgentError without a model."""
+    model = setting.model or setting.env.get("OPENAI_MODEL", "")
+    url = setting.env.get("OPENAI_BASE_URL", "")
+    if not url:
+        return {"model": model} if model else {}
+    name = re.sub(rf"^(?:openai|{PROVIDER})/", "", model)
+    if not name:
+        say = "opencode needs to know the model behind OPENAI_BASE_URL. Set the persona's `model`."
+        raise AgentError("startup", "opencode: OPENAI_BASE_URL without a model", say=say)
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",  # part of the program
+        "name": "API",
+        "options": {"baseURL": url, "apiKey": "{env:OPENAI_API_KEY}"},
+        "models": {name: {"name": name}},
+    }
+    chosen = f"{PROVIDER}/{name}"
+    return {"model": chosen, "small_model": chosen, "provider": {PROVIDER: provider}}
+
+
+def memory_server(setting: Setting) -> Json:
+    """The MCP server that looks into the session's memory."""
+    assert setting.memory
+    return {
+        "type": "local",
+        "command": list(setting.memory.command),
+        "environment": dict(setting.memory.env),
+        "enabled": True,
+    }
+
+
+def registry_file(_setting: Setting, present: str) -> str:
+    """It looks for a package of types at each start, unless its package manager is offline."""
+    line = "offline=true"
+    return present if line in present.split("\n") else f"{present.rstrip()}\n{line}\n".lstrip()
+
+
+ENV = (
+    ("OPENCODE_CONFIG", f"{{home}}/{RELIED}"),
+    ("OPENCODE_DB", f"{{home}}/{DATABASE}"),
+    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
+    ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+    ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+    ("OPENCODE_DISABLE_MOUSE", "1"),
+    # none there: for code on the screen it would fetch a grammar of each language
+    ("OTUI_TREE_SITTER_WORKER_PATH", "{home}/.moot/no-parsers.js"),
+)
+
+PASSES = (
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"),
+    *("GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY", "GROQ_API_KEY"),
+    *("MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "GITHUB_TOKEN"),
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"),
+    *("AZURE_API_KEY", "AZURE_RESOURCE_NAME", "HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"),
+)
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+
+def harmless(text: str) -> str:
+    """The prompt without what opencode would take as a command of its own.
+
+    `!` in front opens a shell, `/` a menu, `@` at the end another, which takes the Enter.
+    """
+    if re.search(r"(?:^|\s)@\S*\Z", text):
+        text += " "
+    return f"> {text}" if text.lstrip()[:1] in ("!", "/") else text
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+# The first takes a question back, two are an interrupt. Plain ones that arrive together are
+# another key.
+ESC = b"\x1b[27u"
+BOX = r"^ *┃  .*\S.*\n *╹▀{5}"
+# It tries five times, for a minute altogether, or as long as the API says.
+# A long message squeezes the spinner and takes a second row.
+RETRYING = (
+    r"^ *[⬝■][⬝■ ]*(?P<seen>{what})(?: \(click to expand\))?\s+"
+    r"\[retrying (?:in \d+[dhm]|[^\]]{{0,80}}#[3-9]\])"
+)
+LIMITED = r"(?=(?i:.*(?:rate.?limit|usage limit|limit reached|quota|too many requests|\b429\b))).+?"
+
+DIALOGS = (
+    Dialog(
+        re.compile(RETRYING.format(what=LIMITED), re.MULTILINE),
+        fault="limit",
+        say="opencode: {0}. Ask again in a few minutes.",
+        when="turn",
+        breaks=True,
+    ),
+    Dialog(
+        re.compile(RETRYING.format(what=".+?"), re.MULTILINE),
+        fault="api",
+        say="opencode: {0}. Ask again in a moment.",
+        when="turn",
+        breaks=True,
+    ),
+)
+
+OPENCODE = Profile(
+    name="opencode",
+    title="opencode",
+    agent="opencode CLI agent",
+    begin=("opencode",),
+    resume=("opencode", "--session", "{session_id}"),
+    files=(
+        HomeFile(".config/opencode/config.json", defaults_file),
+        HomeFile(".config/opencode/.npmrc", registry_file),
+        HomeFile(RELIED, relied_file),
+        HomeFile(PERSONA, lambda setting, _: setting.persona),
+    ),
+    env=ENV,
+    passes=PASSES,
+    ready=Ready(prompt=re.compile(BOX, re.MULTILINE)),
+    typing=Typing(
+        harmless=harmless,
+        settle_s=0.2,
+        holding=re.compile(r"^ *┃  .*\[Pasted ~\d+ lines\]", re.MULTILINE),
+        confirm_s=5.0,
+    ),
+    signs=Signs(
+        record=Record(DATABASE, opencode_events.from_record, "sqlite", opencode_events.QUERY),
+        footer=Footer(busy=re.compile(r"\besc (?:again to )?interrupt\b")),
+    ),
+    look=looks.OPENCODE,
+    dialogs=DIALOGS,
+    permission=Permission(
+        re.compile(r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE),
+        keys=(b"\r", b"\x1b[C\r", b"\x1b[C\x1b[C\r"),
+    ),
+    interrupt=Interrupt(keys=(ESC, ESC, ESC), clear=b"\x15"),
+    missing="Install npm's `opencode-ai`, or say where it is with `command`.",
+    login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
+    memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),
+    acp=("opencode", "acp"),
+    logins=(".local/share/opencode/auth.json",),
+    configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
+    compact="/compact",
+    clear="/new",
+    at_least="1.18.0",
+    tested="1.18.33",
+)

@@ -1,0 +1,131 @@
+"""Copilot's profile: its settings, its record's rows, what is typed."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.agent import MemoryServer
+from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
+from adapters.profiles.copilot_events import from_record
+from adapters.profiles.profile import (
+    Began,
+    Compacted,
+    Did,
+    Ended,
+    Failed,
+    Said,
+    Setting,
+    TurnEvent,
+    Used,
+)
+
+
+def setting(**changes: Any) -> Setting:
+    return Setting(Path("/home/x"), Path("/work/x"), "", **changes)
+
+
+def events(kind: str, **data: Any) -> list[TurnEvent]:
+    return [*from_record({"type": kind, "data": data})]
+
+
+def test_a_prompt_begins_and_a_message_without_calls_ends() -> None:
+    assert events("user.message", messageId="m1", content="x") == [Began("m1")]
+    told: dict[str, Any] = {"originatingMessageId": "m1", "content": "Hello.", "toolRequests": []}
+    assert events("assistant.message", **told) == [Said("Hello.", turn="m1"), Ended(turn="m1")]
+    told["toolRequests"] = [{"name": "bash"}]
+    assert events("assistant.message", **told) == [Said("Hello.", turn="m1")]
+
+
+def test_a_tool_is_told_with_its_result() -> None:
+    given = {"command": "ls"}
+    started = events("tool.execution_start", toolCallId="c1", toolName="bash", arguments=given)
+    assert started == [Used("bash", "ls"), Did("c1", "bash", '{"command": "ls"}')]
+    done = events("tool.execution_complete", toolCallId="c1", success=True, result={"content": "a"})
+    assert done == [Did("c1", result="a")]
+    refused = {"toolCallId": "c1", "success": False, "error": {"message": "refused"}}
+    assert events("tool.execution_complete", **refused) == [
+        Did("c1", result="refused", failed=True)
+    ]
+
+
+def test_an_abort_is_an_end_and_a_compaction_is_told() -> None:
+    assert events("abort", reason="user_initiated") == [Ended(interrupted=True)]
+    assert events("session.compaction_start") == [Compacted()]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ({"errorType": "authentication", "statusCode": 401}, "login"),
+        ({"errorType": "rate_limit", "statusCode": 429}, "limit"),
+        ({"errorType": "context_limit", "statusCode": 400}, "context"),
+        ({"errorType": "query", "message": "Last error: 400 prompt is too long"}, "context"),
+        ({"errorType": "query", "statusCode": 500}, "api"),
+    ],
+)
+def test_an_error_is_one_line_with_its_remedy(data: Mapping[str, Any], kind: str) -> None:
+    (failed,) = events("session.error", originatingMessageId="m1", **data)
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.turn) == (kind, "m1")
+    assert failed.say
+    assert "\n" not in failed.say
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"type": "assistant.message", "data": None},
+        {"type": "assistant.message", "agentId": "a", "data": {"content": "x"}},
+        {"type": "assistant.message", "data": {"content": "x", "parentToolCallId": "c1"}},
+    ],
+)
+def test_rows_of_nobody_or_of_a_subagent_are_passed_over(row: Mapping[str, Any]) -> None:
+    assert from_record(row) == ()
+
+
+def test_its_workspace_is_trusted_and_what_it_wrote_is_kept() -> None:
+    once = state_file(setting(), '// managed\n{"a": "https://x//y", "trustedFolders": ["/o"]}')
+    assert json.loads(once) == {"a": "https://x//y", "trustedFolders": ["/o", "/work/x"]}
+    assert state_file(setting(), once) == once
+    assert json.loads(state_file(setting(), "no json")) == {"trustedFolders": ["/work/x"]}
+
+
+def test_settings_of_an_administrator_are_kept() -> None:
+    kept = json.loads(settings_file(setting(), '{"model": "m", "memory": true}'))
+    assert kept == {"model": "m", "memory": False, "banner": "never"}
+
+
+def test_it_is_offline_only_with_an_api_of_its_own() -> None:
+    assert offline({"GH_TOKEN": "x"}) == {}
+    assert offline({"COPILOT_PROVIDER_BASE_URL": "u"}) == {"COPILOT_OFFLINE": "true"}
+    env = {"COPILOT_PROVIDER_BASE_URL": "u", "COPILOT_OFFLINE": "false"}
+    assert offline(env) == {"COPILOT_OFFLINE": "false"}
+
+
+def test_the_memory_is_one_of_its_servers() -> None:
+    memory = MemoryServer(("/bin/moot", "mcp"), (("KEY", "x"),))
+    (server,) = json.loads(mcp_file(setting(memory=memory), ""))["mcpServers"].values()
+    assert (server["command"], server["args"], server["env"]) == (
+        "/bin/moot",
+        ["mcp"],
+        {"KEY": "x"},
+    )
+    assert json.loads(mcp_file(setting(), "")) == {"mcpServers": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("!ls", "> !ls"),
+        ("/clear", "> /clear"),
+        ("ask @bob", "ask @bob "),
+        ("see @a/b.txt now", "see @\u2060a/b.txt now"),
+        ("mail a@b.c now", "mail a@b.c now"),
+    ],
+)
+def test_no_text_is_a_command(text: str, typed: str) -> None:
+    assert harmless(text) == typed

@@ -1,0 +1,19 @@
+"""opencode."""
+
+from pathlib import Path
+
+from adapters.profiles.opencode import OPENCODE
+from tests.doubles.chat_api import ChatAPI
+from tests.doubles.model_steps import ToolUse
+from tests.every_agent.stage import FOLDER, Cli
+
+PROGRAMS = sorted(FOLDER.glob("node_modules/opencode-*-*/bin/opencode"))
+
+CLI = Cli(
+    profile=OPENCODE,
+    program=next(iter(PROGRAMS), Path("no-opencode")),
+    api=ChatAPI,
+    env=lambda url: {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "sk-dummy"},
+    shell=lambda command: ToolUse("bash", {"command": command, "description": "Run it"}),
+    model="double",
+)
