@@ -55,11 +55,13 @@ class Ending:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)
         text = turn.text()
-        if text is not None:
+        if text is not None and turn.ended and not turn.ended.recorded:
             return self._answer(text, "record", sign)
         screen = await self._console.screen()
         if fault := self._fault(screen):
             raise fault
+        if text is not None:
+            return self._answer(text, "record", sign)
         return self._answer(reply_on(screen, profile, self._prompt), "screen", sign)
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:

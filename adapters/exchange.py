@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -26,6 +27,8 @@ HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
+REST_LIMIT_S = 3.0  # of waiting for a title to show that the turn before is over
+ECHO_S = 0.05  # between looks for the echo of a paste
 SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste, and
 ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 EXIT_S = 2.0  # from the terminal's end to the program's
@@ -83,6 +86,7 @@ class Exchange:
             while True:
                 await self._look()
                 if sign := self.turn.over(self._time()):
+                    await self._catch_up()
                     return await self._answer(sign)
                 if not self._console.alive():
                     return await self._after_exit()
@@ -94,14 +98,33 @@ class Exchange:
 
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
+        await self._rest()
         self.typed = True
         keys = keystrokes(self._prompt, typing)
         await console.write(keys)
+        if typing.echo_s and typing.holding:
+            await self._echo(typing.holding, typing.echo_s)
         if typing.settle_s:
             await self._settle(typing.settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
+
+    async def _rest(self) -> None:
+        """Wait a little while its title still shows the turn before."""
+        title, end = self._profile.signs.title, self._time() + REST_LIMIT_S
+        while title and title.busy.search(self._console.title) and self._time() < end:
+            await self._console.wait_change(SIGHT_S)
+            if not self._console.alive():
+                return
+
+    async def _echo(self, holding: re.Pattern[str], limit_s: float) -> None:
+        """Wait until the box shows the text."""
+        end = self._time() + limit_s
+        while self._time() < end and self._console.alive():
+            if holding.search(text_on(await self._console.screen())):
+                return
+            await self._console.wait_change(ECHO_S)
 
     async def _settle(self, quiet_s: float, limit_s: float) -> None:
         """Wait until the program has written nothing for `quiet_s`."""
@@ -166,9 +189,8 @@ class Exchange:
 
     async def _look(self) -> None:
         now = self._time()
-        if self.follower and (self.turn.ending() or now >= self._record_due):
-            for event in await self.follower.read():
-                self.note(event, "record")
+        if self.turn.ending() or now >= self._record_due:
+            await self._catch_up()
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
             return
@@ -238,16 +260,23 @@ class Exchange:
         """What it has said so far."""
         return self._ending.partial() if self.submitted else ""
 
+    async def _catch_up(self) -> None:
+        """What the record got since the last look: a hook may have come after that."""
+        if self.follower:
+            for event in await self.follower.read():
+                self.note(event, "record")
+
     async def _answer(self, sign: Sign) -> Answer:
         self._answered = True
+        ended = self.turn.ended
+        if ended and ended.recorded and (self.turn.tools or self.turn.text() is None):
+            await self._rest()  # an error may not be drawn yet
         return await self._ending.answer(sign)
 
     async def _after_exit(self) -> Answer:
         """The program is gone; perhaps its record has the answer."""
         await self._console.wait_exit(EXIT_S)
-        if self.follower:
-            for event in await self.follower.read():
-                self.note(event, "record")
+        await self._catch_up()
         if self.turn.failed or self.turn.ended:
             return await self._answer("record")
         raise await self._ending.crash()
@@ -287,9 +316,7 @@ class Exchange:
 
     async def _until_idle(self) -> None:
         while not self._idle() and self._console.alive():
-            if self.follower:
-                for event in await self.follower.read():
-                    self.note(event, "record")
+            await self._catch_up()
             await self._console.wait_change(HURRY_S * 5)
 
     def _idle(self) -> bool:

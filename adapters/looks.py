@@ -126,8 +126,8 @@ GEMINI = Look(
     above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
     bullet=re.compile(r"✦ "),
     margin=2,
-    tool=re.compile(r"[╭│]"),
-    aside=re.compile(r" ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
+    tool=re.compile(r"[╭│]|  [✓✗✕x⊷?o-]  \w"),
+    aside=re.compile(r"  Executing Hook| ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
     fault=re.compile(r"✕ (.+)"),
     numbered=True,
 )

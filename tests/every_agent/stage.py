@@ -171,4 +171,4 @@ async def works_again(stage: Stage, agent: CliAgent) -> None:
     stage.api.when("are you there?", "Still here.")
     answer = await asked(agent, "are you there?")
     assert answer.text == "Still here."
-    assert stage.api.prompt.strip() == f"{HEADER}are you there?"
+    assert stage.api.prompt.strip() == stage.cli.typed(f"{HEADER}are you there?")
