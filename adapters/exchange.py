@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -102,8 +101,11 @@ class Exchange:
         self.typed = True
         keys = keystrokes(self._prompt, typing)
         await console.write(keys)
-        if typing.echo_s and typing.holding:
-            await self._echo(typing.holding, typing.echo_s)
+        if not await self._echoed():
+            log.info("%s: typing it again", self._profile.name)
+            await self._clear()
+            await console.write(keys)
+            await self._echoed()
         if typing.settle_s:
             await self._settle(typing.settle_s, SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S)
         self.submitted = True
@@ -118,13 +120,17 @@ class Exchange:
             if not self._console.alive():
                 return
 
-    async def _echo(self, holding: re.Pattern[str], limit_s: float) -> None:
-        """Wait until the box shows the text."""
-        end = self._time() + limit_s
+    async def _echoed(self) -> bool:
+        """Wait until the box shows the text; False when it does not."""
+        typing = self._profile.typing
+        if not (typing.echo_s and typing.holding):
+            return True
+        end = self._time() + typing.echo_s
         while self._time() < end and self._console.alive():
-            if holding.search(text_on(await self._console.screen())):
-                return
+            if typing.holding.search(text_on(await self._console.screen())):
+                return True
             await self._console.wait_change(ECHO_S)
+        return False
 
     async def _settle(self, quiet_s: float, limit_s: float) -> None:
         """Wait until the program has written nothing for `quiet_s`."""

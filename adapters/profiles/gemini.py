@@ -245,6 +245,7 @@ GEMINI = Profile(
     missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
     login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
     context_tokens=1_048_576,
+    memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
     acp=("gemini", "--acp"),
     logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
     configs=(".gemini/settings.json",),

@@ -66,7 +66,10 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
         return ()
     calls = row.get("toolCalls")
     if isinstance(calls, list):
-        return [event for call in calls if isinstance(call, Mapping) for event in _called(call)]
+        known = [call for call in calls if isinstance(call, Mapping)]
+        events = [event for call in known for event in _called(call)]
+        refused = bool(known) and all(call.get("status") == "cancelled" for call in known)
+        return [*events, Ended(interrupted=True)] if refused else events
     said = row.get("content")
     return (Said(said),) if isinstance(said, str) and said else ()
 

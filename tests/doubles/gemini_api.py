@@ -37,22 +37,22 @@ class Request(scripted_api.Request):
 
     @property
     def history(self) -> list[str]:
-        said = [_text(content) for content in self._contents if content.get("role") != "model"]
-        return [text for text in said if text]
+        asked = (content for content in self._contents if content.get("role") != "model")
+        return [text for content in asked for text in _texts(content)]
 
     @property
     def rounds(self) -> int:
         count = 0
         for content in reversed(self._contents):
             is_model = content.get("role") == "model"
-            if not is_model and _text(content):
+            if not is_model and _texts(content):
                 break
             count += is_model
         return count
 
     @property
     def system(self) -> str:
-        return _text(self.body.get("systemInstruction") or {})
+        return "\n".join(_texts(self.body.get("systemInstruction") or {}))
 
     @property
     def model(self) -> str:
@@ -66,10 +66,11 @@ class Request(scripted_api.Request):
         return contents
 
 
-def _text(content: Json) -> str:
-    """Of a content's parts, but what Gemini CLI says of itself."""
+def _texts(content: Json) -> list[str]:
+    """Of a content's parts, but what Gemini CLI says of itself. Prompts without an answer between
+    them are parts of one content."""
     texts = [part.get("text", "") for part in content.get("parts", []) if not part.get("thought")]
-    return "\n".join(text for text in texts if text and not text.startswith("<session_context>"))
+    return [text for text in texts if text and not text.startswith("<session_context>")]
 
 
 class GeminiAPI(ScriptedAPI[Request]):
