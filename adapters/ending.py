@@ -62,7 +62,10 @@ class Ending:
             raise fault
         if text is not None:
             return self._answer(text, "record", sign)
-        return self._answer(reply_on(screen, profile, self._prompt), "screen", sign)
+        shown = reply_on(screen, profile, self._prompt)
+        if not shown and turn.tools:  # a refusal ends the turn of some programs
+            raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
+        return self._answer(shown, "screen", sign)
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn

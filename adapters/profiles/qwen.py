@@ -28,7 +28,9 @@ HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
 HOOK_NAME = "moot-session"
 MEMORY_SERVER = "moot"
-RETRIES = 2  # of a request that fails: more is minutes of silence
+# Seven attempts of its own for a request that fails, each with those of OpenAI's SDK: with its
+# defaults that is minutes of silence.
+RETRIES = {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 4000}
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -46,7 +48,8 @@ def settings_file(setting: Setting, present: str) -> str:
     )
     _member(settings, "agents").update(crossSessionMessaging=False)
     _member(settings, "tools").setdefault("approvalMode", "default")
-    _member(_member(settings, "model"), "generationConfig").setdefault("maxRetries", RETRIES)
+    model = _member(settings, "model")
+    model["generationConfig"] = {**RETRIES, **_member(model, "generationConfig")}
     security = _member(settings, "security")
     _member(security, "folderTrust")["enabled"] = False
     if setting.env.get("OPENAI_API_KEY"):

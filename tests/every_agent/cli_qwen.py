@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from adapters.profiles.qwen import QWEN
-from tests.doubles.chat_api import ChatAPI
+from tests.doubles.chat_api import PartedChatAPI
 from tests.doubles.model_steps import ToolUse
 from tests.every_agent.stage import NODE_22, NODE_BIN, Cli
 
@@ -13,7 +13,7 @@ AT = re.compile(r"@(?=\S)")
 CLI = Cli(
     profile=QWEN,
     program=NODE_BIN / "qwen",
-    api=ChatAPI,
+    api=PartedChatAPI,
     env=lambda url: {
         "PATH": f"{NODE_22}:/usr/local/bin:/usr/bin:/bin",
         "OPENAI_API_KEY": "dummy-0000000000000000000000000000",
