@@ -11,7 +11,6 @@ import json
 import re
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 
 from adapters import looks, relay
@@ -50,7 +49,7 @@ def settings_file(setting: Setting, present: str) -> str:
     _member(settings, "privacy")["usageStatisticsEnabled"] = False
     _member(settings, "telemetry").setdefault("enabled", False)
     _member(settings, "model").setdefault("disableLoopDetection", True)  # it cuts long tables off
-    _member(settings, "ide") .update(enabled=False, hasSeenNudge=True)
+    _member(settings, "ide").update(enabled=False, hasSeenNudge=True)
     security = _member(settings, "security")
     _member(security, "folderTrust")["enabled"] = False
     auth = _member(security, "auth")
@@ -103,7 +102,9 @@ def _file_names(present: object) -> list[str]:
 
 def _hooks(setting: Setting, present: object) -> list[Any]:
     """The hooks of one event: the administrator's, and that of the session."""
-    others = [group for group in present if not _is_ours(group)] if isinstance(present, list) else []
+    others = (
+        [group for group in present if not _is_ours(group)] if isinstance(present, list) else []
+    )
     if not setting.hook_url:
         return others
     words = (sys.executable, "-I", "-S", relay.__file__, str(setting.home / URL_FILE))
@@ -164,7 +165,9 @@ DIALOGS = (
         Dialog(re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn")
         for n in (2, 3)
     ),
-    Dialog(re.compile("Get started\\s+How would you like to authenticate"), fault="login", when="start"),
+    Dialog(
+        re.compile("Get started\\s+How would you like to authenticate"), fault="login", when="start"
+    ),
     Dialog(re.compile("Enter Gemini API Key"), fault="login"),
     Dialog(
         re.compile(r"Error resuming session|Invalid session identifier"),
@@ -173,7 +176,7 @@ DIALOGS = (
         when="start",
     ),
     refused(
-        r"API[ _]key|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID|\b40[13]\b|invalid x-api-key",
+        r"API[ _]key|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID|\b40[13]\b",
         "login",
         "Gemini's API does not accept the login. An administrator must check GEMINI_API_KEY.",
     ),

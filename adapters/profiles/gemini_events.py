@@ -32,15 +32,17 @@ def mended(recorded: str, heard: str) -> str:
     heard: all that was said in the turn, with pieces of the stream repeated behind each message.
     Where the two do not fit, it stays as it was recorded.
     """
-    kept = [(match.start(), match[0]) for match in _KEPT.finditer(heard)]
+    kept = [(match.start(), match[1]) for match in _KEPT.finditer(heard) if match[1]]
     at = "".join(text for _, text in kept).rfind(recorded) if recorded else -1
     if at < 0:
         return recorded
     return heard[_place(kept, at) : _place(kept, at + len(recorded) - 1) + 1]
 
 
-_KEPT = re.compile(r"(?:(?!<!--[\s\S]*?-->)[^\u200b-\u200f\ufeff])+")
-# its record lacks U+200B to U+200F, U+FEFF, and HTML comments
+# its record lacks HTML comments, U+200B to U+200F, and U+FEFF
+_KEPT = re.compile(
+    r"<!--[\s\S]*?-->|[\u200b-\u200f\ufeff]|((?:(?!<!--[\s\S]*?-->)[^\u200b-\u200f\ufeff])+)"
+)
 
 
 def _place(kept: Sequence[tuple[int, str]], at: int) -> int:
@@ -99,12 +101,17 @@ def _detail(arguments: object) -> str:
 def _result(call: Json) -> str:
     """What the tool gave back to the model."""
     parts = call.get("result")
-    responses = [
-        response.get("output", response.get("error", ""))
-        for part in parts if isinstance(part, Mapping)
-        if isinstance(whole := part.get("functionResponse"), Mapping)
-        if isinstance(response := whole.get("response"), Mapping)
-    ] if isinstance(parts, list) else []
+    responses = (
+        [
+            response.get("output", response.get("error", ""))
+            for part in parts
+            if isinstance(part, Mapping)
+            if isinstance(whole := part.get("functionResponse"), Mapping)
+            if isinstance(response := whole.get("response"), Mapping)
+        ]
+        if isinstance(parts, list)
+        else []
+    )
     return "\n".join(_text(response) for response in responses)
 
 

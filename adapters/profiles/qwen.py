@@ -9,7 +9,6 @@ from typing import Any
 from adapters import looks
 from adapters.profiles import qwen_events
 from adapters.profiles.profile import (
-    Dialog,
     HomeFile,
     Hooks,
     Interrupt,

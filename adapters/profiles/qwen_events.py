@@ -53,7 +53,9 @@ def failure(payload: Json) -> Failed:
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
-    if any(words in message for words in ("context length", "too long", "context_length", "max_tokens")):
+    if any(
+        words in message for words in ("context length", "too long", "context_length", "max_tokens")
+    ):
         return "context", "Say `!new` to begin a new conversation"
     match error:
         case "authentication_failed":

@@ -66,7 +66,7 @@ class AnyRequest(Request):
 
 
 class PartedRequest(Request):
-    """A request of a client whose prompts without an answer between them are parts of one message."""
+    """A request of a client that joins prompts without an answer between them in one message."""
 
     @property
     def history(self) -> list[str]:

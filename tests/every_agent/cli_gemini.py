@@ -19,6 +19,8 @@ CLI = Cli(
         "GOOGLE_GEMINI_BASE_URL": url,
     },
     shell=lambda command: ToolUse("run_shell_command", {"command": command}),
-    typed=lambda prompt: AT.sub("@\u2060", unicodedata.normalize("NFC", prompt)).replace("\t", "    "),
+    typed=lambda prompt: AT.sub("@\u2060", unicodedata.normalize("NFC", prompt)).replace(
+        "\t", "    "
+    ),
     model="gemini-2.5-flash",
 )

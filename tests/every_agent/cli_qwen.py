@@ -22,6 +22,8 @@ CLI = Cli(
     shell=lambda command: ToolUse(
         "run_shell_command", {"command": command, "is_background": False}
     ),
-    typed=lambda prompt: AT.sub("@\u2060", unicodedata.normalize("NFC", prompt)).replace("\t", "    "),
+    typed=lambda prompt: AT.sub("@\u2060", unicodedata.normalize("NFC", prompt)).replace(
+        "\t", "    "
+    ),
     model="double",
 )
