@@ -237,6 +237,9 @@ def _dedented(rows: Iterable[Shown], look: Look) -> list[str]:
     texts = []
     for row in rows:
         bullet = look.bullet.match(row.text) if look.bullet else None
-        text = " " * bullet.end() + row.text[bullet.end() :] if bullet else row.text
+        text = row.text
+        if bullet:
+            columns = bullet.end() - bullet[0].count("\ufe0e")  # it takes no column
+            text = " " * columns + text[bullet.end() :]
         texts.append(text[min(look.margin, len(text) - len(text.lstrip(" "))) :])
     return texts
