@@ -69,12 +69,15 @@ class Ending:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)
         text = turn.text()
-        if text and text.strip():
+        if text and text.strip() and self._certain():
             return self._answer(text, "record", sign)
-        return await self._from_screen(sign)
+        return await self._from_screen(sign, text)
 
-    async def _from_screen(self, sign: Sign) -> Answer:
-        """The answer where the record has none, or an empty one. Raises AgentError."""
+    async def _from_screen(self, sign: Sign, text: str | None) -> Answer:
+        """The answer where the record's is missing, empty, or an error's. Raises AgentError.
+
+        text: the record's.
+        """
         profile = self._profile
         exact = profile.signs.record is not None or profile.signs.hooks is not None
         if exact:  # it told its end before it drew it
@@ -82,6 +85,8 @@ class Ending:
         screen = await self._console.screen()
         if fault := self._fault(screen):
             raise fault
+        if text and text.strip():
+            return self._answer(text, "record", sign)
         shown = self.reply(screen)
         if exact and shown:
             log.warning(
@@ -89,8 +94,14 @@ class Ending:
                 "characters, which was taken; has the program's record changed?",
                 *(profile.name, sign, len(shown)),
             )
+        if not shown and self._turn.tools and not self._certain():  # a refusal ended it
+            raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
         silent = self._turn.ended is not None and not shown
         return self._answer(shown, "record" if silent else "screen", sign)
+
+    def _certain(self) -> bool:
+        """Whether its own signs say that it ended well, so that no error is on the screen."""
+        return self._turn.ended is not None and not self._turn.ended.recorded
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn

@@ -13,6 +13,7 @@ from adapters.comparison import Comparison
 from adapters.console import Console
 from adapters.dialogs import Dialogs
 from adapters.ending import Ending, readable
+from adapters.entry import Entry
 from adapters.interruption import Interruption
 from adapters.paste import keystrokes
 from adapters.permission import Asking, ScreenPrompt
@@ -32,9 +33,6 @@ NOTES = 500  # of the record's events between two turns of the loop: 4 ms
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
-PROMPT_S = 5.0  # from the recorded end of a turn to the prompt for the next
-SETTLE_LIMIT_S = 3.0  # of waiting for the echo of a paste, and
-ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 EXIT_S = 2.0  # from the terminal's end to the program's
 
 
@@ -92,6 +90,7 @@ class Exchange:
             while True:
                 await self._look()
                 if sign := self._over():
+                    await self._read_record()
                     return await self._answer(sign)
                 if not self._console.alive():
                     return await self._after_exit()
@@ -113,27 +112,17 @@ class Exchange:
 
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
-        await self._prompted()
+        entry = Entry(self._profile, console)
+        await entry.prompted()
         if self._profile.signs.footer:
             self._before = self._standing(await console.screen())
         self.typed = True
         keys, settle_s = self._keys()
         await console.write(keys)
-        if settle_s:
-            limit_s = SETTLE_LIMIT_S + len(keys) / ECHO_BYTES_S
-            await console.wait_quiet(settle_s, limit_s, anew=True)
+        await entry.echoed(keys, settle_s)
         self.submitted = True
         self._submitted_at(self._time())
         await console.write(typing.submit)
-
-    async def _prompted(self) -> None:
-        """Wait until the program shows that it reads."""
-        prompt, console = self._profile.typing.prompt, self._console
-        end = self._time() + PROMPT_S
-        while prompt and self._time() < end and console.alive():
-            if prompt.search(text_on(await console.screen())):
-                return
-            await asyncio.sleep(HURRY_S)
 
     def _submitted_at(self, now: float) -> None:
         self._entered_at = now
@@ -189,7 +178,7 @@ class Exchange:
 
     async def _look(self) -> None:
         now = self._time()
-        if self.follower and (self.turn.ending() or now >= self._record_due):
+        if self.turn.ending() or now >= self._record_due:
             await self._read_record()
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
@@ -281,6 +270,9 @@ class Exchange:
 
     async def _answer(self, sign: Sign) -> Answer:
         self._answered = True
+        ended = self.turn.ended
+        if ended and ended.recorded and (self.turn.tools or self.turn.text() is None):
+            await Entry(self._profile, self._console).rested()  # an error may not be drawn yet
         return await self._ending.answer(sign)
 
     async def _after_exit(self) -> Answer:

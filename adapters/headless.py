@@ -83,6 +83,10 @@ class HeadlessModel:
     def _folder(self, instructions: str) -> Iterator[Path]:
         """An empty directory for one call; it and what the program keeps go afterwards."""
         self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, text in self._program.files.items():
+            if not (path := self._home / name).exists():
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                path.write_text(text, encoding="utf-8")
         with tempfile.TemporaryDirectory(
             dir=self._home, prefix="call-", ignore_cleanup_errors=True
         ) as name:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -42,6 +42,7 @@ class HeadlessProgram:
     the {instructions} file; else the instructions go before the prompt. env: templates. passes:
     variables of the gateway's own environment that it gets. leaves: what it keeps of a call, as
     globs below its HOME: removed afterwards. missing: what to do when it is not installed.
+    files: written into {folder} before, by name.
     """
 
     name: str
@@ -55,6 +56,7 @@ class HeadlessProgram:
     settings: Callable[[Mapping[str, str]], tuple[str, ...]] = lambda _: ()
     leaves: tuple[str, ...] = ()
     missing: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 # ── Claude Code ─────────────────────────────────────────────────────────────────────────
@@ -235,16 +237,46 @@ def read_plain(title: str) -> Read:
     return read
 
 
+class _GeminiTokens(_Door):
+    prompt: int = 0
+    candidates: int = 0
+    thoughts: int = 0
+    cached: int = 0
+
+
+class _GeminiModel(_Door):
+    tokens: _GeminiTokens = _GeminiTokens()
+
+
+class _GeminiStats(_Door):
+    models: Mapping[str, _GeminiModel] = {}
+
+
+class _GeminiResult(_Door):
+    response: str
+    stats: _GeminiStats = _GeminiStats()
+
+
+HTTP_CODES = range(400 - 256, 256)  # it ends with the API's HTTP status, of which 8 bits are left
+
+
 def read_gemini(ran: Ran) -> Said:
-    """`--output-format json`: one object with `response`."""
+    """`--output-format json`: one object with `response`; a failure is told by the exit code."""
+    if ran.code in HTTP_CODES:
+        status = ran.code + 256
+        passing = status >= 500 or status in (408, 429)
+        raise ModelError(f"Gemini CLI: it reports HTTP {status}", passing=passing)
     try:
-        told = json.loads(ran.out)
-        text = told["response"]
-    except (ValueError, TypeError, KeyError):
+        told = _GeminiResult.model_validate_json(ran.out)
+    except ValidationError:
         raise _unreadable("Gemini CLI", ran) from None
-    if ran.code or not isinstance(text, str):
+    if ran.code:
         raise _unreadable("Gemini CLI", ran)
-    return Said(text, Usage("Gemini CLI"))
+    models = told.stats.models.items()
+    name, used = next(iter(models), ("Gemini CLI", _GeminiModel()))
+    tokens = used.tokens
+    written = tokens.candidates + tokens.thoughts
+    return Said(told.response, Usage(name, tokens.prompt, written, tokens.cached))
 
 
 def _unreadable(title: str, ran: Ran) -> ModelError:
@@ -254,15 +286,29 @@ def _unreadable(title: str, ran: Ran) -> ModelError:
 
 PROXIES = ("HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS")
 
+GEMINI_SETTINGS = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},  # with a base URL it finds none
+    "general": {"enableAutoUpdate": False, "maxAttempts": 3},
+    "privacy": {"usageStatisticsEnabled": False},
+    "tools": {"core": ["none"]},
+    "skills": {"enabled": False},
+    "hooksConfig": {"enabled": False},
+}
 GEMINI = HeadlessProgram(
     name="gemini",
     title="Gemini CLI",
     begin=("gemini", "--output-format", "json"),  # headless, since stdin is no terminal
     with_model=("--model", "{model}"),
     read=read_gemini,
-    env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
+    told=True,
+    env=(
+        ("GEMINI_CLI_NO_RELAUNCH", "1"),
+        ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ("GEMINI_SYSTEM_MD", "{instructions}"),
+    ),
+    files={".gemini/settings.json": json.dumps(GEMINI_SETTINGS)},
     passes=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", *PROXIES),
-    leaves=(".gemini/tmp",),
+    leaves=(".gemini/tmp", ".gemini/history", ".gemini/projects.json"),
     missing="Install npm's `@google/gemini-cli`.",
 )
 

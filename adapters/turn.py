@@ -193,6 +193,8 @@ class Turn:
         last = self.ended.text if self.ended else None
         parts = (part.text() for part in reversed(self._parts))
         said = next((part for part in parts if part.strip()), None)
+        if said is not None and self.ended:
+            said = self.ended.mend(said)
         if last and not self._caught_up(last):  # its record is late
             return last if self._last is None or said is None else f"{said}\n\n{last}"
         return last if said is None else said
@@ -229,7 +231,7 @@ class Turn:
     def _complete(self) -> bool:
         """Whether the exact text is all there."""
         ended = self.ended
-        if ended is None or self._recorded_end:
+        if ended is None or ended.recorded or self._recorded_end:
             return True
         if ended.text is None:
             return self._signs.record is None

@@ -125,12 +125,16 @@ class Ended:
     text: the exact reply if this sign carries it, else None: the blocks that were Said.
     whole: False when `text` is the last block only: the driver then waits up to
     `Record.grace_s` for a Said of that text (or the record's own Ended) and joins all blocks.
+    recorded: the record has all of it by now, so one more look at it is enough; errors are on
+    the screen. mend: puts back what the record leaves out of the text that it holds; pure.
     interrupted: it was broken off by Esc or the like.
     """
 
     text: str | None = None
     whole: bool = True
     interrupted: bool = False
+    recorded: bool = False
+    mend: Callable[[str], str] = str
     turn: str = ""
 
 
@@ -250,6 +254,7 @@ class Typing:
     tab: str = "    "
     nfc: bool = True
     after_backslash: str = " "
+    echo_s: float = 0.0
     settle_s: float = 0.0
     confirm_s: float = 3.0
     tries: int = 3

@@ -174,3 +174,10 @@ def test_a_draft_is_the_longer_of_what_was_said_and_streamed() -> None:
     turn.note(Streamed("lo"), "hook", 0.0)
     turn.note(Said("Hello."), "record", 0.0)
     assert turn.draft() == "Hello."
+
+
+def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
+    turn = Turn(BOTH)
+    turn.note(Said("ab"), "record", 0.0)
+    turn.note(Ended(recorded=True, mend=lambda text: f"{text}!"), "hook", 0.1)
+    assert (turn.over(0.1), turn.text()) == ("hook", "ab!")

@@ -65,6 +65,16 @@ class AnyRequest(Request):
         return self.path.endswith("/chat/completions")
 
 
+class PartedRequest(Request):
+    """A request of a client that joins prompts without an answer between them in one message."""
+
+    @property
+    def history(self) -> list[str]:
+        contents = [m.get("content") or "" for m in self._messages if m["role"] == "user"]
+        parts = [[c] if isinstance(c, str) else [p.get("text", "") for p in c] for c in contents]
+        return [text for texts in parts for text in texts if text]
+
+
 class ChatAPI(ScriptedAPI[Request]):
     """The double. Its base URL for clients is `url` + "/v1". models: what it lists."""
 
@@ -122,6 +132,12 @@ class ToollessChatAPI(ChatAPI):
     """The double for clients that send no tools: every request is a turn."""
 
     reads = AnyRequest
+
+
+class PartedChatAPI(ChatAPI):
+    """The double for clients that join several prompts."""
+
+    reads = PartedRequest
 
 
 _USAGE = {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050}

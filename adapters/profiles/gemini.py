@@ -1,0 +1,259 @@
+"""Gemini CLI in its terminal.
+
+Measured on 0.61.0, November 2026. Its record strips invisible characters and HTML comments from
+what was said; its AfterAgent hook tells them, but puts a blank between the pieces of the stream.
+Together they are exact, see `gemini_events`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from typing import Any
+
+from adapters import looks, relay
+from adapters.profiles import gemini_events
+from adapters.profiles.profile import (
+    Dialog,
+    HomeFile,
+    Hooks,
+    Interrupt,
+    MemoryAccess,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Setting,
+    Signs,
+    Title,
+    Typing,
+)
+from contract import AgentFault
+
+HOOK_TIMEOUT_MS = 10_000
+ATTEMPTS = 3  # of a request that fails: 10 would be minutes of silence
+MEMORY_SERVER = "moot"
+PERSONA_FILE = "MOOT_PERSONA.md"  # GEMINI.md is where it saves what it is told to remember
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+
+def settings_file(setting: Setting, present: str) -> str:
+    """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
+    settings = _object(present)
+    general = _member(settings, "general")
+    general |= {"enableAutoUpdate": False, "enableAutoUpdateNotification": False}
+    general.setdefault("maxAttempts", ATTEMPTS)
+    _member(settings, "privacy")["usageStatisticsEnabled"] = False
+    _member(settings, "telemetry").setdefault("enabled", False)
+    _member(settings, "model").setdefault("disableLoopDetection", True)  # it cuts long tables off
+    _member(settings, "ide").update(enabled=False, hasSeenNudge=True)
+    security = _member(settings, "security")
+    _member(security, "folderTrust")["enabled"] = False
+    auth = _member(security, "auth")
+    if kind := _auth(setting):
+        auth["selectedType"] = kind
+    _member(settings, "ui").update(
+        hideBanner=True,
+        hideTips=True,
+        errorVerbosity="full",  # else nothing shows that a request is tried again
+        loadingPhrases="off",
+        showSpinner=False,
+        dynamicWindowTitle=True,
+        hideWindowTitle=False,
+        useAlternateBuffer=False,
+    )
+    context = _member(settings, "context")
+    # `@agent` would attach any file that has "agent" in its name
+    _member(context, "fileFiltering")["enableRecursiveFileSearch"] = False
+    context["fileName"] = _file_names(context.get("fileName"))
+    hooks = _member(settings, "hooks")
+    _member(settings, "hooksConfig").update(enabled=True, notifications=False)
+    hooks["AfterAgent"] = _hooks(setting, hooks.get("AfterAgent"))
+    servers = _member(settings, "mcpServers")
+    servers.pop(MEMORY_SERVER, None)
+    if setting.memory:
+        program, *arguments = setting.memory.command
+        servers[MEMORY_SERVER] = {
+            "command": program,
+            "args": arguments,
+            "env": dict(setting.memory.env),
+            "trust": True,  # its tools only read: nobody is asked
+        }
+    return json.dumps(settings, ensure_ascii=False, indent=1)
+
+
+def _auth(setting: Setting) -> str:
+    """What it logs in with: "" leaves it as it is set."""
+    if setting.env.get("GEMINI_API_KEY"):
+        return "gemini-api-key"
+    if setting.env.get("GOOGLE_API_KEY") or setting.env.get("GOOGLE_GENAI_USE_VERTEXAI"):
+        return "vertex-ai"
+    return ""
+
+
+def _file_names(present: object) -> list[str]:
+    names = [present] if isinstance(present, str) else present
+    kept = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return [*(name for name in kept or ["GEMINI.md"] if name != PERSONA_FILE), PERSONA_FILE]
+
+
+def _hooks(setting: Setting, present: object) -> list[Any]:
+    """The hooks of one event: the administrator's, and that of the session."""
+    others = (
+        [group for group in present if not _is_ours(group)] if isinstance(present, list) else []
+    )
+    if not setting.hook_url:
+        return others
+    words = (sys.executable, "-I", "-S", relay.__file__, str(setting.home / URL_FILE))
+    hook = {"type": "command", "command": shlex.join(words), "timeout": HOOK_TIMEOUT_MS}
+    return [*others, {"hooks": [{"name": HOOK_NAME, **hook}]}]
+
+
+def _is_ours(group: object) -> bool:
+    return HOOK_NAME in json.dumps(group)
+
+
+HOOK_NAME = "moot-session"
+URL_FILE = ".moot/hook_url"
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _member(parent: dict[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(parent.get(name), dict):
+        parent[name] = {}
+    member: dict[str, Any] = parent[name]
+    return member
+
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+_MENTION = re.compile(r"@(?=[^\s\u2060])")
+
+
+def harmless(text: str) -> str:
+    """The prompt without what Gemini CLI would take as a command of its own.
+
+    `@` before a path, even in the middle of a word, reads that file. `!` in front turns the box
+    into a shell, `/` is a command, `?` shows help.
+    """
+    text = _MENTION.sub("@\u2060", text)
+    return f"> {text}" if text.lstrip()[:1] in tuple("!/?") else text
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+
+def refused(words: str, fault: AgentFault, remedy: str) -> Dialog:
+    """An error of the last turn: no prompt's echo follows it. words: one of them is in it."""
+    pattern = rf"^[✕ℹ] (?:.|\n  )*?(?:{words})(?![\s\S]*^ > \S)"
+    return Dialog(re.compile(pattern, re.MULTILINE), fault=fault, say=remedy, when="turn")
+
+
+DIALOGS = (
+    # what it asks when a request was refused again and again: Stop is the last of 2 or 3 choices
+    *(
+        Dialog(re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn")
+        for n in (2, 3)
+    ),
+    Dialog(
+        re.compile("Get started\\s+How would you like to authenticate"), fault="login", when="start"
+    ),
+    Dialog(re.compile("Enter Gemini API Key"), fault="login"),
+    Dialog(
+        re.compile(r"Error resuming session|Invalid session identifier"),
+        fault="startup",
+        say="Gemini CLI has lost this conversation. Ask again: it begins anew.",
+        when="start",
+    ),
+    refused(
+        r"API[ _]key|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID|\b40[13]\b",
+        "login",
+        "Gemini's API does not accept the login. An administrator must check GEMINI_API_KEY.",
+    ),
+    refused(
+        r"token\s+count|number\s+of\s+tokens|context\s+window|too\s+long",
+        "context",
+        "This conversation is too long for the model. Say `!new` to begin a new one.",
+    ),
+    refused(
+        r"RESOURCE_EXHAUSTED|\b429\b|[Qq]uota|rate\s+limit|[Uu]sage\s+limit|high\s+demand",
+        "limit",
+        "Gemini's API refuses more for now: its rate limit or quota. Ask again in a few minutes.",
+    ),
+    refused(
+        r"NOT_FOUND|is\s+not\s+found|was\s+not\s+found",
+        "api",
+        "Gemini's API does not have this model. An administrator must choose another one.",
+    ),
+)
+
+GEMINI = Profile(
+    name="gemini",
+    title="Gemini CLI",
+    agent="Gemini CLI agent",
+    begin=("gemini", "--session-id", "{session_id}"),
+    resume=("gemini", "--resume", "{session_id}"),
+    options=(("--model", "{model}"),),
+    chooses_id=True,
+    files=(
+        HomeFile(".gemini/settings.json", settings_file),
+        HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
+        HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
+    ),
+    env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
+    passes=(
+        "GEMINI_API_KEY",
+        "GEMINI_MODEL",
+        "GOOGLE_API_KEY",
+        "GOOGLE_CLOUD_LOCATION",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_GEMINI_BASE_URL",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_VERTEX_BASE_URL",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "NODE_EXTRA_CA_CERTS",
+    ),
+    ready=Ready(
+        prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
+        title=re.compile("Ready"),
+    ),
+    typing=Typing(
+        harmless=harmless,
+        tab="    ",
+        echo_s=5.0,
+        settle_s=0.3,  # an Enter within 40 ms of a paste is a newline
+        holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
+    ),
+    signs=Signs(
+        hooks=Hooks(gemini_events.from_hook),
+        record=Record(".gemini/tmp/*/chats/session-*.jsonl", gemini_events.from_record),
+        title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
+        fallback_s=2.0,  # an error and a refusal fire no hook
+    ),
+    look=looks.GEMINI,
+    dialogs=DIALOGS,
+    permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
+    interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+    missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
+    login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
+    context_tokens=1_048_576,
+    memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
+    acp=("gemini", "--acp"),
+    logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
+    configs=(".gemini/settings.json",),
+    compact="/compress",
+    clear="/clear",
+    at_least="0.61.0",
+    tested="0.61.0",
+)

@@ -1,0 +1,177 @@
+"""Qwen Code in its terminal. Measured on 0.24.4, November 2026."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from adapters import looks
+from adapters.profiles import qwen_events
+from adapters.profiles.profile import (
+    HomeFile,
+    Hooks,
+    Interrupt,
+    MemoryAccess,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Setting,
+    Signs,
+    Title,
+    Typing,
+)
+
+HOOK_TIMEOUT_S = 10
+HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
+HOOK_NAME = "moot-session"
+MEMORY_SERVER = "moot"
+# Seven attempts of its own for a request that fails, each with those of OpenAI's SDK: with its
+# defaults that is minutes of silence.
+RETRIES = {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 4000}
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+
+def settings_file(setting: Setting, present: str) -> str:
+    """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
+    settings = _object(present)
+    _member(settings, "general").update(enableAutoUpdate=False)
+    _member(settings, "privacy")["usageStatisticsEnabled"] = False
+    _member(settings, "telemetry").setdefault("enabled", False)
+    _member(settings, "ide").update(enabled=False, hasSeenNudge=True)
+    # what is private must not outlive the session, nor reach another one
+    _member(settings, "memory").update(
+        enableManagedAutoMemory=False, enableManagedAutoDream=False, enableAutoSkill=False
+    )
+    _member(settings, "agents").update(crossSessionMessaging=False)
+    _member(settings, "tools").setdefault("approvalMode", "default")
+    model = _member(settings, "model")
+    model["generationConfig"] = {**RETRIES, **_member(model, "generationConfig")}
+    security = _member(settings, "security")
+    _member(security, "folderTrust")["enabled"] = False
+    if setting.env.get("OPENAI_API_KEY"):
+        _member(security, "auth")["selectedType"] = "openai"
+    _member(settings, "ui").update(
+        hideBanner=True,
+        hideTips=True,
+        enableFollowupSuggestions=False,
+        enableWelcomeBack=False,
+        enableUserFeedback=False,
+        disableWorkflowKeywordTrigger=True,
+        showStatusInTitle=True,
+        hideWindowTitle=False,
+        useTerminalBuffer=False,  # the scrollback keeps what was said
+    )
+    _member(_member(settings, "ui"), "accessibility")["enableLoadingPhrases"] = False
+    context = _member(settings, "context")
+    _member(context, "fileFiltering")["enableRecursiveFileSearch"] = False
+    hooks = _member(settings, "hooks")
+    for name in HOOKED:
+        hooks[name] = _hooks(setting, hooks.get(name))
+    servers = _member(settings, "mcpServers")
+    servers.pop(MEMORY_SERVER, None)
+    if setting.memory:
+        program, *arguments = setting.memory.command
+        servers[MEMORY_SERVER] = {
+            "command": program,
+            "args": arguments,
+            "env": dict(setting.memory.env),
+            "trust": True,  # its tools only read: nobody is asked
+        }
+    return json.dumps(settings, ensure_ascii=False, indent=1)
+
+
+def _hooks(setting: Setting, present: object) -> list[Any]:
+    """The hooks of one event: the administrator's, and that of the session."""
+    groups = present if isinstance(present, list) else []
+    others = [group for group in groups if HOOK_NAME not in json.dumps(group)]
+    hook = {"type": "http", "name": HOOK_NAME, "url": setting.hook_url, "timeout": HOOK_TIMEOUT_S}
+    return [*others, {"hooks": [hook]}] if setting.hook_url else others
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _member(parent: dict[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(parent.get(name), dict):
+        parent[name] = {}
+    member: dict[str, Any] = parent[name]
+    return member
+
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+_MENTION = re.compile(r"@(?=[^\s\u2060])")
+
+
+def harmless(text: str) -> str:
+    """The prompt without what Qwen Code would take as a command of its own.
+
+    `@` before a path, even in the middle of a word, reads that file. `!` in front turns the box
+    into a shell, `/` is a command, `?` shows help.
+    """
+    text = _MENTION.sub("@\u2060", text)
+    return f"> {text}" if text.lstrip()[:1] in tuple("!/?") else text
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+BOX = r"^[ │]{0,2}> "
+
+QWEN = Profile(
+    name="qwen",
+    title="Qwen Code",
+    agent="Qwen Code CLI agent",
+    begin=("qwen", "--session-id", "{session_id}"),
+    resume=("qwen", "--resume", "{session_id}"),
+    options=(("--append-system-prompt", "{persona}"), ("--model", "{model}")),
+    chooses_id=True,
+    files=(HomeFile(".qwen/settings.json", settings_file),),
+    env=(
+        ("NO_PROXY", "127.0.0.1,localhost,::1"),  # the hooks
+        ("QWEN_CODE_DISABLE_CRON", "1"),  # a turn that began by itself would have nobody to answer
+    ),
+    passes=(
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_MODEL",
+        "HTTPS_PROXY",
+        "NODE_EXTRA_CA_CERTS",
+    ),
+    ready=Ready(
+        prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
+    ),
+    typing=Typing(
+        harmless=harmless,
+        echo_s=5.0,
+        settle_s=0.3,
+        holding=re.compile(rf"{BOX} *(?!Type your message)\S(?![\s\S]*{BOX})", re.MULTILINE),
+    ),
+    signs=Signs(
+        hooks=Hooks(qwen_events.from_hook),
+        record=Record(".qwen/projects/*/chats/{session_id}.jsonl", qwen_events.from_record),
+        title=Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
+        fallback_s=3.0,
+    ),
+    look=looks.QWEN,
+    permission=Permission(re.compile(r"^\W*1\. ", re.MULTILINE), late_s=0.0),
+    interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+    missing="Install npm's `@qwen-code/qwen-code` (Node 22 or newer), or say where it is.",
+    login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
+    context_tokens=131_072,
+    memory=MemoryAccess(HomeFile(".qwen/settings.json", settings_file), ()),
+    acp=("qwen", "--acp"),
+    logins=(".qwen/oauth_creds.json",),
+    configs=(".qwen/settings.json",),
+    compact="/compress",
+    clear="/clear",
+    at_least="0.24.4",
+    tested="0.24.4",
+)

@@ -1,0 +1,202 @@
+"""How Gemini CLI is started and read, as data."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.agent import MemoryServer
+from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
+from adapters.profiles.gemini_events import from_hook, from_record, mended
+from adapters.profiles.profile import Did, Ended, Said, Setting, Used
+
+
+def setting(**changes: Any) -> Setting:
+    given_: dict[str, Any] = {
+        "home": Path("/h"),
+        "workspace": Path("/h/work"),
+        "session_id": "1-2",
+        "hook_url": "http://127.0.0.1:9/hook/k",
+        "env": {"GEMINI_API_KEY": "k"},
+    }
+    return Setting(**given_ | changes)
+
+
+# ── Start files ─────────────────────────────────────────────────────────────────────────
+
+
+def test_what_an_administrator_set_is_kept() -> None:
+    hook = {"hooks": [{"type": "command", "command": "true"}]}
+    present = {
+        "general": {"maxAttempts": 7, "vimMode": True},
+        "context": {"fileName": "AGENTS.md"},
+        "hooks": {"AfterAgent": [hook]},
+        "mcpServers": {"other": {"command": "x"}},
+    }
+    settings = json.loads(settings_file(setting(), json.dumps(present)))
+    assert settings["general"]["maxAttempts"] == 7
+    assert settings["general"]["vimMode"] is True
+    assert settings["context"]["fileName"] == ["AGENTS.md", PERSONA_FILE]
+    assert settings["hooks"]["AfterAgent"][0] == hook
+    assert len(settings["hooks"]["AfterAgent"]) == 2
+    assert settings["mcpServers"] == {"other": {"command": "x"}}
+
+
+def test_it_is_written_again_only_when_it_changes() -> None:
+    once = settings_file(setting(), "")
+    assert settings_file(setting(), once) == once
+
+
+@pytest.mark.parametrize("present", ["{", "[]", "null", '{"ui": 3, "hooks": [], "context": 1}'])
+def test_damaged_settings_are_begun_anew(present: str) -> None:
+    settings = json.loads(settings_file(setting(), present))
+    assert settings["security"]["auth"]["selectedType"] == "gemini-api-key"
+
+
+def test_a_login_is_not_replaced_where_no_key_is_given() -> None:
+    present = json.dumps({"security": {"auth": {"selectedType": "oauth-personal"}}})
+    settings = json.loads(settings_file(setting(env={}), present))
+    assert settings["security"]["auth"]["selectedType"] == "oauth-personal"
+
+
+def test_nobody_reads_the_hook_url_in_an_argv() -> None:
+    settings = json.loads(settings_file(setting(), ""))
+    command = shlex.split(settings["hooks"]["AfterAgent"][0]["hooks"][0]["command"])
+    assert "/hook/" not in " ".join(command)
+    assert command[-1] == "/h/.moot/hook_url"
+
+
+def test_the_memory_server_is_there_for_one_session_alone() -> None:
+    memory = MemoryServer(("moot", "mcp"), (("MOOT_KEY", "secret"),))
+    with_it = settings_file(setting(memory=memory), "")
+    server = json.loads(with_it)["mcpServers"]["moot"]
+    assert (server["command"], server["args"], server["trust"]) == ("moot", ["mcp"], True)
+    assert server["env"] == {"MOOT_KEY": "secret"}
+    assert "moot" not in json.loads(settings_file(setting(), with_it))["mcpServers"]
+
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.text(alphabet="@/!?# ab\n\u2060"))
+def test_no_prompt_is_a_command(text: str) -> None:
+    typed = harmless(text)
+    assert typed.lstrip()[:1] not in ("!", "/", "?")
+    assert all(after[:1] in ("", "\u2060") or after[0].isspace() for after in typed.split("@")[1:])
+    assert harmless(typed) == typed
+
+
+@pytest.mark.parametrize(
+    ("box", "holds"),
+    [
+        (" >   Type your message or @path/to/file", False),
+        (" > [Pasted Text: 6 lines]", True),
+        (" > hello\n   more", True),
+        (" > hello\n\n✦ hi\n\n >   Type your message", False),
+    ],
+)
+def test_the_box_is_seen_to_hold_text(box: str, holds: bool) -> None:
+    assert GEMINI.typing.holding
+    assert bool(GEMINI.typing.holding.search(box)) == holds
+
+
+# ── What it shows ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("shown", "fault"),
+    [
+        ('✕ [API Error: {"error":{"code":401,"status":"UNAUTHENTICATED"}}]', "login"),
+        ("✕ [API Error: API key not valid. Please pass a valid API key.]", "login"),
+        (
+            "✕ [API Error: The input token count (9) exceeds the maximum number of\n  tokens.]",
+            "context",
+        ),
+        ("✕ [API Error: You exceeded your current\n  quota.]", "limit"),
+        ('✕ [API Error: {"code":404,"status":"NOT_FOUND"}]', "api"),
+    ],
+)
+def test_an_error_of_this_turn_is_known(shown: str, fault: str) -> None:
+    screen = f" > [SESSION\n\n{shown}\n\n >   Type your message"
+    known = [d.fault for d in DIALOGS if d.fault and d.pattern.search(screen)]
+    assert known == [fault]
+    later = f" > [SESSION\n\n{shown}\n\n > [SESSION\n\n✦ ok\n\n >   Type your message"
+    assert not [d for d in DIALOGS if d.pattern.search(later)]
+
+
+def test_a_request_refused_again_and_again_is_given_up() -> None:
+    screen = "│ ● 1. Keep trying   │\n│   2. Stop   │"
+    assert [d.keys for d in DIALOGS if d.pattern.search(screen)] == [b"2"]
+
+
+# ── Its record and its hook ─────────────────────────────────────────────────────────────
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    return {"id": "1", "type": "gemini", "content": "I look.", **changes}
+
+
+def call(status: str, **changes: Any) -> dict[str, Any]:
+    result = [{"functionResponse": {"response": {"output": "hi"}}}]
+    known = {"id": "c", "name": "run_shell_command", "args": {"command": "echo hi"}}
+    return {**known, "displayName": "Shell", "status": status, "result": result, **changes}
+
+
+def test_a_message_that_is_written_again_with_its_tools_is_said_once() -> None:
+    events = [*from_record(row()), *from_record(row(toolCalls=[call("success")]))]
+    assert events == [
+        Said("I look."),
+        Used("Shell", "echo hi"),
+        Did("c", "Shell", '{"command": "echo hi"}', "hi"),
+    ]
+
+
+def test_a_turn_whose_tools_were_all_refused_is_over() -> None:
+    assert Ended(interrupted=True) in from_record(row(toolCalls=[call("cancelled")]))
+    mixed = row(toolCalls=[call("cancelled"), call("success")])
+    assert Ended(interrupted=True) not in from_record(mixed)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {"type": "user", "content": [{"text": "x"}]},
+        {"$set": {"messages": []}},
+        row(content=[]),
+        row(toolCalls=[3, {}]),
+        row(toolCalls=[call("success", result="x", args=None)]),
+    ],
+)
+def test_other_rows_are_read_without_harm(other: dict[str, Any]) -> None:
+    assert not [event for event in from_record(other) if isinstance(event, Said)]
+
+
+def test_the_hook_ends_a_turn_and_mends_its_text() -> None:
+    payload = {"hook_event_name": "AfterAgent", "prompt_response": "a\u200db <!-- x --> c d"}
+    (ended,) = from_hook(payload)
+    assert isinstance(ended, Ended)
+    assert ended.recorded
+    assert ended.mend("ab  c") == "a\u200db <!-- x --> c"
+    assert ended.mend("something else") == "something else"
+    assert from_hook({"hook_event_name": "BeforeAgent"}) == ()
+
+
+PIECES = st.lists(st.sampled_from(["a", "漢", " ", "\n", "\u200d", "\u200b", "<!-- c -->", "b"]))
+
+
+@given(PIECES, PIECES, PIECES)
+def test_what_was_left_out_is_put_back(
+    before: list[str], said: list[str], after: list[str]
+) -> None:
+    left_out = ("\u200d", "\u200b", "<!-- c -->")
+    whole = "".join(["x", *said, "y"])
+    recorded = "".join(["x", *(piece for piece in said if piece not in left_out), "y"])
+    heard = f"{''.join(before)}\n{whole} {''.join(after)} "
+    assert mended(recorded, heard) == whole
