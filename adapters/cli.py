@@ -16,7 +16,7 @@ from adapters.console import Console
 from adapters.exchange import Exchange
 from adapters.hooks import HookListener
 from adapters.permission import refuse
-from adapters.profiles.profile import Asked, Named, Profile, Setting
+from adapters.profiles.profile import Asked, Named, Profile, Setting, State
 from adapters.record import Follower, follow
 from adapters.signals import Signal
 from adapters.startup import prepare, setting_of, wait_ready
@@ -24,6 +24,7 @@ from contract import AgentError, Answer
 
 log = logging.getLogger("moot.adapters.cli")
 
+PASTE_MODE = 2004
 PARTIAL_S = 0.7  # `interrupt` has a second
 SESSION_ID = re.compile(r"\w[\w.:-]{0,127}", re.ASCII)
 PAST_TURNS = 16  # ids of turns whose late events are dropped
@@ -265,11 +266,16 @@ class CliAgent:
         if signal.kind == "title" and self._exchange:
             self._exchange.retitle(signal.text)
         elif signal.kind == "osc" and signs.states:
-            state = signs.states(f"{signal.number};{signal.text}")
-            if state and self._console:
-                self._console.state = state
-                if self._exchange:
-                    self._exchange.tell(state)
+            self._tell(signs.states(f"{signal.number};{signal.text}"))
+        elif signal.kind == "mode" and signal.number == PASTE_MODE and signs.paste_mode:
+            self._tell("done" if signal.on else "working")
+
+    def _tell(self, state: State | None) -> None:
+        """The program told its state in-band."""
+        if state and self._console:
+            self._console.state = state
+            if self._exchange:
+                self._exchange.tell(state)
 
     async def _on_hook(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         hooks = self._profile.signs.hooks

@@ -204,6 +204,7 @@ class Exchange:
             await console.write(keys)
         turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
         if keys := self._dialogs.keys(text, "turn"):
+            turn.wake()
             await console.write(keys)
         self._see_footer(text, now)
         self._undrafted = now < self._draft_due
@@ -220,11 +221,11 @@ class Exchange:
             turn.began = True  # it wrote something after Enter
         busy = bool(footer.busy and footer.busy.search(text))
         if footer.busy is None:
-            turn.wake()
+            turn.wake("footer", "title")
         if busy or footer.idle is None or footer.idle.search(text):
             turn.show("footer", busy=busy, now=now)
         else:
-            turn.wake()
+            turn.wake("footer", "title")
 
     async def _confirm(self, now: float) -> None:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""
@@ -312,6 +313,6 @@ class Exchange:
         turn, signs = self.turn, self._profile.signs
         if turn.ended or turn.failed or turn.state in ("done", "idle", "error"):
             return True
-        if signs.states is None and self._console.quiet_s() >= CALM_S:
+        if signs.states is None and not signs.paste_mode and self._console.quiet_s() >= CALM_S:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))
         return False

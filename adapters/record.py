@@ -53,10 +53,12 @@ class _Lines:
         self._glob = glob
         self._path: Path | None = None
         self._offset = 0
+        self._head, self._since = "", 0
 
     def skip(self) -> bool:
         self._path = _newest(self._home, self._glob)
         self._offset = self._path.stat().st_size if self._path else 0
+        self._head, self._since = "", 0
         return self._offset > 0
 
     async def read(self) -> Sequence[TurnEvent]:
@@ -85,7 +87,11 @@ class _Lines:
     def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
         for line in data.split(b"\n")[:-1]:
             if self._record.format == "text":
-                yield {"line": line.decode("utf-8", "replace")}
+                text = line.decode("utf-8", "replace")
+                if self._record.heads and self._record.heads.search(text):
+                    self._head, self._since = text, -1
+                self._since += 1
+                yield {"line": text, "head": self._head, "since": self._since}
                 continue
             try:
                 row = json.loads(line)
