@@ -17,7 +17,7 @@ _BORDER = re.compile(r"\s*[│┃║]?\s*[╭┌┏╔╰└┗╚├┠┣╠]?
 _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 _REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
-ROWS_BELOW = 8  # hints below the choices are not longer
+ROWS_BELOW = 12  # hints below the choices are not longer
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,10 @@ DIALOGS = (
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
     Dialog(
-        told("AuthenticationError|PermissionDeniedError"),
+        told(
+            "AuthenticationError|PermissionDeniedError"
+            "|BadRequestError[^\0]*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
+        ),
         fault="login",
         say="aider: the API refused the key. An administrator must check it.",
     ),
