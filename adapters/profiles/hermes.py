@@ -60,7 +60,11 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "curator": {"enabled": False},
     "agent": {"api_max_retries": 1},
 }
-DEFAULTS = {("approvals", "mode"), ("agent", "api_max_retries"), ("security", "tirith_enabled")}  # an administrator's go first
+DEFAULTS = {
+    ("approvals", "mode"),
+    ("agent", "api_max_retries"),
+    ("security", "tirith_enabled"),
+}  # an administrator's go first
 
 
 def config_file(setting: Setting, present: str) -> str:
@@ -184,6 +188,46 @@ def _detail(given: str) -> str:
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
 PROMPT = re.compile(r"^❯(?:\s|$)", re.MULTILINE)
+IDLE = re.compile(r"^ ⚕ .*✓ .*\n─+\n❯(?:\s|$)", re.MULTILINE)
+
+
+def told(words: str) -> re.Pattern[str]:
+    """What it reports behind the last prompt."""
+    return re.compile(rf"^\s*(?:❌|📝|💀|⚠️)[^\n]*?(?:{words})(?![\s\S]*^● )", re.MULTILINE)
+
+
+DIALOGS = (
+    Dialog(
+        told("(?i:context (?:length|too large)|too long)"),
+        fault="context",
+        say="hermes-agent: the conversation is too long. Say `!new` to begin a new one.",
+        when="turn",
+    ),
+    Dialog(
+        told("HTTP 40[13]|AuthenticationError"),
+        fault="login",
+        say="hermes-agent: the API refused the key. An administrator must check it.",
+        when="turn",
+    ),
+    Dialog(
+        told("HTTP 429|RateLimitError|Rate limited"),
+        fault="limit",
+        say="hermes-agent: the API's rate limit is reached. Ask again in a few minutes.",
+        when="turn",
+    ),
+    Dialog(
+        told("HTTP 404"),
+        fault="api",
+        say="hermes-agent: the API has no such model. An administrator must choose another.",
+        when="turn",
+    ),
+    Dialog(
+        told(r"HTTP \d+|API (?:call )?failed"),
+        fault="api",
+        say="hermes-agent: the API failed. Ask again in a moment; if that fails too, say `!new`.",
+        when="turn",
+    ),
+)
 
 HERMES = Profile(
     name="hermes",
@@ -214,13 +258,11 @@ HERMES = Profile(
     typing=Typing(nfc=False, harmless=harmless, settle_s=0.2),
     signs=Signs(
         record=Record(f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True),
-        footer=Footer(
-            busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=PROMPT
-        ),
-        fallback_s=10.0,
+        footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
+        fallback_s=2.0,  # its status line says that it is done
     ),
     look=looks.HERMES,
-    dialogs=(),
+    dialogs=DIALOGS,
     permission=Permission(re.compile(r"Dangerous Command")),
     interrupt=Interrupt(keys=(b"\x03",)),
     missing="Install PyPI's `hermes-agent`, or say where it is with `command`.",
