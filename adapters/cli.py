@@ -91,7 +91,12 @@ class CliAgent:
             past=self._past,
             on_named=self._named,
         )
-        return await self._exchange.run()
+        try:
+            return await self._exchange.run()
+        except AgentError as error:
+            if error.kind in self._profile.stale_after:
+                await self._end()
+            raise
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""

@@ -149,6 +149,8 @@ class ScreenPrompt:
             self._task, self._answered = None, now
             return self._keys(question, index)
         waits = late_s if self._profile.signs.hooks else 0.0
+        if self._profile.permission:
+            waits = max(waits, self._profile.permission.settle_s)
         if question is self._unreadable:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:

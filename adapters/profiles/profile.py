@@ -366,6 +366,7 @@ class Permission:
     refuse: keys that say no when the choices cannot be read. refusal: marks an option's label
     as a refusal.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
+    settle_s: a prompt that appeared since is deaf to keys.
     """
 
     pattern: re.Pattern[str]
@@ -373,6 +374,7 @@ class Permission:
     refuse: bytes = b"\x1b"
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
     late_s: float = 2.0
+    settle_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +413,7 @@ class Profile:
     as a line; empty: it has none. version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
-    both to the terminal.
+    both to the terminal. stale_after: faults after which it must be started anew.
     """
 
     name: str
@@ -445,6 +447,7 @@ class Profile:
     at_least: str = ""
     tested: str = ""
     shell_terminal: bool = False
+    stale_after: frozenset[AgentFault] = frozenset()
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""

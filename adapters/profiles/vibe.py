@@ -16,6 +16,7 @@ from tomlkit.exceptions import TOMLKitError
 from adapters import looks
 from adapters.profiles.profile import (
     Began,
+    Dialog,
     Did,
     Ended,
     HomeFile,
@@ -38,7 +39,6 @@ from adapters.profiles.profile import (
 DETAIL_CHARS = 200
 
 SETTINGS: Mapping[str, Any] = {
-    "system_prompt_id": "moot",
     "enable_telemetry": False,
     "enable_update_checks": False,
     "enable_notifications": False,
@@ -101,9 +101,9 @@ def _ours(config: tomlkit.TOMLDocument, name: str, ident: str, values: Mapping[s
     config[name] = [*tables, dict(values)]
 
 
-def prompt_file(setting: Setting, _present: str) -> str:
-    """The system prompt."""
-    return setting.persona
+def persona_file(setting: Setting, present: str) -> str:
+    """The user's own instructions, which are part of the system prompt."""
+    return setting.persona or present
 
 
 READY = re.compile(r"^>(?:\s|$)[\s\S]*\[PID \d+\].*\dk? tokens", re.MULTILINE)
@@ -178,6 +178,39 @@ def _detail(given: object) -> str:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
+
+def told(words: str) -> re.Pattern[str]:
+    """An error behind the last prompt."""
+    return re.compile(rf"^ *[⎡⎢⎣] Error: [^\0]*?(?:{words})(?![\s\S]*^> \S)", re.MULTILINE)
+
+
+DIALOGS = (
+    Dialog(
+        told("(?i:too long|context|maximum length)"),
+        fault="context",
+        say="Mistral Vibe: the conversation is too long. Say `!new` to begin a new one.",
+        when="turn",
+    ),
+    Dialog(
+        told("(?i:api key|credential|unauthorized)"),
+        fault="login",
+        say="Mistral Vibe: the API refused the key. An administrator must check it.",
+        when="turn",
+    ),
+    Dialog(
+        told("(?i:rate limit|quota|429)"),
+        fault="limit",
+        say="Mistral Vibe: the API's rate limit is reached. Ask again in a few minutes.",
+        when="turn",
+    ),
+    Dialog(
+        told("."),
+        fault="api",
+        say="Mistral Vibe: the API failed. Ask again in a moment; if that fails too, say `!new`.",
+        when="turn",
+    ),
+)
+
 VIBE = Profile(
     name="vibe",
     title="Mistral Vibe",
@@ -186,7 +219,7 @@ VIBE = Profile(
     resume=("vibe", "--trust", "--agent", "ask", "--resume", "{session_id}"),
     files=(
         HomeFile(".vibe/config.toml", config_file),
-        HomeFile(".vibe/prompts/moot.md", prompt_file),
+        HomeFile(".vibe/AGENTS.md", persona_file),
     ),
     env=(("VIBE_HOME", "{home}/.vibe"),),
     passes=(
@@ -205,12 +238,15 @@ VIBE = Profile(
         fallback_s=3.0,
     ),
     look=looks.VIBE,
+    dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"Permission for the .* tool"),
         keys=tuple(b"j" * index + b"\r" for index in range(8)),
+        settle_s=1.5,  # an Enter within a second was lost
     ),
     interrupt=Interrupt(keys=(b"\x1b",), clear=b"\x15"),
     missing="Install PyPI's `mistral-vibe`, or say where it is with `command`.",
+    stale_after=frozenset({"login"}),  # it never tries a key again that was refused
     login="Give Moot a MISTRAL_API_KEY, or run `vibe --setup` once.",
     context_tokens=128_000,
     acp=("vibe-acp",),
