@@ -96,7 +96,7 @@ def update_file(_setting: Setting, present: str) -> str:
 
 
 def catalog_file(setting: Setting, present: str) -> str:
-    """Its copy of the list of the world's models, just written: an API of one's own is not in it."""
+    """Its copy of the list of the world's models, just written. One's own API is not in it."""
     if not (setting.env.get("OPENAI_BASE_URL") or setting.env.get("OPENAI_API_BASE")):
         return present
     return '{"custom": {"models": {}}}\n' + ("" if present.endswith("\n\n") else "\n")

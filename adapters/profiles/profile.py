@@ -242,7 +242,8 @@ class Typing:
     confirm_s: after Enter the turn must have begun within this time, else Enter once more,
     while `holding` is on the screen (the input box still holds the text), `tries` times in all.
     holding None: never a second Enter. prompt: must be on the screen before anything is typed, for
-    a program whose record has the end of a turn before it reads again. before: keys pressed ahead of each prompt.
+    a program whose record has the end of a turn before it reads again. before: keys pressed ahead
+    of each prompt.
     harmless: takes from a clean text what the program would read as a command. pieces: cuts it
     into several pastes, for a program that does something else to a long one.
     """
@@ -283,8 +284,9 @@ class Record:
 
     glob: relative to HOME, a template; the newest match counts. format: "jsonl" gives each
     line's object to `read`; "text" each line as {"line": str, "head": str, "since": int}, where
-    the head is the last line that matched `heads` in this turn, so many lines above; "sqlite" each row of `query`
-    as its columns: `?` in it is the greatest value of the first column seen, by which it orders.
+    the head is the last line that matched `heads` in this turn, so many lines above; "sqlite" each
+    row of `query` as its columns: `?` in it is the greatest value of the first column seen, by
+    which it orders.
     poll_s: how often it is looked at during a turn. grace_s: how long it may lag behind another
     sign of the end. opens: each turn has a Began with its id, and rows without an id belong to
     the turn that began last: so late rows of the turn before are not taken for this one's.
@@ -326,7 +328,8 @@ class Signs:
     """How the turn's end is noticed. A profile needs two signs that are independent.
 
     states: reads an OSC that is no title, e.g. "7501;state=done:app=codex"; None when it means
-    nothing. paste_mode: bracketed paste is on exactly while it reads a line: done, else working. Hooks and record are exact signs and end a turn at once. The others are the
+    nothing. paste_mode: bracketed paste is on exactly while it reads a line: done, else working.
+    Hooks and record are exact signs and end a turn at once. The others are the
     fall-back: seen idle for `fallback_s` with no exact sign, they end it as well. With neither
     hooks nor record, a state or footer ends it at once.
     """
