@@ -37,11 +37,14 @@ def follow(record: Record, home: Path, glob: str) -> Follower:
     return _Lines(record, home, glob)
 
 
-def _newest(home: Path, glob: str) -> Path | None:
+def _matches(home: Path, glob: str) -> list[Path]:
     if not _WILD.search(glob):
-        return path if (path := home / glob).is_file() else None
-    found = [path for path in home.glob(glob) if path.is_file()]
-    return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+        return [path] if (path := home / glob).is_file() else []
+    return [path for path in home.glob(glob) if path.is_file()]
+
+
+def _newest(home: Path, glob: str) -> Path | None:
+    return max(_matches(home, glob), key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 class _Lines:
@@ -52,10 +55,12 @@ class _Lines:
         self._home = home
         self._glob = glob
         self._path: Path | None = None
+        self._known: set[Path] = set()  # files that are there since before
         self._offset = 0
         self._head, self._since = "", 0
 
     def skip(self) -> bool:
+        self._known = set(_matches(self._home, self._glob))
         self._path = _newest(self._home, self._glob)
         self._offset = self._path.stat().st_size if self._path else 0
         self._head, self._since = "", 0
@@ -71,6 +76,7 @@ class _Lines:
         try:
             size = self._path.stat().st_size
             if size == self._offset:
+                self._go_on()
                 return b""
             if size < self._offset:  # written anew
                 self._offset = 0
@@ -83,6 +89,15 @@ class _Lines:
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
         return whole
+
+    def _go_on(self) -> None:
+        """Follow a file that the program began since, where it writes one after the other."""
+        if self._path:
+            self._known.add(self._path)
+        if _WILD.search(self._glob):
+            begun = sorted(set(_matches(self._home, self._glob)) - self._known)
+            if begun:
+                self._path, self._offset = begun[0], 0
 
     def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
         for line in data.split(b"\n")[:-1]:

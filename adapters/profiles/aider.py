@@ -146,7 +146,9 @@ DIALOGS = (
         re.compile(r"Retrying in (?:[2-9]|\d\d)\.\d seconds\.\.\..*(?:\n.*)?\s*\Z"), keys=b"\x03"
     ),
     Dialog(
-        told("ContextWindowExceededError|BadRequestError[^\0]*?(?i:too long|maximum context)"),
+        told(
+            "ContextWindowExceededError|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
+        ),
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
@@ -158,7 +160,7 @@ DIALOGS = (
     Dialog(
         told(
             "AuthenticationError|PermissionDeniedError"
-            "|BadRequestError[^\0]*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
+            "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
         ),
         fault="login",
         say="aider: the API refused the key. An administrator must check it.",
@@ -169,7 +171,7 @@ DIALOGS = (
         say="aider: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
     Dialog(
-        told("NotFoundError|BadRequestError[^\0]*?LLM Provider NOT provided"),
+        told("NotFoundError|BadRequestError(?:(?!^\\w*> )[^\\0])*?LLM Provider NOT provided"),
         fault="api",
         say="aider does not know this model. An administrator must choose another `model`.",
     ),

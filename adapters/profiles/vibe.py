@@ -181,7 +181,9 @@ def _detail(given: object) -> str:
 
 def told(words: str) -> re.Pattern[str]:
     """An error behind the last prompt."""
-    return re.compile(rf"^ *[⎡⎢⎣] Error: [^\0]*?(?:{words})(?![\s\S]*^> \S)", re.MULTILINE)
+    return re.compile(
+        rf"^ *[⎡⎢⎣] Error: (?:(?!^> )[^\0])*?(?:{words})(?![\s\S]*^> \S)", re.MULTILINE
+    )
 
 
 DIALOGS = (
