@@ -147,7 +147,10 @@ DIALOGS = (
     ),
     Dialog(
         told(
-            "ContextWindowExceededError|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
+            told(
+                "ContextWindowExceededError"
+                "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
+            ),
         ),
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
