@@ -147,10 +147,8 @@ DIALOGS = (
     ),
     Dialog(
         told(
-            told(
-                "ContextWindowExceededError"
-                "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
-            ),
+            "ContextWindowExceededError"
+            "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
         ),
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
