@@ -15,7 +15,7 @@ from adapters.exchange import Exchange
 from adapters.hooks import HookListener
 from adapters.permission import refuse
 from adapters.process import Process
-from adapters.profiles.profile import Asked, Named, Profile
+from adapters.profiles.profile import Asked, Named, Profile, State
 from adapters.signals import Signal
 from contract import AgentError, Answer
 
@@ -24,6 +24,7 @@ log = logging.getLogger("moot.adapters.cli")
 T = TypeVar("T")
 
 COMPACT_S = 180.0  # a model reads the whole conversation and writes its summary
+PASTE_MODE = 2004
 PARTIAL_S = 0.7  # `interrupt` has a second
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
@@ -265,11 +266,17 @@ class CliAgent:
         if signal.kind == "title" and self._exchange:
             self._exchange.retitle(signal.text)
         elif signal.kind == "osc" and signs.states:
-            state = signs.states(f"{signal.number};{signal.text}")
-            if state and self._process.console:
-                self._process.console.state = state
-                if self._exchange:
-                    self._exchange.tell(state)
+            self._tell(signs.states(f"{signal.number};{signal.text}"))
+        elif signal.kind == "mode" and signal.number == PASTE_MODE and signs.paste_mode:
+            self._tell("done" if signal.on else "working")
+
+    def _tell(self, state: State | None) -> None:
+        """The program told its state in-band."""
+        console = self._process.console
+        if state and console:
+            console.state = state
+            if self._exchange:
+                self._exchange.tell(state)
 
     async def _on_hook(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         hooks = self._profile.signs.hooks

@@ -206,6 +206,7 @@ class Exchange:
             fault.partial = self.partial()
             raise fault
         if keys := self._dialogs.keys(text, "turn"):
+            turn.wake()
             await console.write(keys)
         self._see_footer(screen, text)
         self._undrafted = now < self._draft_due
@@ -222,14 +223,14 @@ class Exchange:
             turn.began = True  # it wrote something after Enter
         busy = bool(footer.busy and footer.busy.search(text))
         if footer.busy is None:
-            turn.wake()
+            turn.wake("footer", "title")
         if busy or footer.idle is None or footer.idle.search(text):
             if not busy and not turn.began:  # perhaps nobody looked while it was busy
                 standing = self._standing(screen)
                 turn.began = bool(standing[0]) and standing != self._before
             turn.show("footer", busy=busy, now=since)
         else:
-            turn.wake()
+            turn.wake("footer", "title")
 
     def _standing(self, screen: Screen) -> tuple[str, int]:
         """The last reply that stands there, and on which row ever written the cursor is."""

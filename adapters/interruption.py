@@ -74,7 +74,7 @@ class Interruption:
         turn, signs = self._turn, self._profile.signs
         if turn.finished() or turn.state in ("done", "idle", "error"):
             return True
-        if signs.states is None and self._console.quiet_s() >= CALM_S:
+        if signs.states is None and not signs.paste_mode and self._console.quiet_s() >= CALM_S:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))
         return False
 

@@ -45,7 +45,7 @@ def follow(record: Record, home: Path, glob: str) -> Follower:
     return _Lines(record, home, glob)
 
 
-def _matches(home: Path, glob: str) -> Sequence[Path]:
+def _matches(home: Path, glob: str) -> list[Path]:
     if not _WILD.search(glob):
         return [path] if (path := home / glob).is_file() else []
     return [path for path in home.glob(glob) if path.is_file()]
@@ -69,10 +69,12 @@ class _Lines:
         self._caught_up = True
         self._seen: Mapping[Path, int] = {}  # sizes at the last `skip`
         self._found: list[TurnEvent] = []  # a look that is broken off loses none
+        self._head, self._since = "", 0
 
     async def skip(self) -> bool:
         self._found = []
         self._path, self._offset, self._begun = None, 0, b""
+        self._head, self._since = "", 0
         self._seen = {path: path.stat().st_size for path in _matches(self._home, self._glob)}
         return any(self._seen.values())
 
@@ -137,7 +139,11 @@ class _Lines:
     def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
         for line in data.split(b"\n")[:-1]:
             if self._record.format == "text":
-                yield {"line": line.decode("utf-8", "replace")}
+                text = line.decode("utf-8", "replace")
+                if self._record.heads and self._record.heads.search(text):
+                    self._head, self._since = text, -1
+                self._since += 1
+                yield {"line": text, "head": self._head, "since": self._since}
                 continue
             try:
                 row = json.loads(line)

@@ -37,11 +37,17 @@ def rows_above_input(screen: Screen, look: Look, since: int = 0) -> list[Shown]:
     if question := find_question(last, look):
         return rows[: len(rows) - len(last) + question.start]
     for i in range(len(rows) - 1, max(-1, len(rows) - 1 - FOOT_ROWS), -1):
-        if _is_input(rows[i], look):
+        if _is_input(rows[i], look) and not _is_within_echo(rows, i, look):
             while i and (rows[i - 1].blank or look.above.match(rows[i - 1].text)):
                 i -= 1
             return rows[:i]
     return rows
+
+
+def _is_within_echo(rows: list[Shown], i: int, look: Look) -> bool:
+    """Whether it is an empty row of a prompt that goes on below."""
+    pair = rows[i : i + 2]
+    return len(pair) == 2 and all(look.echo.match(row.text) for row in pair)
 
 
 def _is_input(row: Shown, look: Look) -> bool:

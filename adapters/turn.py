@@ -11,6 +11,7 @@ from adapters.profiles.profile import (
     Did,
     Ended,
     Failed,
+    Retracted,
     Said,
     Signs,
     State,
@@ -111,6 +112,10 @@ class Turn:
                 self.began = True
                 if len(self._streamed) < REPLY_CHARS:
                     self._streamed += delta
+            case Retracted():
+                self._parts.clear()
+                self._last = None
+                self._streamed = ""
             case Used(tool, detail):
                 self.began = True
                 self._last = None
@@ -171,9 +176,10 @@ class Turn:
         elif sign in self._busy_seen or (self.began and sign == "footer"):
             self._idle_since.setdefault(sign, now)
 
-    def wake(self) -> None:
-        """Something happened that shows it isn't idle, e.g. output: idle times start anew."""
-        self._idle_since.clear()
+    def wake(self, *signs: Sign) -> None:
+        """Something happened that shows it isn't idle: idle times (of these signs) start anew."""
+        for sign in signs or tuple(self._idle_since):
+            self._idle_since.pop(sign, None)
 
     # ── What comes of it ────────────────────────────────────────────────────────────────
 

@@ -64,6 +64,13 @@ class Streamed:
 
 
 @dataclass(frozen=True, slots=True)
+class Retracted:
+    """What was Said since the turn began is void: the program asks its model once more."""
+
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Used:
     """A tool was used, e.g. "Bash". detail: one line, e.g. the command."""
 
@@ -152,7 +159,9 @@ class Failed:
     goes_on: bool = False
 
 
-TurnEvent = Named | Began | Said | Streamed | Used | Did | Compacted | Asked | Ended | Failed
+TurnEvent = (
+    Named | Began | Said | Streamed | Retracted | Used | Did | Compacted | Asked | Ended | Failed
+)
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
 
@@ -284,8 +293,10 @@ class Record:
     """The program's own record of the session: where it lies and what a row means.
 
     glob: relative to HOME, a template; the newest match counts. format: "jsonl" gives each
-    line's object to `read`; "text" each line as {"line": str}; "sqlite" each row of `query`
-    as its columns: `?` in it is the greatest value of the first column seen, by which it orders.
+    line's object to `read`; "text" each line as {"line": str, "head": str, "since": int}, where
+    the head is the last line that matched `heads` in this turn, so many lines above; "sqlite" each
+    row of `query` as its columns: `?` in it is the greatest value of the first column seen, by
+    which it orders.
     poll_s: how often it is looked at during a turn. grace_s: how long it may lag behind another
     sign of the end. opens: each turn has a Began with its id, and rows without an id belong to
     the turn that began last: so late rows of the turn before are not taken for this one's.
@@ -295,6 +306,7 @@ class Record:
     read: Reader
     format: Literal["jsonl", "text", "sqlite"] = "jsonl"
     query: str = ""
+    heads: re.Pattern[str] | None = None
     poll_s: float = 0.1
     grace_s: float = 1.5
     opens: bool = False
@@ -326,7 +338,8 @@ class Signs:
     """How the turn's end is noticed. A profile needs two signs that are independent.
 
     states: reads an OSC that is no title, e.g. "7501;state=done:app=codex"; None when it means
-    nothing. Hooks and record are exact signs and end a turn at once. The others are the
+    nothing. paste_mode: bracketed paste is on exactly while it reads a line: done, else working.
+    Hooks and record are exact signs and end a turn at once. The others are the
     fall-back: seen idle for `fallback_s` with no exact sign, they end it as well. With neither
     hooks nor record, a state or footer ends it at once.
     """
@@ -334,6 +347,7 @@ class Signs:
     hooks: Hooks | None = None
     record: Record | None = None
     states: Callable[[str], State | None] | None = None
+    paste_mode: bool = False
     title: Title | None = None
     footer: Footer | None = None
     fallback_s: float = 5.0

@@ -1,0 +1,234 @@
+"""aider, in its ask mode: it answers, and changes nothing.
+
+Measured on 0.86.2, November 2026. Its chat history is Markdown in which a reply's `> ` and `#### `
+are its own marks; its log of what goes to and comes from the model marks every line by its role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from adapters import looks
+from adapters.profiles.profile import (
+    Dialog,
+    Footer,
+    HomeFile,
+    Interrupt,
+    Profile,
+    Ready,
+    Record,
+    Retracted,
+    Said,
+    Setting,
+    Signs,
+    TurnEvent,
+    Typing,
+)
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+# Models that refuse a temperature; aider knows them by name, but not once they have settings.
+_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-5)", re.IGNORECASE)
+
+
+def models_file(setting: Setting, present: str) -> str:
+    """`.aider.model.settings.yml` with the persona before the model's system prompt."""
+    try:
+        listed = yaml.safe_load(present)
+    except yaml.YAMLError:
+        return present  # aider says what is wrong with it
+    models = [m for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+    if not setting.model:
+        return present
+    mine = next((m for m in models if m.get("name") == setting.model), None)
+    if mine is None:
+        mine = {"name": setting.model}
+        if _REASONING.search(setting.model):
+            mine["use_temperature"] = False
+        models.append(mine)
+    mine["system_prompt_prefix"] = setting.persona
+    mine.setdefault("reminder", "sys")  # not a line below what people wrote
+    return yaml.safe_dump(models, allow_unicode=True, sort_keys=False)
+
+
+def prices_file(_setting: Setting, present: str) -> str:
+    """The list of models' prices that aider would fetch when it is a day old: always just written.
+
+    The list that came with aider's own packages is looked at all the same.
+    """
+    return '{"sample_spec": {}}\n' + ("" if present.endswith("\n\n") else "\n")
+
+
+# An administrator's `env` goes before these, a flag would not let it.
+ENV = (
+    ("AIDER_EDIT_FORMAT", "ask"),
+    ("AIDER_GIT", "false"),
+    ("AIDER_GITIGNORE", "false"),
+    ("AIDER_CHECK_UPDATE", "false"),
+    ("AIDER_SHOW_RELEASE_NOTES", "false"),
+    ("AIDER_ANALYTICS", "false"),
+    ("AIDER_SHOW_MODEL_WARNINGS", "false"),
+    ("AIDER_DETECT_URLS", "false"),
+    ("AIDER_SUGGEST_SHELL_COMMANDS", "false"),
+    ("AIDER_NOTIFICATIONS", "false"),
+    ("AIDER_PRETTY", "false"),  # the reply as it is written, in Markdown
+    ("AIDER_CHAT_LANGUAGE", "the language that they write in"),  # else that of LANG
+    # else 1,024 for a model that it does not know: every second turn would be a summary's
+    ("AIDER_MAX_CHAT_HISTORY_TOKENS", "32000"),
+    ("AIDER_INPUT_HISTORY_FILE", "{home}/.moot/aider/input"),
+    ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
+)
+
+PASSES = (
+    "OPENAI_API_KEY",
+    "OPENAI_API_BASE",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_API_BASE",
+    "GEMINI_API_KEY",
+    "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "OPENROUTER_API_KEY",
+    "OLLAMA_API_BASE",
+    "HTTPS_PROXY",
+    "SSL_CERT_FILE",
+)
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+
+def harmless(text: str) -> str:
+    """`!` runs a command, `/` is one of aider's, `{` begins a text of many lines."""
+    return f"> {text}" if text[:1] in ("!", "/", "{") else text
+
+
+# ── Its record ──────────────────────────────────────────────────────────────────────────
+
+ROLE = "ASSISTANT "
+REPLY = ("LLM RESPONSE ", f"{ROLE}</thinking-content-")  # what stands above a reply
+HEADS = re.compile(
+    r"^(?:(?:TO LLM|LLM RESPONSE) \d{4}-\d\d-\d\dT"
+    rf"|{ROLE}</?thinking-content-[0-9a-f]{{32}}>$)"
+)
+
+
+def read_line(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
+    """The events of one line of the log. What goes to the model repeats the conversation."""
+    line, head, since = row.get("line"), row.get("head"), row.get("since")
+    if not isinstance(line, str) or not isinstance(head, str):
+        return ()
+    if since == 0 and head:
+        return (Retracted(),)  # the next attempt, or what came of it, or of its thoughts
+    if not head.startswith(REPLY) or not line.startswith(ROLE):
+        return ()
+    if since == 1 and head.startswith(ROLE) and line == ROLE:
+        return ()  # between thoughts and reply
+    return (Said(line[len(ROLE) :], sep="\n"),)
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+PROMPT = re.compile(r"^\w*> *\Z|^\w*>\s*\Z", re.MULTILINE)
+
+
+def told(words: str) -> re.Pattern[str]:
+    """An error of the API behind the last prompt that was sent."""
+    return re.compile(rf"^litellm\.(?:{words})(?![\s\S]*^\w*> \S)", re.MULTILINE)
+
+
+DIALOGS = (
+    Dialog(re.compile(r"\(Y\)es/\(N\)o[^\n]*\]: *\s*\Z"), keys=b"n\r"),
+    # It would go on for two minutes.
+    Dialog(
+        re.compile(r"Retrying in (?:[2-9]|\d\d)\.\d seconds\.\.\..*(?:\n.*)?\s*\Z"), keys=b"\x03"
+    ),
+    Dialog(
+        told(
+            "ContextWindowExceededError"
+            "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
+        ),
+        fault="context",
+        say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
+    ),
+    Dialog(
+        re.compile(r"has (?:possibly )?hit a token limit!", re.MULTILINE),
+        fault="context",
+        say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
+    ),
+    Dialog(
+        told(
+            "AuthenticationError|PermissionDeniedError"
+            "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
+        ),
+        fault="login",
+        say="aider: the API refused the key. An administrator must check it.",
+    ),
+    Dialog(
+        told("RateLimitError"),
+        fault="limit",
+        say="aider: the API's rate limit or quota is reached. Ask again in a few minutes.",
+    ),
+    Dialog(
+        told("NotFoundError|BadRequestError(?:(?!^\\w*> )[^\\0])*?LLM Provider NOT provided"),
+        fault="api",
+        say="aider does not know this model. An administrator must choose another `model`.",
+    ),
+    Dialog(
+        told(r"\w+"),
+        fault="api",
+        say="aider: the API failed. Ask again in a moment; if that fails too, say `!new`.",
+    ),
+    Dialog(
+        re.compile(r"^Login to OpenRouter or create a free account", re.MULTILINE),
+        fault="login",
+        when="start",
+    ),
+)
+
+HISTORY = (
+    *("--chat-history-file", "{home}/.moot/aider/{session_id}.md"),
+    *("--llm-history-file", "{home}/.moot/aider/{session_id}.log"),
+)
+
+AIDER = Profile(
+    name="aider",
+    title="aider",
+    agent="aider, in ask mode",
+    begin=("aider", *HISTORY),
+    resume=("aider", *HISTORY, "--restore-chat-history"),
+    options=(("--model", "{model}"),),
+    chooses_id=True,
+    files=(
+        HomeFile(".aider.model.settings.yml", models_file),
+        HomeFile(".aider/caches/model_prices_and_context_window.json", prices_file),
+        HomeFile(".moot/aider/{session_id}.log", lambda _, __: ""),  # it grows fast
+    ),
+    env=ENV,
+    passes=PASSES,
+    ready=Ready(prompt=PROMPT),
+    typing=Typing(nfc=False, harmless=harmless, settle_s=0.15),
+    signs=Signs(
+        record=Record(
+            ".moot/aider/{session_id}.log", read_line, format="text", heads=HEADS, grace_s=0.5
+        ),
+        paste_mode=True,
+        footer=Footer(busy=None, idle=PROMPT),
+        fallback_s=10.0,
+    ),
+    look=looks.AIDER,
+    dialogs=DIALOGS,
+    interrupt=Interrupt(keys=(b"\x03",)),
+    shell_terminal=True,
+    missing="Install PyPI's `aider-chat`, or say where it is with `command`.",
+    login="Give Moot the key of the model's API, e.g. OPENAI_API_KEY.",
+    context_tokens=128_000,
+    logins=(".aider/oauth-keys.env",),
+    configs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"),
+    compact="",
+    clear="/clear",
+    at_least="0.80",  # its log marks every line by its role since then
+    tested="0.86.2",
+)

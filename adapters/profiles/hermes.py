@@ -1,0 +1,279 @@
+"""hermes-agent, in its classic terminal.
+
+Measured on 0.19.0, November 2026. It asks before commands that it holds for dangerous (deleting
+trees, other people's permissions, piping a download into a shell), and before no others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from adapters import looks
+from adapters.profiles.profile import (
+    Began,
+    Dialog,
+    Did,
+    Ended,
+    Footer,
+    HomeFile,
+    Interrupt,
+    MemoryAccess,
+    Named,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Said,
+    Setting,
+    Signs,
+    TurnEvent,
+    Typing,
+    Used,
+    cut_tool_text,
+)
+
+FOLDER = ".hermes"
+DETAIL_CHARS = 200
+TESTED = "0.19.0"
+CONTEXT = 128_000  # tokens, where the administrator's settings don't say
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "approvals": {"mode": "manual", "timeout": 86_400},  # the room's time-out comes first
+    "security": {"allow_lazy_installs": False, "tirith_enabled": False},  # else it fetches tirith
+    "model_catalog": {"enabled": False},
+    "display": {
+        "final_response_markdown": "raw",
+        "interface": "cli",
+        "streaming": True,
+        "bell_on_complete": False,
+    },
+    # what is private must not outlive the session, and no turn begins by itself
+    "memory": {"memory_enabled": False, "user_profile_enabled": False, "nudge_interval": 0},
+    "skills": {"creation_nudge_interval": 0},
+    "curator": {"enabled": False},
+    "agent": {"api_max_retries": 1},
+}
+DEFAULTS = {
+    ("approvals", "mode"),
+    ("agent", "api_max_retries"),
+    ("security", "tirith_enabled"),
+}  # an administrator's go first
+
+
+def config_file(setting: Setting, present: str) -> str:
+    """`config.yaml`, with the API that the environment names."""
+    try:
+        config = yaml.safe_load(present)
+    except yaml.YAMLError:
+        return present  # hermes says what is wrong with it
+    config = config if isinstance(config, dict) else {}
+    for name, values in SETTINGS.items():
+        section = _section(config, name)
+        for key, value in values.items():
+            if (name, key) not in DEFAULTS or key not in section:
+                section[key] = value
+    base = setting.env.get("OPENAI_BASE_URL") or setting.env.get("OPENAI_API_BASE")
+    if base:
+        model = _section(config, "model")
+        model.update(provider="custom", base_url=base)
+        model.setdefault("context_length", CONTEXT)  # else it asks the API on ten paths
+    if setting.model:
+        _section(config, "model")["default"] = setting.model
+    return yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
+
+
+def update_file(_setting: Setting, present: str) -> str:
+    """The outcome of its look for a newer version, which no setting turns off: none, for ever."""
+    never = {"ts": 4_102_444_800, "behind": 0, "rev": None, "ver": TESTED}
+    return present if present and TESTED not in present else json.dumps(never)
+
+
+def catalog_file(setting: Setting, present: str) -> str:
+    """Its copy of the list of the world's models, just written. One's own API is not in it."""
+    if not (setting.env.get("OPENAI_BASE_URL") or setting.env.get("OPENAI_API_BASE")):
+        return present
+    return '{"custom": {"models": {}}}\n' + ("" if present.endswith("\n\n") else "\n")
+
+
+def memory_file(setting: Setting, present: str) -> str:
+    """The same with the session's MCP server; its key comes from the environment."""
+    config = yaml.safe_load(present) or {}
+    assert setting.memory
+    program, *arguments = setting.memory.command
+    server = {"command": program, "args": arguments, "env": dict(setting.memory.env)}
+    _section(config, "mcp_servers")["moot"] = server
+    return yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
+
+
+def _section(config: dict[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(config.get(name), dict):
+        config[name] = {"default": config[name]} if isinstance(config.get(name), str) else {}
+    section: dict[str, Any] = config[name]
+    return section
+
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+_FILE = re.compile(r"@(?=(?:file|folder|git|url|diff|staged)\b)")
+
+
+def harmless(text: str) -> str:
+    """The prompt without `@file:` and the like, whose contents hermes would add, nor a command."""
+    text = _FILE.sub("@\u2060", text)
+    return f"> {text}" if text[:1] in ("!", "/") else text
+
+
+# ── Its record ──────────────────────────────────────────────────────────────────────────
+
+QUERY = """
+SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, finish_reason
+FROM messages WHERE id > ? ORDER BY id
+"""
+
+
+def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
+    """The events of one message."""
+    named = Named(str(row.get("session_id", "")))
+    text = row.get("content")
+    text = text if isinstance(text, str) else ""
+    match row.get("role"):
+        case "user":
+            return (named, Began(f"{row.get('session_id')}:{row.get('id')}"))
+        case "assistant":
+            if calls := _calls(row.get("tool_calls")):
+                said = (Said(text),) if text else ()
+                return (named, *said, *(event for call in calls for event in _used(call)))
+            return (named, Ended(text))
+        case "tool":
+            ident = str(row.get("tool_call_id") or "")
+            name = str(row.get("tool_name") or "")
+            return (Did(ident, name, result=cut_tool_text(text)),) if ident else ()
+    return ()
+
+
+def _calls(value: object) -> Sequence[Mapping[str, Any]]:
+    try:
+        calls = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return ()
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else ()
+
+
+def _used(call: Mapping[str, Any]) -> Sequence[TurnEvent]:
+    function = call.get("function")
+    function = function if isinstance(function, dict) else call
+    name, given = str(function.get("name") or ""), str(function.get("arguments") or "")
+    did = Did(str(call.get("id") or name), name, cut_tool_text(given))
+    return (Used(name, _detail(given)), did)
+
+
+def _detail(given: str) -> str:
+    try:
+        arguments = json.loads(given)
+    except ValueError:
+        return ""
+    for name in ("command", "path", "pattern", "url", "query"):
+        if isinstance(arguments, dict) and isinstance(value := arguments.get(name), str):
+            return " ".join(value.split())[:DETAIL_CHARS]
+    return ""
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+PROMPT = re.compile(r"^❯(?:\s|$)", re.MULTILINE)
+IDLE = re.compile(r"^ ⚕ .*✓ .*\n─+\n❯(?:\s|$)", re.MULTILINE)
+
+
+def told(words: str) -> re.Pattern[str]:
+    """What it reports behind the last prompt."""
+    return re.compile(rf"^\s*(?:❌|📝|💀|⚠️)[^\n]*?(?:{words})(?![\s\S]*^● )", re.MULTILINE)
+
+
+DIALOGS = (
+    Dialog(
+        told("(?i:context (?:length|too large)|too long)"),
+        fault="context",
+        say="hermes-agent: the conversation is too long. Say `!new` to begin a new one.",
+        when="turn",
+    ),
+    Dialog(
+        told("HTTP 40[13]|AuthenticationError"),
+        fault="login",
+        say="hermes-agent: the API refused the key. An administrator must check it.",
+        when="turn",
+    ),
+    Dialog(
+        told("HTTP 429|RateLimitError|Rate limited"),
+        fault="limit",
+        say="hermes-agent: the API's rate limit is reached. Ask again in a few minutes.",
+        when="turn",
+    ),
+    Dialog(
+        told("HTTP 404"),
+        fault="api",
+        say="hermes-agent: the API has no such model. An administrator must choose another.",
+        when="turn",
+    ),
+    Dialog(
+        told(r"HTTP \d+|API (?:call )?failed"),
+        fault="api",
+        say="hermes-agent: the API failed. Ask again in a moment; if that fails too, say `!new`.",
+        when="turn",
+    ),
+)
+
+HERMES = Profile(
+    name="hermes",
+    title="hermes-agent",
+    agent="hermes-agent CLI agent",
+    begin=("hermes", "chat", "--cli"),
+    resume=("hermes", "chat", "--cli", "--no-restore-cwd", "--resume", "{session_id}"),
+    options=(("--model", "{model}"),),
+    files=(
+        HomeFile(f"{FOLDER}/config.yaml", config_file),
+        HomeFile(f"{FOLDER}/SOUL.md", lambda setting, present: setting.persona or present),
+        HomeFile(f"{FOLDER}/.update_check", update_file),
+        HomeFile(f"{FOLDER}/models_dev_cache.json", catalog_file),
+    ),
+    env=(("HERMES_HOME", f"{{home}}/{FOLDER}"),),
+    passes=(
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_API_BASE",
+        "OPENROUTER_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "NOUS_API_KEY",
+        "GOOGLE_API_KEY",
+        "HTTPS_PROXY",
+        "SSL_CERT_FILE",
+    ),
+    ready=Ready(prompt=PROMPT),
+    typing=Typing(nfc=False, harmless=harmless, settle_s=0.2),
+    signs=Signs(
+        record=Record(f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True),
+        footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
+        fallback_s=2.0,  # its status line says that it is done
+    ),
+    look=looks.HERMES,
+    dialogs=DIALOGS,
+    permission=Permission(re.compile(r"Dangerous Command")),
+    interrupt=Interrupt(keys=(b"\x03",)),
+    missing="Install PyPI's `hermes-agent`, or say where it is with `command`.",
+    login="Give Moot the key of the model's API, or run `hermes setup` once.",
+    context_tokens=CONTEXT,
+    memory=MemoryAccess(HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
+    acp=("hermes", "acp"),
+    logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
+    configs=(f"{FOLDER}/config.yaml",),
+    compact="/compress",
+    clear="/new",
+    at_least=TESTED,  # its settings change with every release
+    tested=TESTED,
+)

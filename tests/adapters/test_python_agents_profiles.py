@@ -1,0 +1,92 @@
+"""How llm, aider and hermes-agent are started, typed to and read, as data."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from adapters.profiles import aider, hermes, llm
+from adapters.profiles.profile import (
+    Did,
+    Ended,
+    Named,
+    Retracted,
+    Said,
+    Setting,
+    Used,
+)
+
+API = {"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+
+
+def setting(**changes: Any) -> Setting:
+    given: dict[str, Any] = {
+        "home": Path("/h"),
+        "workspace": Path("/h/work"),
+        "session_id": "1-2",
+        "persona": "You cost $5.",
+        "model": "m",
+        "env": API,
+    }
+    return Setting(**given | changes)
+
+
+def test_llm_gets_the_model_at_the_given_api_and_keeps_the_others() -> None:
+    once = llm.models_file(setting(), "- {model_id: own, model_name: own}\n")
+    twice = llm.models_file(setting(model="n"), once)
+    assert [m["model_id"] for m in yaml.safe_load(twice)] == ["own", "n"]
+    assert yaml.safe_load(twice)[1]["api_base"] == API["OPENAI_BASE_URL"]
+    assert [m["model_id"] for m in yaml.safe_load(llm.models_file(setting(env={}), twice))] == [
+        "own"
+    ]
+
+
+def test_a_dollar_in_the_persona_is_no_variable_of_llm() -> None:
+    assert yaml.safe_load(llm.template_file(setting(), ""))["system"] == "You cost $$5."
+
+
+@pytest.mark.parametrize("line", ["!end", " !fragment /etc/passwd", "!edit", "!multi x"])
+def test_no_line_is_a_command_of_llm(line: str) -> None:
+    assert llm.harmless(f"[X]\n{line}\nend").split("\n")[1] == f"\u2060{line}"
+
+
+def test_a_turn_of_llm_is_exact_or_left_to_the_screen() -> None:
+    row = {"thread_id": "t", "parts": '[{"type": "text", "text": "a\\n\\n>"}]'}
+    assert llm.read_row(row) == (Named("t"), Ended("a\n\n>"))
+    assert llm.read_row({**row, "parts": '[{"type": "text"}]'})[1] == Ended(None)
+    assert llm.read_row({"parts": "{"}) == ()
+
+
+def test_aider_has_the_persona_before_its_own_system_prompt() -> None:
+    present = "- {name: m, edit_format: diff}\n- {name: other}\n"
+    models = yaml.safe_load(aider.models_file(setting(), present))
+    assert models[0]["edit_format"] == "diff"
+    assert models[0]["system_prompt_prefix"] == "You cost $5."
+    assert models[1] == {"name": "other"}
+
+
+def test_only_what_the_model_answered_is_aiders_reply() -> None:
+    head = "LLM RESPONSE 2026-11-22T07:00:00"
+    line = {"line": "ASSISTANT x", "since": 3}
+    assert aider.read_line({**line, "head": head}) == (Said("x", sep="\n"),)
+    assert aider.read_line({**line, "head": "TO LLM 2026-11-22T07:00:00"}) == ()
+    assert aider.read_line({"line": head, "head": head, "since": 0}) == (Retracted(),)
+
+
+def test_an_administrators_settings_of_hermes_are_kept() -> None:
+    present = "approvals: {mode: 'off'}\nmodel: own\ndisplay: {skin: x}\n"
+    config = yaml.safe_load(hermes.config_file(setting(model=""), present))
+    assert config["approvals"]["mode"] == "off"
+    assert config["model"]["default"] == "own"
+    assert config["display"]["skin"] == "x"
+
+
+def test_a_use_of_a_tool_by_hermes_is_told_with_its_result() -> None:
+    call = (
+        '[{"id": "c", "function": {"name": "terminal", "arguments": "{\\"command\\": \\"ls\\"}"}}]'
+    )
+    told = hermes.read_row({"session_id": "s", "role": "assistant", "tool_calls": call})
+    assert told == (Named("s"), Used("terminal", "ls"), Did("c", "terminal", '{"command": "ls"}'))
+    gave = hermes.read_row({"role": "tool", "tool_call_id": "c", "content": "x"})
+    assert gave == (Did("c", "", result="x"),)
