@@ -477,6 +477,7 @@ async def test_a_reply_that_was_there_before_anybody_saw_it_busy_ends_the_turn(
     body = (
         program("").begin[-1]
         + r"""
+import tty; tty.setraw(0)
 out("\x1b[?2004h\r\n$ ")
 while True:
     text = paste(); enter()
