@@ -20,7 +20,7 @@ from adapters.permission import Asking, ScreenPrompt
 from adapters.profiles.profile import Asked, Named, Profile, State, TurnEvent
 from adapters.record import Follower
 from adapters.screen import Screen
-from adapters.sight import text_on
+from adapters.sight import above_input_on, text_on
 from adapters.terminal import Hangup
 from adapters.turn import Sign, Source, Turn
 from contract import Answer
@@ -30,6 +30,7 @@ log = logging.getLogger("moot.adapters.exchange")
 HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
 NOTES = 500  # of the record's events between two turns of the loop: 4 ms
+UNSEEN_S = 10.0  # a program that shows no more than before is done after that
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
@@ -77,7 +78,7 @@ class Exchange:
         self._undrafted = False  # the screen changed since its last draft
         self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
         self._answered = False
-        self._before: tuple[str, int] | None = None
+        self._before: tuple[str, str] | None = None
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -194,6 +195,7 @@ class Exchange:
         """Look at the screen, when something was written to it since."""
         console, turn = self._console, self.turn
         changed = console.output_bytes != self._seen_bytes
+        changed |= not turn.began and now >= self._entered_at + UNSEEN_S
         if not (changed or self._undrafted or self._screen_prompt.decided()):
             return
         self._seen_bytes = console.output_bytes
@@ -228,13 +230,14 @@ class Exchange:
             if not busy and not turn.began:  # perhaps nobody looked while it was busy
                 standing = self._standing(screen)
                 turn.began = bool(standing[0]) and standing != self._before
+                turn.began |= self._time() >= self._entered_at + UNSEEN_S
             turn.show("footer", busy=busy, now=since)
         else:
             turn.wake("footer", "title")
 
-    def _standing(self, screen: Screen) -> tuple[str, int]:
-        """The last reply that stands there, and on which row ever written the cursor is."""
-        return self._ending.reply(screen), screen.scrolled + screen.cursor[1]
+    def _standing(self, screen: Screen) -> tuple[str, str]:
+        """The last reply that stands there, and all that stands above the input box."""
+        return self._ending.reply(screen), above_input_on(screen, self._profile, self._ending.since)
 
     async def _confirm(self, now: float) -> None:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""

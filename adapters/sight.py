@@ -7,6 +7,7 @@ from typing import NamedTuple
 from adapters.profiles.profile import Permission, Profile
 from adapters.question import find_choice
 from adapters.reading import read_error, read_reply
+from adapters.roll import rows_above_input
 from adapters.screen import Screen
 from contract import Option, Question
 
@@ -22,6 +23,13 @@ def reply_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> s
     since: what `screen.scrolled` was before the prompt was typed.
     """
     return read_reply(screen, profile.look, prompt, since=since) if profile.look else ""
+
+
+def above_input_on(screen: Screen, profile: Profile, since: int = 0) -> str:
+    """All that stands above the input box. since: see `Screen.lines`."""
+    if not profile.look:
+        return ""
+    return "\n".join(row.text for row in rows_above_input(screen, profile.look, since))
 
 
 def error_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:

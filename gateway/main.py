@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from contract import ConfigError, MootError
+from gateway.agents_cli import add_agents
 from gateway.memory_cli import add_memory
 
 
@@ -49,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp.add_argument("--scope", metavar="SCOPE", help="e.g. room:slack:C06RY3YBSLE")
     mcp.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
     mcp.set_defaults(do=_mcp)
+    add_agents(commands)
     add_memory(commands)
     return parser
 

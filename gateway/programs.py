@@ -52,7 +52,7 @@ class Programs:
         path = find_program(profile, table.command, self._environment.get("PATH", ""))
 
         async def start(launch: Launch) -> Agent:
-            env = self._env(profile, table)
+            env = self.environment_of(profile, table)
             filled = replace(
                 launch,
                 command=() if table.profile == GENERIC.name else table.command,
@@ -90,7 +90,7 @@ class Programs:
         told = partial(self._on_disagreement, profile.name)
         return CliAgent(profile, replace(launch, session_id=own), self._hooks, told)
 
-    def _env(self, profile: Profile, table: AgentTable) -> dict[str, str]:
+    def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
         """What a program gets of the gateway's own environment, and what moot.toml adds."""
         base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.passes)
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
