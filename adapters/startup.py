@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import time
@@ -134,6 +135,7 @@ async def _answer_dialogs(console: Console, dialogs: Dialogs) -> None:
     if error := dialogs.fault(text, "start"):
         raise error
     if keys := dialogs.keys(text, "start"):
+        await asyncio.sleep(dialogs.deaf_s(text))
         try:
             await console.write(keys)
         except Hangup:
