@@ -158,14 +158,18 @@ class _Segments:
         self._home = home
         self._glob = glob
         self._files: dict[Path, _Lines] = {}
+        self._found: list[TurnEvent] = []  # a look that is broken off loses none
 
-    def skip(self) -> bool:
-        self._files = {}
-        had = [file.skip() for file in self._all()]
+    async def skip(self) -> bool:
+        self._files, self._found = {}, []
+        had = [await file.skip() for file in self._all()]
         return any(had)
 
     async def read(self) -> Sequence[TurnEvent]:
-        return [event for file in self._all() for event in await file.read()]
+        for file in self._all():
+            self._found += await file.read()
+        found, self._found = self._found, []
+        return found
 
     def _all(self) -> Sequence[_Lines]:
         """In order of their names, without those that are gone."""
