@@ -242,6 +242,7 @@ VIBE = Profile(
     configs=(f"{FOLDER}/config.toml", f"{FOLDER}/trusted_folders.toml"),
     ends_at=frozenset({"login"}),  # it never tries a refused key again
     compact="/compact",
+    tells_compacted=True,
     clear="/clear",
     at_least="3.0.2",
     tested="3.0.2",

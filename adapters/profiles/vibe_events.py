@@ -14,6 +14,7 @@ from typing import Any
 from adapters.faults import AGAIN, Fault, fault_in
 from adapters.profiles.profile import (
     Began,
+    Compacted,
     Did,
     Ended,
     Failed,
@@ -57,7 +58,20 @@ def _entered(entry: Json) -> Sequence[TurnEvent]:
             return (Said(text, turn=turn),) if text else ()
         case "effect", _:
             return _did(entry, turn)
+        case "checkpoint", _ if entry.get("kind") == "compaction":
+            return _compacted(entry, turn)
     return ()
+
+
+def _compacted(entry: Json, turn: str) -> Sequence[TurnEvent]:
+    """Its context is condensed: in a turn, or by a command, which is a turn of its own then."""
+    done = entry.get("generationStatus") == "completed"
+    if turn:
+        return (Compacted(turn),) if done else ()
+    own = _text(entry.get("id"))
+    if entry.get("generationStatus") == "in_progress":
+        return (Began(own),)
+    return (Compacted(own), Ended("", turn=own)) if done else (failure({}, own),)
 
 
 def _did(entry: Json, turn: str) -> Sequence[TurnEvent]:

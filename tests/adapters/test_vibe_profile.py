@@ -12,6 +12,7 @@ import tomlkit
 from adapters.agent import MemoryServer
 from adapters.profiles.profile import (
     Began,
+    Compacted,
     Did,
     Ended,
     Failed,
@@ -200,6 +201,14 @@ def test_a_tool_is_told_when_it_begins_and_when_it_is_over() -> None:
     assert list(read_row(row(over))) == [
         Did("e", "file_system.bash", given, "a\nb", failed=True, turn="t")
     ]
+
+
+def test_a_compaction_by_command_is_a_turn_of_its_own() -> None:
+    made = {"type": "checkpoint", "kind": "compaction", "id": "c", "turnId": None}
+    began = row(entry(**made, generationStatus="in_progress"))
+    over = row(entry(**made, generationStatus="completed"))
+    assert list(read_row(began)) == [Began("c")]
+    assert list(read_row(over)) == [Compacted("c"), Ended("", turn="c")]
 
 
 @pytest.mark.parametrize(
