@@ -95,6 +95,8 @@ class CliAgent:
         except AgentError as error:
             if error.kind == "context":
                 raise await self._condense(error) from error
+            if error.kind in self._profile.ends_at:
+                await self._process.end()
             raise await self._process.explained(error) from error.__cause__
         exchange.compare(self._comparison, answer)
         return answer

@@ -31,6 +31,11 @@ class Dialogs:
                 pressed += dialog.keys
         return pressed
 
+    def deaf_s(self, text: str) -> float:
+        """How long the dialogs that stand on the screen take no key."""
+        standing = (dialog for dialog in self._profile.dialogs if dialog.pattern.search(text))
+        return max((dialog.deaf_s for dialog in standing), default=0.0)
+
     def fault(self, text: str, phase: Phase, *, breaks: bool = False) -> AgentError | None:
         """What the screen says went wrong, if a rule knows it. breaks: one that ends a turn."""
         for dialog in self._profile.dialogs:

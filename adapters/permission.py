@@ -150,21 +150,21 @@ class ScreenPrompt:
         if choice is None:
             self._by_hook = self._by_hook and self._asking.responding > 0  # not drawn yet
             return b""
-        return self._proceed(choice, permission.late_s)
+        return self._proceed(choice, permission)
 
-    def _proceed(self, choice: Choice, late_s: float) -> bytes:
+    def _proceed(self, choice: Choice, permission: Permission) -> bytes:
         now, question = self._time(), choice.question
         if self._send_at and now >= self._send_at:
             self._send_at = 0.0
             return WORDS + self._profile.typing.submit
-        if self._task and self._task.done():
+        if self._task and self._task.done() and now >= self._since + permission.deaf_s:
             index = chosen(self._task, question)
             self._task, self._answered = None, now
             return self._press(choice, index)
         if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
             self._pressed = b""
             return self._profile.typing.submit
-        waits = late_s if self._profile.signs.hooks else 0.0
+        waits = permission.late_s if self._profile.signs.hooks else 0.0
         if choice is self._unreadable:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:

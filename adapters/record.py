@@ -42,6 +42,8 @@ def follow(record: Record, home: Path, glob: str) -> Follower:
     """The follower for the record's format. glob: filled in, relative to home."""
     if record.format == "sqlite":
         return _Table(record, home, glob)
+    if record.segments:
+        return _Segments(record, home, glob)
     return _Lines(record, home, glob)
 
 
@@ -152,6 +154,37 @@ class _Lines:
                 continue
             if isinstance(row, dict):
                 yield row
+
+
+class _Segments:
+    """Files that follow one another: each is read from where it was left."""
+
+    def __init__(self, record: Record, home: Path, glob: str) -> None:
+        self._record = record
+        self._home = home
+        self._glob = glob
+        self._files: dict[Path, _Lines] = {}
+        self._found: list[TurnEvent] = []  # a look that is broken off loses none
+
+    async def skip(self) -> bool:
+        self._files, self._found = {}, []
+        had = [await file.skip() for file in self._all()]
+        return any(had)
+
+    async def read(self) -> Sequence[TurnEvent]:
+        for file in self._all():
+            self._found += await file.read()
+        found, self._found = self._found, []
+        return found
+
+    def _all(self) -> Sequence[_Lines]:
+        """In order of their names, without those that are gone."""
+        found = sorted(self._home.glob(self._glob), key=lambda path: path.name)
+        self._files = {path: self._files.get(path) or self._of(path) for path in found}
+        return list(self._files.values())
+
+    def _of(self, path: Path) -> _Lines:
+        return _Lines(self._record, self._home, str(path.relative_to(self._home)))
 
 
 class _Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import time
@@ -21,6 +22,7 @@ from contract import AgentError
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 CHECK_S = 0.25  # between two looks at the screen
+RESTLESS_S = 1.0  # and of one that never rests: some draw all the time
 SHOWN = 200  # characters of the screen in an error
 
 
@@ -99,7 +101,7 @@ async def wait_ready(profile: Profile, console: Console) -> None:
     ready = profile.ready
     dialogs = Dialogs(profile)
     deadline = time.monotonic() + ready.timeout_s
-    seen = -1
+    seen, looked = -1, time.monotonic()
     while True:
         if not console.alive():
             raise _ended(profile, console, await _text(console), dialogs)
@@ -109,8 +111,9 @@ async def wait_ready(profile: Profile, console: Console) -> None:
             return
         if time.monotonic() > deadline:
             raise _late(profile, await _text(console), dialogs)
-        if console.output_bytes != seen and console.quiet_s() > CHECK_S / 2:
-            seen = console.output_bytes
+        restless = time.monotonic() > looked + RESTLESS_S
+        if console.output_bytes != seen and (restless or console.quiet_s() > CHECK_S / 2):
+            seen, looked = console.output_bytes, time.monotonic()
             await _answer_dialogs(console, dialogs)
         await console.wait_change(min(left, CHECK_S) if told and left > 0 else CHECK_S)
 
@@ -134,6 +137,7 @@ async def _answer_dialogs(console: Console, dialogs: Dialogs) -> None:
     if error := dialogs.fault(text, "start"):
         raise error
     if keys := dialogs.keys(text, "start"):
+        await asyncio.sleep(dialogs.deaf_s(text))
         try:
             await console.write(keys)
         except Hangup:

@@ -300,6 +300,7 @@ class Record:
     poll_s: how often it is looked at during a turn. grace_s: how long it may lag behind another
     sign of the end. opens: each turn has a Began with its id, and rows without an id belong to
     the turn that began last: so late rows of the turn before are not taken for this one's.
+    segments: it goes on in other files of the glob, whose names sort by time.
     """
 
     glob: str
@@ -310,6 +311,7 @@ class Record:
     poll_s: float = 0.1
     grace_s: float = 1.5
     opens: bool = False
+    segments: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +365,8 @@ class Dialog:
     keys: pressed, once for each time it appears. fault: else the ask fails with this and `say`
     (a template: {0} is the match, or its group `seen`). when: it is looked for while starting, in
     a turn, or always. breaks: a fault that breaks a turn off as soon as it shows, for a program
-    that tries again for minutes; the others count when the turn is over.
+    that tries again for minutes; the others count when the turn is over. deaf_s: how long after it
+    appeared while starting it takes no key.
     """
 
     pattern: re.Pattern[str]
@@ -372,6 +375,7 @@ class Dialog:
     say: str = ""
     when: Literal["start", "turn", "always"] = "always"
     breaks: bool = False
+    deaf_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +388,7 @@ class Permission:
     as a refusal. worded: an option that takes a text: its key only selects it, then a word and
     Enter are typed.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
+    deaf_s: how long after it appeared it takes no key.
     """
 
     pattern: re.Pattern[str]
@@ -393,6 +398,7 @@ class Permission:
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
     worded: re.Pattern[str] | None = None
     late_s: float = 2.0
+    deaf_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,7 +441,8 @@ class Profile:
     version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
-    both to the terminal. size: columns and rows of its terminal; None: those of the launch.
+    both to the terminal. ends_at: faults that it would repeat until its end: so it is ended, and
+    resumed by the next ask. size: columns and rows of its terminal; None: those of the launch.
     """
 
     name: str
@@ -473,6 +480,7 @@ class Profile:
     at_least: str = ""
     tested: str = ""
     shell_terminal: bool = False
+    ends_at: frozenset[AgentFault] = frozenset()
     size: tuple[int, int] | None = None
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:

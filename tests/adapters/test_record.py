@@ -141,3 +141,28 @@ async def test_a_file_that_is_no_database_yet_is_no_error(tmp_path: Path) -> Non
     record = Record("state.db", said, format="sqlite", query=QUERY)
     (tmp_path / "state.db").write_bytes(b"")
     assert texts(await follow(record, tmp_path, record.glob).read()) == []
+
+
+SEGMENTS = Record("log/*/*.jsonl", said, segments=True)
+
+
+async def test_a_record_in_segments_is_read_through_all_of_them(tmp_path: Path) -> None:
+    append(tmp_path / "log" / "s" / "01.jsonl", '{"text": "before"}\n')
+    follower = follow(SEGMENTS, tmp_path, SEGMENTS.glob)
+    assert await follower.skip()
+    append(tmp_path / "log" / "s" / "01.jsonl", '{"text": "one"}\n')
+    append(tmp_path / "log" / "s" / "02.jsonl", '{"text": "two"}\n')
+    assert texts(await follower.read()) == ["one", "two"]
+    (tmp_path / "log" / "s" / "01.jsonl").unlink()
+    append(tmp_path / "log" / "s" / "02.jsonl", '{"text": "three"}\n')
+    append(tmp_path / "log" / "s" / "03.jsonl", '{"text": "four"}\n')
+    assert texts(await follower.read()) == ["three", "four"]
+    assert texts(await follower.read()) == []
+
+
+async def test_the_segments_of_a_session_that_begins_later_are_read_too(tmp_path: Path) -> None:
+    append(tmp_path / "log" / "old" / "07.jsonl", '{"text": "before"}\n')
+    follower = follow(SEGMENTS, tmp_path, SEGMENTS.glob)
+    await follower.skip()
+    append(tmp_path / "log" / "new" / "01.jsonl", '{"text": "one"}\n')
+    assert texts(await follower.read()) == ["one"]

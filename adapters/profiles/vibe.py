@@ -1,0 +1,249 @@
+"""Mistral Vibe in its terminal.
+
+Measured on 3.0.2, November 2026.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, cast
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from adapters import looks
+from adapters.profiles import vibe_events
+from adapters.profiles.profile import (
+    Dialog,
+    HomeFile,
+    Interrupt,
+    MemoryAccess,
+    Permission,
+    Profile,
+    Ready,
+    Record,
+    Setting,
+    Signs,
+    State,
+    Title,
+    Typing,
+)
+
+FOLDER = ".vibe"
+PROVIDER = "moot"  # the provider and the MCP server that we write
+KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+MEMORY_TOOLS = ("search", "timeline", "read", "recall")  # they only read: nobody is asked
+DEAF_S = 1.0  # a key within 0.3 s of a question was dropped, after 0.5 s none
+RETRY_S = 10.0  # its own 300 s are silence in the room
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+
+def config_file(setting: Setting, present: str) -> str:
+    """`config.toml`: what the administrator or Vibe wrote is kept.
+
+    Text that is no TOML stays as it is: Vibe says at its start what is wrong with it.
+    """
+    try:
+        config: Any = tomlkit.parse(present)
+    except TOMLKitError:
+        return present
+    config.setdefault("default_agent", "ask")  # else it edits files without asking
+    config.setdefault("api_retry_max_elapsed_time", RETRY_S)
+    _keep_quiet(config)
+    _provide(config, setting)
+    _without(config, "mcp_servers")
+    tools = config.get("tools")
+    for name in MEMORY_TOOLS if isinstance(tools, dict) else ():
+        tools.pop(f"{PROVIDER}_{name}", None)
+    return tomlkit.dumps(config)
+
+
+def _keep_quiet(config: Any) -> None:
+    """No update, no telemetry, no animation, and no turn that begins by itself."""
+    for name in (
+        "enable_telemetry",
+        "enable_update_checks",
+        "enable_auto_update",
+        "enable_notifications",
+        "show_greeting",
+        "cursor_blink",
+        "autocopy_to_clipboard",
+        "file_watcher_for_autocomplete",
+    ):
+        config[name] = False
+    config["disable_welcome_banner_animation"] = True
+    config["experimental_enable_tab_status"] = True  # the title tells when it works
+    _table(config, "experiments")["enable"] = False
+    _table(config, "session_logging").update(enabled=True, save_dir="", generate_titles=False)
+    off = config.setdefault("disabled_tools", [])
+    off.extend(name for name in ("cron", "ask_user_question") if name not in off)
+
+
+def _provide(config: Any, setting: Setting) -> None:
+    """A provider at OPENAI_BASE_URL with the persona's model, which Vibe has no variable for."""
+    _without(config, "providers")
+    models = _without(config, "models", "provider")
+    url, model = setting.env.get(URL), setting.model
+    if url and model:
+        provider = {
+            "name": PROVIDER,
+            "api_base": url,
+            "api_key_env_var": KEY if setting.env.get(KEY) else "",
+            "api_style": "openai",
+            "backend": "generic",
+            "emits_finish_reason": False,
+        }
+        _append(config, "providers", provider)
+        _append(config, "models", {"name": model, "provider": PROVIDER, "alias": model})
+    elif models:
+        config.pop("active_model", None)
+    if model:
+        config["active_model"] = model
+
+
+def _without(config: Any, name: str, key: str = "name") -> bool:
+    """Take our own entries out of a list of tables; whether there were any."""
+    listed = config.get(name)
+    if not isinstance(listed, list):
+        return False
+    ours = [at for at, entry in enumerate(listed) if entry.get(key) == PROVIDER]
+    for at in reversed(ours):
+        del listed[at]
+    if not listed:
+        del config[name]
+    return bool(ours)
+
+
+def _append(config: Any, name: str, entry: dict[str, Any]) -> None:
+    listed = config.get(name)
+    if not isinstance(listed, list):
+        listed = config[name] = tomlkit.aot()
+    table = tomlkit.table()
+    table.update(entry)
+    listed.append(table)
+
+
+def _table(parent: Any, name: str) -> Any:
+    if not isinstance(parent.get(name), dict):
+        parent[name] = tomlkit.table()
+    return parent[name]
+
+
+def memory_file(setting: Setting, present: str) -> str:
+    """`config.toml` with the session's MCP server."""
+    memory = setting.memory
+    try:
+        config: Any = tomlkit.parse(present)
+    except TOMLKitError:
+        return present
+    if memory:
+        program, *arguments = memory.command
+        server = {
+            "name": PROVIDER,
+            "transport": "stdio",
+            "command": program,
+            "args": arguments,
+            "env": dict(memory.env),
+        }
+        _append(config, "mcp_servers", server)
+        for name in MEMORY_TOOLS:  # it knows no pattern for these
+            _table(_table(config, "tools"), f"{PROVIDER}_{name}")["permission"] = "always"
+    return tomlkit.dumps(config)
+
+
+# ── Typing ──────────────────────────────────────────────────────────────────────────────
+
+COMMANDS = "!/&"
+_QUIT = re.compile(r"\s*(?:exit|quit|:q|:quit)\s*", re.IGNORECASE)
+_MENTION = re.compile(r"""(?<!\w)@(?!\u2060)(?=["'~/\\]|[^\s"'/\\]*(?:[/\\]|\.[\w.]))""")
+_LAST_MENTION = re.compile(r"@\S*\Z")
+
+
+def harmless(text: str) -> str:
+    """The prompt without what Vibe would take as a command of its own.
+
+    `@` before the name of a file reads it; one at the end opens a menu that takes the Enter.
+    """
+    text = _MENTION.sub("@\u2060", text)
+    if _LAST_MENTION.search(text):
+        text += " "
+    first = next((c for c in text if not c.isspace() and unicodedata.category(c) != "Cf"), "")
+    if _QUIT.fullmatch(text) or (first and first in COMMANDS):
+        return f"> {text}"
+    return text
+
+
+# ── Its signs ───────────────────────────────────────────────────────────────────────────
+
+_STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
+
+
+def told_state(osc: str) -> State | None:
+    """What it tells of itself in-band, e.g. "7501;state=idle:app=vibe"."""
+    match = _STATE.match(osc)
+    return cast(State, match[1]) if match else None
+
+
+# ── The whole ───────────────────────────────────────────────────────────────────────────
+
+RULE = "─{8,}"
+BOX = re.compile(rf"^{RULE}.*─\n>.*\n(?:.*\n){{0,12}}?{RULE}$", re.MULTILINE)
+
+DIALOGS = (
+    # what lies in the workspace brings no settings, hooks and servers of its own
+    Dialog(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
+)
+
+VIBE = Profile(
+    name="vibe",
+    title="Mistral Vibe",
+    agent="Mistral Vibe CLI agent",
+    begin=("vibe",),
+    resume=("vibe", "--resume", "{session_id}"),
+    files=(
+        HomeFile(f"{FOLDER}/config.toml", config_file),
+        HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),
+    ),
+    passes=(
+        "MISTRAL_API_KEY",
+        KEY,
+        URL,
+        "HTTPS_PROXY",
+        "SSL_CERT_FILE",
+    ),
+    ready=Ready(prompt=BOX, state="idle", quiet_s=0.0),
+    typing=Typing(harmless=harmless, tab="\t", nfc=False, after_backslash="", settle_s=0.2),
+    signs=Signs(
+        record=Record(
+            # of all sessions: after `/clear` it is another one
+            f"{FOLDER}/logs/session/unified/*/journal/*.jsonl",
+            vibe_events.read_row,
+            opens=True,
+            segments=True,
+        ),
+        states=told_state,
+        title=Title(busy=re.compile("^>> "), idle=re.compile(r"^(?!>> |\? )")),
+    ),
+    look=looks.VIBE,
+    dialogs=DIALOGS,
+    permission=Permission(
+        re.compile(r"^│ Permission for the .* tool", re.MULTILINE),
+        deaf_s=DEAF_S,
+    ),
+    interrupt=Interrupt(),
+    missing="Install PyPI's `mistral-vibe`, or say where it is with `command`.",
+    login="Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`.",
+    context_tokens=200_000,
+    memory=MemoryAccess(HomeFile(f"{FOLDER}/config.toml", memory_file), ()),
+    acp=("vibe-acp",),
+    logins=(f"{FOLDER}/.env",),
+    configs=(f"{FOLDER}/config.toml", f"{FOLDER}/trusted_folders.toml"),
+    ends_at=frozenset({"login"}),  # it never tries a refused key again
+    compact="/compact",
+    tells_compacted=True,
+    clear="/clear",
+    at_least="3.0.2",
+    tested="3.0.2",
+)

@@ -1,0 +1,91 @@
+"""Programs that take no key at first, or nothing more after a fault; real ones in a terminal."""
+
+import re
+
+import pytest
+
+from adapters.profiles.profile import Dialog, Permission
+from contract import AgentError
+from tests.adapters.conftest import OpenAgent
+from tests.doubles.programs import program
+from tests.doubles.replies import Replies
+
+DROP = """
+def drop(seconds, draw=""):
+    # What is typed within this time is lost.
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        out(draw)
+        if select.select([0], [], [], 0.05)[0]: os.read(0, 65536)
+
+"""
+
+
+async def test_a_permission_prompt_that_is_deaf_at_first_gets_one_answer(
+    open_agent: OpenAgent,
+) -> None:
+    profile = program(
+        f"""{DROP}
+ready()
+paste(); enter()
+state("working")
+out("\\x1b[2J\\x1b[H" + "-" * 40 + "\\r\\nMay I?\\r\\n> 1. Yes\\r\\n  2. No\\r\\n")
+drop(0.8)
+pressed = key()
+out("\\x1b[2J\\x1b[H")
+reply(repr(pressed)); state("done")
+time.sleep(60)
+""",
+        permission=Permission(re.compile(r"May I\\?"), deaf_s=1.5),
+    )
+    replies = Replies([1])
+    assert (await open_agent(profile).ask("hello", replies)).text == "b'2'"
+    assert len(replies.questions) == 1
+
+
+async def test_a_dialog_that_draws_all_the_time_and_is_deaf_at_first_is_answered(
+    open_agent: OpenAgent,
+) -> None:
+    trust = Dialog(re.compile("Trust it"), keys=b"2", when="start", deaf_s=1.0)
+    profile = program(
+        f"""{DROP}
+out("Trust it?\\r\\n")
+drop(1.3, ".")
+while not select.select([0], [], [], 0.05)[0]: out(".")
+pressed = key()
+out("\\x1b[2J\\x1b[H")
+ready()
+paste(); enter()
+reply(repr(pressed))
+time.sleep(60)
+""",
+        dialogs=(trust,),
+    )
+    assert (await open_agent(profile).ask("hello", Replies())).text == "b'2'"
+
+
+async def test_a_program_that_remembers_a_refused_key_is_started_anew(
+    open_agent: OpenAgent,
+) -> None:
+    refused = Dialog(re.compile("key refused"), fault="login", when="turn")
+    profile = program(
+        """
+seen = os.path.join(os.environ["HOME"], "seen")
+ready()
+paste(); enter()
+state("working")
+if not os.path.exists(seen):
+    open(seen, "w").close()
+    out("key refused\\r\\n"); state("error")
+    time.sleep(60)
+reply("a new one"); state("done")
+time.sleep(60)
+""",
+        dialogs=(refused,),
+        ends_at=frozenset({"login"}),
+    )
+    agent = open_agent(profile)
+    with pytest.raises(AgentError) as caught:
+        await agent.ask("hello", Replies())
+    assert caught.value.kind == "login"
+    assert (await agent.ask("again", Replies())).text == "a new one"
