@@ -20,6 +20,7 @@ log = logging.getLogger("moot.adapters.permission")
 
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
 NONE = Permission(re.compile("(?!)"))
+MOVED_S = 0.3  # from an arrow to the mark beside another option
 SELECTED_S = 0.5  # Copilot loses what comes with the key before it
 WORDS = b"No."
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
@@ -110,6 +111,8 @@ class ScreenPrompt:
         self._time = asyncio.get_running_loop().time
         self._question: Question | None = None
         self._pressed = b""
+        self._wanted: int | None = None  # the option that the arrows are to reach
+        self._moved_at = 0.0
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
@@ -154,6 +157,8 @@ class ScreenPrompt:
 
     def _proceed(self, choice: Choice, permission: Permission) -> bytes:
         now, question = self._time(), choice.question
+        if self._wanted is not None:
+            return self._move(choice)
         if self._send_at and now >= self._send_at:
             self._send_at = 0.0
             return WORDS + self._profile.typing.submit
@@ -186,14 +191,28 @@ class ScreenPrompt:
         if self._task:
             self._task.cancel()
         self._task, self._answered, self._send_at, self._pressed = None, 0.0, 0.0, b""
+        self._wanted = None
 
     def _press(self, choice: Choice, index: int) -> bytes:
         permission = self._profile.permission
         assert permission
         if permission.worded and permission.worded.search(choice.question.options[index].label):
             self._send_at = self._time() + SELECTED_S
+        if choice.moves:
+            self._wanted = index
+            return self._move(choice)
         self._pressed = choice.keys[index]
         return self._pressed
+
+    def _move(self, choice: Choice) -> bytes:
+        """Towards the wanted option; Enter only when it is seen to be the selected one."""
+        if self._wanted is None or self._time() < self._moved_at + MOVED_S:
+            return b""
+        if choice.selected == self._wanted:
+            self._wanted = None
+            return b"\r"
+        self._moved_at = self._time()
+        return choice.keys[self._wanted]
 
 
 def _same(one: Question, other: Question | None) -> bool:

@@ -28,7 +28,8 @@ class Dialog:
     """What the program asks.
 
     options: its real choices in order. selected: index of the one that Enter takes. keys: what
-    chooses each; empty: its number. typed: what stands in its answer's place already.
+    chooses each; empty: its number. typed: what stands in its answer's place already. moves:
+    arrows go from the selected one to the others, and Enter takes it.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Dialog:
     selected: int
     keys: tuple[bytes, ...] = ()
     typed: str = ""
+    moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,22 @@ _MEANING = {"y": "Yes", "n": "No", "a": "Always", "t": "Trust", "q": "Quit", "s"
 _MARKED = re.compile(r"[\s│┃║]*([❯›>→▶➤●◉]) +(\S)")
 
 
+def _from_below(rows: Sequence[Shown], most: int) -> Sequence[int]:
+    """The last rows that show something, the last one first."""
+    return [i for i in range(len(rows) - 1, -1, -1) if not rows[i].blank][:most]
+
+
 def _lettered(rows: Sequence[Shown]) -> Dialog | None:
-    """Letters to type, at the end of the last row."""
-    text = _content(rows[-1]) if rows else ""
+    """Letters to type, on one of the last rows."""
+    for at in _from_below(rows, ROWS_BELOW):
+        if dialog := _letters_of(rows[: at + 1]):
+            return dialog
+    return None
+
+
+def _letters_of(rows: Sequence[Shown]) -> Dialog | None:
+    """The same, of the last row."""
+    text = _content(rows[-1])
     words = list(_WORDS.finditer(text))
     if match := _LETTERS.search(text):
         letters = match[1].split("/")
@@ -157,7 +172,7 @@ def _lettered(rows: Sequence[Shown]) -> Dialog | None:
 
 def _listed(rows: Sequence[Shown], look: Look) -> Dialog | None:
     """Lines of which one is marked: arrows go from it to the others. No prompt's echo is one."""
-    for at in range(len(rows) - 1, max(-1, len(rows) - 1 - ROWS_BELOW - MOST_LISTED), -1):
+    for at in _from_below(rows, ROWS_BELOW + MOST_LISTED):
         if not (match := _MARKED.match(rows[at].text)) or look.echo.match(rows[at].text):
             continue
         column = match.start(2)
@@ -179,11 +194,11 @@ def _listed(rows: Sequence[Shown], look: Look) -> Dialog | None:
 def _as_listed(rows: Sequence[Shown], places: range, selected: int, column: int) -> Dialog:
     labels = [rows[i].text[column:].strip(" \xa0│┃║") for i in places]
     options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
-    keys = tuple(_arrows(index - selected) + b"\r" for index in range(len(labels)))
+    keys = tuple(_arrows(index - selected) for index in range(len(labels)))
     above = [content for row in rows[: places.start] if (content := _content(row))][-DETAIL_ROWS:]
     asking = [i for i, text in enumerate(above) if _ASKING.match(text)] or [len(above) - 1]
     title = above.pop(asking[-1]) if above else ""
-    return Dialog(title, "\n".join(above), options, selected, keys)
+    return Dialog(title, "\n".join(above), options, selected, keys, moves=True)
 
 
 def _arrows(steps: int) -> bytes:

@@ -276,6 +276,11 @@ class Screen:
         return self._modes.is_on(25)
 
     @property
+    def application_cursor(self) -> bool:
+        """Whether the program wants arrows as ESC O A to ESC O D (mode 1)."""
+        return self._modes.is_on(1)
+
+    @property
     def bracketed_paste(self) -> bool:
         """Whether the program wants pastes marked (mode 2004)."""
         return self._modes.is_on(2004)

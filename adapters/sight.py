@@ -41,11 +41,14 @@ class Choice(NamedTuple):
     """A question that waits on the screen with its real choices, without an id.
 
     keys: what chooses each option. typed: the letter that stands in the answer's place already.
+    moves: keys only move from the selected option to another; Enter takes it.
     """
 
     question: Question
     keys: tuple[bytes, ...]
     typed: str = ""
+    moves: bool = False
+    selected: int = 0
 
 
 def choice_on(screen: Screen, profile: Profile) -> Choice | None:
@@ -64,7 +67,10 @@ def choice_on(screen: Screen, profile: Profile) -> Choice | None:
     )
     digits = tuple(str(number + 1).encode() for number in range(len(options)))
     keys = dialog.keys or (*permission.keys, *digits[len(permission.keys) :])
-    return Choice(Question("", dialog.title, dialog.detail, options), keys, dialog.typed)
+    if screen.application_cursor:
+        keys = tuple(key.replace(b"\x1b[", b"\x1bO") for key in keys)
+    question = Question("", dialog.title, dialog.detail, options)
+    return Choice(question, keys, dialog.typed, dialog.moves, dialog.selected)
 
 
 DETAIL_ROWS = 6

@@ -53,7 +53,7 @@ def read(text: str) -> tuple[str, list[tuple[str, bool, bytes]]]:
             ),
             "Run it?",
             ["Always", "Allow once", "Deny"],
-            [UP + b"\r", b"\r", DOWN + b"\r"],
+            [UP, b"", DOWN],
         ),
     ],
 )

@@ -37,10 +37,10 @@ class Chat:
     def answer(self, text, width):
         if "touch" in text:
             self.asks = 0
-            self.rows += ["Run this command?", "  touch x", "> Allow", "  Deny"]
+            self.rows += ["Run this command?", "  touch x", "", "> Allow", "  Deny"]
             while self.asks is not None:
                 time.sleep(0.02)
-            del self.rows[-4:]
+            del self.rows[-5:]
             done = "It is there." if self.allowed else "Then not."
             if self.allowed:
                 open("x", "w").close()
