@@ -25,10 +25,16 @@ from gateway.sessions import Program
 
 AT_ONCE = 2  # programs that start together; a start takes a processor for seconds
 ANSWER_S = 120.0  # for one word, retries of the API included
-PROMPT = (
-    "[SESSION CONTEXT]\nRoom: #preflight\n\n[CURRENT INVOCATION]\n"
-    "This is a test of the line. Use no tool. Reply with the one word: ok"
-)
+PROMPT = """\
+[SESSION CONTEXT]
+Room: direct message with Moot
+
+[RAW TRANSCRIPT — most recent 40 messages]
+[00:00 | Moot] This is a test of the line. Use no tool. Reply with the one word: ok
+
+[CURRENT INVOCATION]
+Respond to Moot in this direct message.
+"""
 
 Told = Callable[[str, str], None]
 """Takes an agent's name and what is being done with it now; "" when it is done."""
@@ -127,7 +133,7 @@ class Preflight:
         except ConfigError:
             return health  # it is no program
         path = find_program(profile, table.command, self._environment.get("PATH", ""))
-        if path is None:
+        if path is None or not profile.version:
             return health
         command = str(path), *table.command[1:]
         home = self._folder / "version"

@@ -24,6 +24,8 @@ SMALL_TALK = re.compile(
     "something|with|your|say|run|make|let|need|i|want|"
 )
 
+ONE_WORD = re.compile(r"[Rr]eply with the one word: (\w+)")
+
 HELP = """\
 I'm the **demo agent**: a small program in a real terminal, with no model behind it and no key \
 to pay for. I show what a real agent would be told, and how it behaves here. Begin with one of \
@@ -72,6 +74,8 @@ UNICODE = """\
 def answer(header: Header, session: Session) -> Steps:
     """The steps of the answer to what the header asks."""
     question = header.question()
+    if match := ONE_WORD.search(question):
+        return _say(match[1])(header, session, "")
     word, rest = _command(question)
     if word in REPLIES:
         return REPLIES[word](header, session, rest)

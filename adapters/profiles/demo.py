@@ -88,4 +88,5 @@ DEMO = Profile(
     missing="It comes with Moot: install Moot again.",
     login="It needs no login.",
     turn_timeout_s=600.0,
+    version=(),
 )

@@ -1,0 +1,123 @@
+"""`moot agents`: what it finds out of an agent, in one line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract import ConfigError
+from gateway.config import load_config
+from gateway.preflight import Health, Preflight, wanted
+
+HOUSE = Path(__file__).parents[2]
+ECHOES = """
+import sys
+if "--version" in sys.argv: print("tiny 1.2.3"); sys.exit()
+while True:
+    text = input("> ")
+    print("* {answer}", flush=True)
+"""
+CONFIG = """
+[agents.demo]
+profile = "demo"
+env = { MOOT_DEMO_PACE = "0" }
+[agents.ends]
+command = ["PYTHON", "-c", "print('no key'); raise SystemExit(3)"]
+[agents.tiny]
+command = ["PYTHON", "tiny.py"]
+[agents.tiny.settings]
+ready = '^> ?$'
+reply = '\\* '
+echo = '> (.+)'
+quiet_s = 0.3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    text = CONFIG.replace("PYTHON", sys.executable).replace("tiny.py", str(tmp_path / "tiny.py"))
+    (tmp_path / "moot.toml").write_text(text)
+    (tmp_path / "tiny.py").write_text(ECHOES.replace("{answer}", "ok"))
+    return tmp_path
+
+
+async def examined(folder: Path, name: str, *, asks: bool = True) -> tuple[Health, list[str]]:
+    doing: list[str] = []
+    config = load_config(None, base=folder)
+    async with Preflight.open(config, {"PATH": os.defpath}) as preflight:
+        health = await preflight.examine(name, lambda _, what: doing.append(what), asks=asks)
+    assert list((folder / "data").iterdir()) == []
+    return health, doing
+
+
+async def test_an_agent_that_answers_is_well(folder: Path) -> None:
+    health, doing = await examined(folder, "tiny")
+    assert health.well
+    assert (health.version, health.logged_in, health.trouble) == ("1.2.3", True, "")
+    assert doing == ["asking its version", "starting", "asking it", ""]
+    assert str(health).startswith("✓ tiny")
+    assert 'answers "ok"' in str(health)
+
+
+async def test_the_demo_agent_is_well(folder: Path) -> None:
+    health, _ = await examined(folder, "demo")
+    assert (health.well, health.version, health.trouble) == (True, None, "")
+
+
+async def test_another_answer_is_told(folder: Path) -> None:
+    (folder / "tiny.py").write_text(ECHOES.replace("{answer}", "Quota used up."))
+    health, _ = await examined(folder, "tiny")
+    assert health.trouble == "It answered something else: Quota used up."
+
+
+async def test_an_agent_that_does_not_start_says_why(folder: Path) -> None:
+    health, _ = await examined(folder, "ends")
+    assert not health.well
+    assert "no key" in health.trouble
+    assert str(health).startswith("✗ ends")
+
+
+async def test_an_agent_that_is_not_here_says_how_to_get_it(folder: Path) -> None:
+    health, doing = await examined(folder, "codex")
+    assert not health.installed
+    assert "@openai/codex" in health.trouble
+    assert doing == [""]
+
+
+async def test_looking_only_starts_nothing(folder: Path) -> None:
+    health, doing = await examined(folder, "tiny", asks=False)
+    assert (health.version, health.started_s) == ("1.2.3", None)
+    assert "starting" not in doing
+
+
+async def test_a_name_that_nobody_knows_is_refused(folder: Path) -> None:
+    async with Preflight.open(load_config(None, base=folder), {}) as preflight:
+        assert wanted(preflight, ["tiny"]) == ["tiny"]
+        assert {"tiny", "demo", "codex", "anthropic"} <= set(wanted(preflight, []))
+        with pytest.raises(ConfigError, match="nobody"):
+            wanted(preflight, ["nobody"])
+
+
+def test_the_command_prints_a_line_an_agent_and_fails_for_one_that_is_not_well(
+    folder: Path,
+) -> None:
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from gateway.main import main; main()", "agents", *arguments],
+            cwd=folder,
+            env={"PATH": os.defpath, "PYTHONPATH": str(HOUSE), "HOME": str(folder)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    good = ran("tiny")
+    assert (good.returncode, good.stdout.count("\n"), good.stderr) == (0, 1, "")
+    bad = ran("--json", "tiny", "ends")
+    assert bad.returncode == 1
+    assert [health["name"] for health in json.loads(bad.stdout)] == ["tiny", "ends"]
+    assert ran("--list", "ends").returncode == 0
