@@ -142,16 +142,8 @@ def _from_below(rows: Sequence[Shown], most: int) -> Sequence[int]:
 
 
 def _lettered(rows: Sequence[Shown]) -> Dialog | None:
-    """Letters to type, on one of the last rows."""
-    for at in _from_below(rows, ROWS_BELOW):
-        if dialog := _letters_of(rows[: at + 1]):
-            return dialog
-    return None
-
-
-def _letters_of(rows: Sequence[Shown]) -> Dialog | None:
-    """The same, of the last row."""
-    text = _content(rows[-1])
+    """Letters to type, at the end of the last row: further up they were typed already."""
+    text = _content(rows[-1]) if rows else ""
     words = list(_WORDS.finditer(text))
     if match := _LETTERS.search(text):
         letters = match[1].split("/")
