@@ -250,6 +250,7 @@ GEMINI = Profile(
     context_tokens=1_048_576,
     memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
     acp=("gemini", "--acp"),
+    acp_options=(("--model", "{model}"),),  # it offers only its own list
     logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
     configs=(".gemini/settings.json",),
     compact="/compress",
