@@ -434,6 +434,7 @@ class Profile:
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
+    compacting: on the screen exactly while `compact` works, for a program with no other sign of it.
     version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
@@ -471,6 +472,7 @@ class Profile:
     configs: tuple[str, ...] = ()
     compact: str = ""
     tells_compacted: bool = False
+    compacting: re.Pattern[str] | None = None
     clear: str = ""
     version: tuple[str, ...] = ("--version",)
     at_least: str = ""
