@@ -60,8 +60,8 @@ def worded(said: str, profile: Profile) -> AgentError:
 def circles(profile: Profile) -> AgentError:
     """It goes on and on: what it works with does not fit the model."""
     say = (
-        f"{profile.title} went round in circles, so I stopped it: the conversation does not seem "
-        "to fit its model. Say `!new` to begin a new one."
+        f"{profile.title} went round in circles, so I ended it: the conversation does not seem to "
+        "fit its model. Its next turn begins a new one, with what the room remembers: ask again."
     )
     return AgentError("context", f"{profile.name}: message after message without a tool", say=say)
 

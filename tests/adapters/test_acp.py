@@ -304,7 +304,8 @@ async def test_a_summary_before_the_answer_is_no_answer(open_acp: Open) -> None:
 async def test_a_program_that_goes_round_in_circles_is_stopped(open_acp: Open) -> None:
     agent = open_acp(profile(acp_last_message=True))
     error = await failure(agent, "again 100000")
-    assert (error.kind, "`!new`" in error.say) == ("context", True)
+    assert (error.kind, "begins a new one" in error.say) == ("context", True)
+    assert (agent.session_id, agent.alive()) == (None, False)
     assert (await agent.ask(ask("say So I am here."), Replies())).text == "So I am here."
 
 
