@@ -87,7 +87,13 @@ class AcpAgent:
         texts = [self._untold, prompt] if self._untold else [prompt]
         self._untold = ""
         self._exchange = AcpExchange(self._profile, self._peer, self._session, texts, reply)
-        return await self._exchange.run()
+        try:
+            return await self._exchange.run()
+        except AgentError:
+            if self._exchange.turn.circles():  # told to stop, it would go on with the next prompt
+                await self._end()
+                self._session, self.session_id = "", None
+            raise
 
     def _leave(self) -> None:
         """The ask is over: break off what it left unfinished."""

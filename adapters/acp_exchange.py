@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from typing import Any
 
 from acp.exceptions import RequestError
 from acp.schema import RequestPermissionRequest, SessionNotification
 
-from adapters.acp_fault import fault_of, stopped_because, worded
+from adapters.acp_fault import circles, fault_of, stopped_because, worded
 from adapters.acp_peer import Json, Peer
 from adapters.acp_question import CANCELLED, question_of, selected
 from adapters.acp_turn import AcpTurn
@@ -28,7 +29,7 @@ class AcpExchange:
     def __init__(
         self, profile: Profile, peer: Peer, session_id: str, texts: Sequence[str], reply: Reply
     ) -> None:
-        self.turn = AcpTurn()
+        self.turn = AcpTurn(last_message=profile.acp_last_message)
         self._profile = profile
         self._peer = peer
         self._session_id = session_id
@@ -37,6 +38,7 @@ class AcpExchange:
         self._asking = Asking(reply)
         self._loop = asyncio.get_running_loop()
         self._prompting: asyncio.Task[str] | None = None
+        self._circling: asyncio.Future[None] = self._loop.create_future()
         self._broken_off = False
         self._drafting: asyncio.TimerHandle | None = None
         self._drafted = ""
@@ -47,12 +49,15 @@ class AcpExchange:
         self._prompting = asyncio.create_task(prompt, name=f"prompt-{self._session_id}")
         self._prompting.add_done_callback(_heard)
         try:
-            await asyncio.wait({self._prompting})
+            ends: set[asyncio.Future[Any]] = {self._prompting, self._circling}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._broken_off = not self._prompting.done()
             if self._drafting:
                 self._drafting.cancel()
             await self._asking.close()
+        if self._broken_off:
+            raise circles(self._profile)
         return self._answer(await self._reason(self._prompting))
 
     async def _reason(self, prompting: asyncio.Task[str]) -> str:
@@ -91,6 +96,8 @@ class AcpExchange:
         if told.session_id != self._session_id:
             return
         self.turn.note(told.update)
+        if self.turn.circles() and not self._circling.done():
+            self._circling.set_result(None)
         if self._drafting is None and not self._broken_off:
             self._drafting = self._loop.call_later(DRAFT_S, self._draft)
 

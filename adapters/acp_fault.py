@@ -57,6 +57,15 @@ def worded(said: str, profile: Profile) -> AgentError:
     return AgentError(kind, f"{profile.name}: it reports an error", say=say)
 
 
+def circles(profile: Profile) -> AgentError:
+    """It goes on and on: what it works with does not fit the model."""
+    say = (
+        f"{profile.title} went round in circles, so I ended it: the conversation does not seem to "
+        "fit its model. Its next turn begins a new one, with what the room remembers: ask again."
+    )
+    return AgentError("context", f"{profile.name}: message after message without a tool", say=say)
+
+
 def login_of(profile: Profile) -> AgentError:
     """It wants a login first."""
     say = f"{profile.title} is not logged in. {profile.login}"

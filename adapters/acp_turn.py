@@ -29,6 +29,7 @@ from contract import ToolUse
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that
 TITLE_CHARS = 200
+IN_A_ROW = 10  # messages without a tool between them; opencode compacts for ever what can't fit
 LEFT_OUT = "\n\n[… the rest of it is left out]"
 OWN = "mcp__moot__"  # how the memory knows the uses of its own tools
 
@@ -104,10 +105,12 @@ class _Block:
 
 
 class AcpTurn:
-    """One prompt and what came of it."""
+    """One prompt and what came of it. last_message: see `Profile.acp_last_message`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, last_message: bool = False) -> None:
         self.calls: dict[str, Call] = {}
+        self._last_message = last_message
+        self._in_a_row = 0  # messages since a tool was used
         self._blocks: list[_Block] = []
         self._after = True  # a tool was used since the last block
         self._left_chars = TEXT_CHARS
@@ -126,6 +129,7 @@ class AcpTurn:
         if call is None:
             call = self.calls[told.tool_call_id] = Call()
             self._after = True
+            self._in_a_row = 0
             if len(self.calls) > MOST:
                 del self.calls[next(iter(self.calls))]
         call.take(told)
@@ -136,9 +140,10 @@ class AcpTurn:
             return
         last = self._blocks[-1] if self._blocks else None
         if last is None or self._after or (message_id and last.id and message_id != last.id):
-            last = _Block(message_id, self._after)
+            last = _Block(message_id, self._after or self._last_message)
             self._blocks.append(last)
             self._after = False
+            self._in_a_row += 1
         last.id = message_id or last.id
         last.pieces.append(text if len(text) <= self._left_chars else text[: self._left_chars])
         self._left_chars -= len(text)
@@ -146,6 +151,10 @@ class AcpTurn:
             last.pieces.append(LEFT_OUT)
 
     # ── What comes of it ────────────────────────────────────────────────────────────────
+
+    def circles(self) -> bool:
+        """Whether it says one thing after the other and does nothing."""
+        return self._in_a_row > IN_A_ROW
 
     def draft(self) -> str:
         """All that it has said so far."""

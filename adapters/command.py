@@ -8,7 +8,7 @@ from typing import Any
 from adapters.agent import Occasion, Reply
 from adapters.exchange import Exchange
 from adapters.permission import refusal
-from adapters.profiles.profile import Profile
+from adapters.profiles.profile import Footer, Profile
 from adapters.turn import Sign
 from contract import Question
 
@@ -40,8 +40,11 @@ class Command(Exchange):
 
     def __init__(self, profile: Profile, *given: Any, **more: Any) -> None:
         fallback_s = min(profile.signs.fallback_s, HELD_S)
-        signs = replace(profile.signs, fallback_s=fallback_s)
+        shown = profile.compacting
+        footer = Footer(busy=shown) if shown else profile.signs.footer
+        signs = replace(profile.signs, fallback_s=fallback_s, footer=footer)
         super().__init__(replace(profile, signs=signs), *given, **more)
+        self._ending.wanted = False
 
     def partial(self) -> str:
         """Nothing: what it shows is no answer."""

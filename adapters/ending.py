@@ -24,13 +24,15 @@ DRAWN_LIMIT_S = 2.0
 class Ending:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
-    shown: the last draft that was read from the screen. since: see `Screen.lines`.
+    shown: the last draft that was read from the screen. since: see `Screen.lines`. wanted: whether
+    an answer is expected.
     """
 
     def __init__(
         self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
+        self.wanted = True
         self.since = console.scrolled
         self._profile = profile
         self._console = console
@@ -88,7 +90,7 @@ class Ending:
         if text and text.strip():
             return self._answer(text, "record", sign)
         shown = self.reply(screen)
-        if exact and shown:
+        if exact and shown and self.wanted:
             log.warning(
                 "%s: its record has no reply to this turn (%s), its screen has one of %d "
                 "characters, which was taken; has the program's record changed?",

@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from adapters.profiles.profile import Did, Ended, Said, TurnEvent, Used, cut_tool_text
+from adapters.profiles.profile import (
+    Compacted,
+    Did,
+    Ended,
+    Said,
+    TurnEvent,
+    Used,
+    cut_tool_text,
+)
 
 Json = Mapping[str, Any]
 
@@ -64,6 +72,8 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     again here. `turn.py` takes a text twice for two, so only the first line of a message counts,
     which is the one without tools.
     """
+    if changed := row.get("$set"):
+        return (Compacted(),) if _summed_up(changed) else ()
     if row.get("type") != "gemini":
         return ()
     calls = row.get("toolCalls")
@@ -74,6 +84,12 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
         return [*events, Ended(interrupted=True)] if refused else events
     said = row.get("content")
     return (Said(said),) if isinstance(said, str) and said else ()
+
+
+def _summed_up(changed: object) -> bool:
+    """Whether the whole conversation was replaced by one that begins with a summary."""
+    messages = changed.get("messages") if isinstance(changed, Mapping) else None
+    return isinstance(messages, list) and "<state_snapshot>" in json.dumps(messages[:3])
 
 
 def _called(call: Json) -> Sequence[TurnEvent]:

@@ -209,6 +209,7 @@ OPENCODE = Profile(
     login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
     memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),
     acp=("opencode", "acp"),
+    acp_last_message=True,
     logins=(".local/share/opencode/auth.json",),
     configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
     compact="/compact",

@@ -435,9 +435,12 @@ class Profile:
     acp: argv template with which it speaks the Agent Client Protocol on stdio; empty: it can't.
     acp_options: groups appended to it, as `options` are to the others.
     acp_fault: searched in an answer over ACP: it is no answer, but the error that it tells of.
+    acp_last_message: its answer over ACP is its last message alone, for a program that tells how it
+    summed up the conversation as one before.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
+    compacting: on the screen exactly while `compact` works, for a program with no other sign of it.
     version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
@@ -471,10 +474,12 @@ class Profile:
     acp: tuple[str, ...] = ()
     acp_options: tuple[tuple[str, ...], ...] = ()
     acp_fault: re.Pattern[str] | None = None
+    acp_last_message: bool = False
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     compact: str = ""
     tells_compacted: bool = False
+    compacting: re.Pattern[str] | None = None
     clear: str = ""
     version: tuple[str, ...] = ("--version",)
     at_least: str = ""

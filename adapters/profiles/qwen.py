@@ -171,6 +171,7 @@ QWEN = Profile(
     logins=(".qwen/oauth_creds.json",),
     configs=(".qwen/settings.json",),
     compact="/compress",
+    tells_compacted=True,
     clear="/clear",
     at_least="0.24.4",
     tested="0.24.4",

@@ -293,6 +293,22 @@ async def test_an_error_that_it_tells_as_an_answer_is_an_error(open_acp: Open) -
     assert (await agent.ask(ask("say It was HTTP 401: no"), Replies())).text[:6] == "It was"
 
 
+async def test_a_summary_before_the_answer_is_no_answer(open_acp: Open) -> None:
+    agent = open_acp(profile(acp_last_message=True))
+    assert (await agent.ask(ask("again 3"), Replies())).text == "Done."
+    agent = open_acp(profile())
+    told = (await agent.ask(ask("again 3"), Replies())).text
+    assert told == "Summary 1.\n\nSummary 2.\n\nDone."
+
+
+async def test_a_program_that_goes_round_in_circles_is_stopped(open_acp: Open) -> None:
+    agent = open_acp(profile(acp_last_message=True))
+    error = await failure(agent, "again 100000")
+    assert (error.kind, "begins a new one" in error.say) == ("context", True)
+    assert (agent.session_id, agent.alive()) == (None, False)
+    assert (await agent.ask(ask("say So I am here."), Replies())).text == "So I am here."
+
+
 # ── Starts ──────────────────────────────────────────────────────────────────────────────
 
 

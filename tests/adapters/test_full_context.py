@@ -1,6 +1,7 @@
 """A conversation that has become too long for its model: the session is usable again by itself."""
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pytest
@@ -140,6 +141,23 @@ async def test_a_command_of_which_nothing_shows_is_taken_for_done(open_agent: Op
     async with asyncio.timeout(20):
         await agent.compact()
     assert (await agent.ask("again", Replies())).text == "again (1)"
+
+
+async def test_a_command_that_only_the_screen_tells_of_is_waited_for(
+    open_agent: OpenAgent, launch: Launch
+) -> None:
+    shows = """
+        print("Compacting", end="", flush=True)
+        time.sleep(6)  # longer than a command of which nothing shows
+        open(os.path.join(os.environ["HOME"], "compacted"), "w").close()
+        print("\\r\\x1b[K", end="", flush=True)"""
+    alone = FULL.replace('        state("working")\n        time.sleep(0.2)\n        HOW', shows)
+    profile = full(GOOD, compact="/compact", compacting=re.compile("Compacting"))
+    agent = open_agent(replace(profile, begin=(*profile.begin[:-1], PRELUDE + alone)))
+    await agent.ask("prompt", Replies())
+    async with asyncio.timeout(30):
+        await agent.compact()
+    assert (launch.home / "compacted").exists()
 
 
 async def test_a_program_without_the_command_says_so(open_agent: OpenAgent) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adapters.agent import MemoryServer
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
 from adapters.profiles.gemini_events import from_hook, from_record, mended
-from adapters.profiles.profile import Did, Ended, Said, Setting, Used
+from adapters.profiles.profile import Compacted, Did, Ended, Said, Setting, Used
 
 
 def setting(**changes: Any) -> Setting:
@@ -200,3 +200,14 @@ def test_what_was_left_out_is_put_back(
     recorded = "".join(["x", *(piece for piece in said if piece not in left_out), "y"])
     heard = f"{''.join(before)}\n{whole} {''.join(after)} "
     assert mended(recorded, heard) == whole
+
+
+def test_a_summary_in_place_of_the_conversation_is_a_compaction() -> None:
+    def replaced(*texts: str) -> dict[str, Any]:
+        messages = [{"type": "user", "content": [{"text": text}]} for text in texts]
+        return {"$set": {"messages": messages}}
+
+    context, summary = "<session_context>\nToday", "<state_snapshot>\nThey are friends."
+    assert from_record(replaced(context, summary)) == (Compacted(),)
+    assert from_record(replaced(context)) == ()
+    assert from_record({"$set": {"lastUpdated": "2026-11-22T08:35:57.786Z"}}) == ()

@@ -9,6 +9,7 @@ It does what the prompt's last line says, and keeps on record, in HOME, what it 
     hang, deaf        never ends; deaf: not even when it is told to
     slow              says a beginning and waits to be cancelled
     crash, error TEXT, login, stop REASON
+    again N           says N messages, one after the other, the last of which is "Done."
     flood             says more than anybody reads
     stray TEXT        writes lines that are no messages, and asks to read a file
     persona           says what it was told before the prompt
@@ -224,6 +225,18 @@ class Double:
     async def _stop(self, session_id: str, reason: str) -> str:
         await self._say(session_id, "So far.")
         return reason
+
+    async def _again(self, session_id: str, count: str) -> str | None:
+        """As opencode does when it sums up the conversation."""
+        for number in range(1, int(count) + 1):
+            text = "Done." if number == int(count) else f"Summary {number}."
+            chunk = acp.update_agent_message_text(text)
+            chunk.message_id = uuid.uuid4().hex
+            await self._tell(session_id, chunk)
+            if self.cancelled.is_set():
+                return "cancelled"
+            await asyncio.sleep(0.01)
+        return None
 
     async def _flood(self, session_id: str, _: str) -> None:
         for _piece in range(30):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
 
 from aiohttp import web
 
@@ -76,9 +77,13 @@ class PartedRequest(Request):
 
 
 class ChatAPI(ScriptedAPI[Request]):
-    """The double. Its base URL for clients is `url` + "/v1". models: what it lists."""
+    """The double. Its base URL for clients is `url` + "/v1". models: what it lists.
+
+    refusal_headers: go with each refusal.
+    """
 
     reads = Request
+    refusal_headers: ClassVar[Mapping[str, str]] = {}
     models = ("double",)
 
     async def _dispatch(self, request: web.Request, seen: Request) -> web.StreamResponse | None:
@@ -91,7 +96,7 @@ class ChatAPI(ScriptedAPI[Request]):
         return None
 
     def _refuse(self, fault: Fault) -> web.Response:
-        headers = {"x-request-id": uuid.uuid4().hex, **fault.headers}
+        headers = {"x-request-id": uuid.uuid4().hex, **fault.headers, **self.refusal_headers}
         return web.json_response(_error(fault), status=fault.status, headers=headers)
 
     def _events(self, chosen: Step, seen: Request) -> Iterable[Event]:

@@ -23,4 +23,8 @@ CLI = Cli(
         "\t", "    "
     ),
     model="gemini-2.5-flash",
+    lacks={
+        "test_its_session_goes_on_after_a_kill": "session/load empties a session's file, if that "
+        "was begun in the same minute of the clock"
+    },
 )
