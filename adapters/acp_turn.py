@@ -108,6 +108,7 @@ class AcpTurn:
 
     def __init__(self) -> None:
         self.calls: dict[str, Call] = {}
+        self._asked: dict[str, Call] = {}  # told of by a question alone
         self._blocks: list[_Block] = []
         self._after = True  # a tool was used since the last block
         self._left_chars = TEXT_CHARS
@@ -124,10 +125,18 @@ class AcpTurn:
         """What is known more of a use."""
         call = self.calls.get(told.tool_call_id)
         if call is None:
-            call = self.calls[told.tool_call_id] = Call()
+            call = self._asked.pop(told.tool_call_id, None) or Call()
+            self.calls[told.tool_call_id] = call
             self._after = True
             if len(self.calls) > MOST:
                 del self.calls[next(iter(self.calls))]
+        call.take(told)
+        return call
+
+    def ask(self, told: ToolCall | ToolCallUpdate) -> Call:
+        """What a question tells of a use: of another one in hermes, which nothing tells of again."""
+        known = self.calls.get(told.tool_call_id)
+        call = known or self._asked.setdefault(told.tool_call_id, Call())
         call.take(told)
         return call
 
@@ -159,6 +168,8 @@ class AcpTurn:
                 answer.insert(0, text)
             if block.after and answer:
                 break
+        if self.calls and answer:
+            answer[0] = answer[0].lstrip("\n")  # hermes sets it off from what it said before
         return "\n\n".join(answer)
 
     def tools(self) -> tuple[str, ...]:
