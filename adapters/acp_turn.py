@@ -134,7 +134,7 @@ class AcpTurn:
         return call
 
     def ask(self, told: ToolCall | ToolCallUpdate) -> Call:
-        """What a question tells of a use: of another one in hermes, which nothing tells of again."""
+        """What a question tells of a use: in hermes of one that nothing else tells of."""
         known = self.calls.get(told.tool_call_id)
         call = known or self._asked.setdefault(told.tool_call_id, Call())
         call.take(told)
