@@ -61,11 +61,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "curator": {"enabled": False},
     "agent": {"api_max_retries": 1},
 }
-DEFAULTS = {
-    ("approvals", "mode"),
-    ("agent", "api_max_retries"),
-    ("security", "tirith_enabled"),
-}  # an administrator's go first
+# An administrator's go first.
+DEFAULTS = {("approvals", "mode"), ("agent", "api_max_retries"), ("security", "tirith_enabled")}
 
 
 def config_file(setting: Setting, present: str) -> str:
