@@ -110,7 +110,7 @@ class AcpExchange:
 
     async def decide(self, request: RequestPermissionRequest) -> Json:
         """What the room decided, as the response."""
-        call = self.turn.use(request.tool_call)
+        call = self.turn.ask(request.tool_call)
         if not request.options or self._broken_off:
             return CANCELLED
         question = question_of(request, call)
@@ -138,7 +138,11 @@ class AcpExchange:
         return self._prompting is not None and not self._prompting.done()
 
     async def break_off(self) -> bool:
-        """Have it stop; True when it did, within its time."""
+        """Have it stop; True when it did, within its time, and said so.
+
+        A prompt that ends in an error then is a program's that lost its way: hermes 0.19.0 takes
+        every later prompt for one that must wait.
+        """
         if self._prompting is None or self._prompting.done():
             return True
         with contextlib.suppress(ConnectionError):
@@ -147,9 +151,7 @@ class AcpExchange:
         if not self._prompting.done():
             self._prompting.cancel()
             return False
-        return self._prompting.cancelled() or not isinstance(
-            self._prompting.exception(), ConnectionError
-        )
+        return self._prompting.cancelled() or self._prompting.exception() is None
 
 
 def _heard(prompting: asyncio.Task[str]) -> None:

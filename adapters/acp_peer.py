@@ -128,6 +128,8 @@ class Peer:
             await self._replayed()
         if session is None and self._updates == updates:
             return None  # hermes knows no such session
+        if isinstance(session, dict) and _told_id(session.get("_meta")) not in ("", session_id):
+            return None  # hermes began another one
         return session if isinstance(session, dict) else {}
 
     async def _replayed(self) -> None:
@@ -200,6 +202,15 @@ def _server(memory: MemoryServer) -> Json:
     program, *arguments = memory.command
     env = [{"name": name, "value": value} for name, value in memory.env]
     return {"name": MEMORY_SERVER, "command": program, "args": arguments, "env": env}
+
+
+def _told_id(meta: object) -> str:
+    """The id of the session that an answer is about, where its metadata tell it; else ""."""
+    if not isinstance(meta, dict):
+        return ""
+    told = meta.get("acpSessionId")
+    inner = (_told_id(value) for value in meta.values())
+    return told if isinstance(told, str) else next((ident for ident in inner if ident), "")
 
 
 def _values(options: Sequence[Json]) -> list[str]:

@@ -111,6 +111,7 @@ class AcpTurn:
         self.calls: dict[str, Call] = {}
         self._last_message = last_message
         self._in_a_row = 0  # messages since a tool was used
+        self._asked: dict[str, Call] = {}  # told of by a question alone
         self._blocks: list[_Block] = []
         self._after = True  # a tool was used since the last block
         self._left_chars = TEXT_CHARS
@@ -127,11 +128,19 @@ class AcpTurn:
         """What is known more of a use."""
         call = self.calls.get(told.tool_call_id)
         if call is None:
-            call = self.calls[told.tool_call_id] = Call()
+            call = self._asked.pop(told.tool_call_id, None) or Call()
+            self.calls[told.tool_call_id] = call
             self._after = True
             self._in_a_row = 0
             if len(self.calls) > MOST:
                 del self.calls[next(iter(self.calls))]
+        call.take(told)
+        return call
+
+    def ask(self, told: ToolCall | ToolCallUpdate) -> Call:
+        """What a question tells of a use: in hermes of one that nothing else tells of."""
+        known = self.calls.get(told.tool_call_id)
+        call = known or self._asked.setdefault(told.tool_call_id, Call())
         call.take(told)
         return call
 
@@ -168,6 +177,8 @@ class AcpTurn:
                 answer.insert(0, text)
             if block.after and answer:
                 break
+        if self.calls and answer:
+            answer[0] = answer[0].lstrip("\n")  # hermes sets it off from what it said before
         return "\n\n".join(answer)
 
     def tools(self) -> tuple[str, ...]:

@@ -16,7 +16,9 @@ _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
 _BORDER = re.compile(r"\s*+[│┃║]?\s*+[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
 _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
-_REFUSAL = re.compile(r"(?i)(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)")
+_REFUSAL = re.compile(
+    r"(?i)(?:\d+[.)] +)?(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)"
+)
 ROWS_BELOW = 8  # hints below the choices are not longer
 DETAIL_ROWS = 6  # what stands above a bare question and belongs to it
 MOST_LISTED = 12
@@ -88,7 +90,8 @@ def find_question(rows: Sequence[Shown], look: Look) -> Question | None:
     if not choices:
         return None
     below = [row for row in rows[choices.end : kept] if not row.blank]
-    if len(below) > ROWS_BELOW or any(look.input.match(row.text) for row in below):
+    hints = [row for row in below if _content(row)]
+    if len(hints) > ROWS_BELOW or any(look.input.match(row.text) for row in below):
         return None
     top = _top(rows, choices.start, look)
     texts = [text for row in rows[top : choices.start] if (text := _content(row))]

@@ -16,6 +16,7 @@ import yaml
 from adapters import looks
 from adapters.profiles.profile import (
     Began,
+    Compacted,
     Dialog,
     Did,
     Ended,
@@ -60,11 +61,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "curator": {"enabled": False},
     "agent": {"api_max_retries": 1},
 }
-DEFAULTS = {
-    ("approvals", "mode"),
-    ("agent", "api_max_retries"),
-    ("security", "tirith_enabled"),
-}  # an administrator's go first
+# An administrator's go first.
+DEFAULTS = {("approvals", "mode"), ("agent", "api_max_retries"), ("security", "tirith_enabled")}
 
 
 def config_file(setting: Setting, present: str) -> str:
@@ -132,10 +130,22 @@ def harmless(text: str) -> str:
 
 # ── Its record ──────────────────────────────────────────────────────────────────────────
 
+# When it compacts, also in mid-turn, it writes anew what it keeps: some microseconds apart, the old
+# rows marked. These copies are none of the turn's.
 QUERY = """
 SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, finish_reason
-FROM messages WHERE id > ? ORDER BY id
+FROM messages AS m WHERE id > ? AND NOT (
+  EXISTS (
+    SELECT 1 FROM messages AS n
+    WHERE n.id IN (m.id - 1, m.id + 1) AND abs(n.timestamp - m.timestamp) < 0.00001
+  ) AND EXISTS (
+    SELECT 1 FROM messages AS o
+    WHERE o.session_id = m.session_id AND o.id < m.id AND o.compacted AND o.role = m.role
+      AND o.content IS m.content AND o.tool_call_id IS m.tool_call_id
+  )
+) ORDER BY id
 """
+SUMMARY = "[CONTEXT COMPACTION"  # begins what stands for the compacted messages, in any role
 
 
 def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
@@ -143,6 +153,8 @@ def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
     named = Named(str(row.get("session_id", "")))
     text = row.get("content")
     text = text if isinstance(text, str) else ""
+    if text.startswith(SUMMARY):
+        return (Compacted(f"{row.get('session_id')}:{row.get('id')}"),)
     match row.get("role"):
         case "user":
             return (named, Began(f"{row.get('session_id')}:{row.get('id')}"))
@@ -229,6 +241,12 @@ DIALOGS = (
     ),
 )
 
+# Over ACP an error is told as if it were the answer: one line, and nothing else.
+SPOKEN_FAULT = re.compile(
+    r"\A(?:HTTP \d{3}: |(?:API call failed|Invalid API response) after \d+ retr|Error: "
+    r"|Context length exceeded|Request payload too large|Billing or credits exhausted: ).+\Z"
+)
+
 HERMES = Profile(
     name="hermes",
     title="hermes-agent",
@@ -255,7 +273,7 @@ HERMES = Profile(
         "SSL_CERT_FILE",
     ),
     ready=Ready(prompt=PROMPT),
-    typing=Typing(nfc=False, harmless=harmless, settle_s=0.2),
+    typing=Typing(nfc=False, harmless=harmless, settle_s=0.2, prompt=PROMPT),
     signs=Signs(
         record=Record(f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True),
         footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
@@ -270,9 +288,11 @@ HERMES = Profile(
     context_tokens=CONTEXT,
     memory=MemoryAccess(HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
     acp=("hermes", "acp"),
+    acp_fault=SPOKEN_FAULT,
     logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
     configs=(f"{FOLDER}/config.yaml",),
     compact="/compress",
+    tells_compacted=True,
     clear="/new",
     at_least=TESTED,  # its settings change with every release
     tested=TESTED,

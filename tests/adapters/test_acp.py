@@ -184,7 +184,7 @@ async def test_what_nobody_can_answer_is_refused(open_acp: Open, how: str, outco
 # ── Stops and faults ────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("word", ["slow", "hang", "deaf"])
+@pytest.mark.parametrize("word", ["slow", "hang", "deaf", "astray"])
 async def test_stop_ends_the_turn_and_the_session_goes_on(
     open_acp: Open, launch: Launch, word: str
 ) -> None:
@@ -198,11 +198,11 @@ async def test_stop_ends_the_turn_and_the_session_goes_on(
     with pytest.raises(AgentError) as caught:
         await asking
     assert caught.value.kind == "stopped"
-    said = {"slow": "I take my time.Or not.", "hang": "", "deaf": "I can't hear you."}
+    said = {"slow": "I take my time.Or not.", "hang": "", "deaf": "I can't hear you.", "astray": ""}
     assert caught.value.partial == said[word]
     assert (await agent.ask(ask("say on we go"), Replies())).text == "on we go"
     assert len(rows(launch, "cancel")) == 1
-    assert len(rows(launch, "load")) == (word == "deaf")  # it had to be ended
+    assert len(rows(launch, "load")) == (word in ("deaf", "astray"))  # it had to be ended
 
 
 async def test_stop_works_while_the_program_starts(open_acp: Open) -> None:
@@ -421,12 +421,15 @@ async def test_a_session_goes_on_after_a_restart_and_its_history_is_not_said_aga
 
 @pytest.mark.parametrize(
     ("mode", "session_id"),
-    [("", "acp:lost"), ("resume", "acp:lost"), ("new", "acp:lost"), ("", "of-a-terminal")],
+    [
+        *(("", "acp:lost"), ("resume", "acp:lost"), ("resume instead", "acp:lost")),
+        *(("new", "acp:lost"), ("", "of-a-terminal")),
+    ],
 )
 async def test_a_session_that_cannot_go_on_begins_anew(
     open_acp: Open, launch: Launch, mode: str, session_id: str
 ) -> None:
-    agent = open_acp(profile(mode), session_id=session_id)
+    agent = open_acp(profile(*mode.split()), session_id=session_id)
     assert (await agent.ask(ask("say new"), Replies())).text == "new"
     assert not agent.resumed
     assert agent.session_id not in (None, session_id)

@@ -79,6 +79,27 @@ def test_a_text_without_choices_is_no_question() -> None:
     assert choice("❯ alone") is None
 
 
+HERMES = """
+│ Danger                               │
+│                                      │
+│   1. Allow once                      │
+│ ❯ 2. Deny                            │
+│                                      │
+│ other-writable permissions           │
+╰──────────────────────────────────────╯
+  💻 touch x  (  0.0s)
+  ↑/↓ to select, Enter to confirm
+ ⚕ double │ 1K/128K
+────────────────────────────────────────
+⚠ ❯
+────────────────────────────────────────
+"""
+
+
+def test_frames_and_rules_below_the_choices_are_no_hints() -> None:
+    assert read(HERMES)[1] == [("Allow once", False, b"1"), ("Deny", True, b"2")]
+
+
 def test_choices_may_be_described() -> None:
     settings = GenericSettings.model_validate(
         {

@@ -1,5 +1,7 @@
 """How llm, aider and hermes-agent are started, typed to and read, as data."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +10,18 @@ import yaml
 
 from adapters.profiles import aider, hermes, llm
 from adapters.profiles.profile import (
+    Began,
+    Compacted,
     Did,
     Ended,
     Named,
+    Record,
     Retracted,
     Said,
     Setting,
     Used,
 )
+from adapters.record import follow
 
 API = {"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 
@@ -90,3 +96,56 @@ def test_a_use_of_a_tool_by_hermes_is_told_with_its_result() -> None:
     assert told == (Named("s"), Used("terminal", "ls"), Did("c", "terminal", '{"command": "ls"}'))
     gave = hermes.read_row({"role": "tool", "tool_call_id": "c", "content": "x"})
     assert gave == (Did("c", "", result="x"),)
+
+
+async def test_what_hermes_writes_anew_when_it_compacts_is_of_no_turn(tmp_path: Path) -> None:
+    file = tmp_path / hermes.FOLDER / "state.db"
+    file.parent.mkdir()
+    columns = "session_id, role, content, tool_call_id, tool_calls, tool_name, finish_reason"
+    into = "messages (timestamp, role, content, compacted, session_id)"
+    insert = f"INSERT INTO {into} VALUES (?, ?, ?, ?, ?)"
+    follower = follow(record(), tmp_path, f"{hermes.FOLDER}/state.db")
+    with closing(sqlite3.connect(file)) as database:
+
+        def add(*rows: tuple[float, str, str]) -> None:
+            database.executemany(insert, [(*row, 0, "s") for row in rows])
+            database.commit()
+
+        database.execute(
+            f"CREATE TABLE messages (id INTEGER PRIMARY KEY, {columns}, timestamp, compacted)"
+        )
+        add((1.0, "user", "yes"), (2.0, "assistant", "old"))
+        await follower.skip()
+        add((3.0, "user", "now"))
+        database.execute("UPDATE messages SET compacted = 1")
+        kept = (("assistant", f"{hermes.SUMMARY} x"), ("user", "yes"), ("assistant", "old"))
+        add(*((4.0 + n / 1e6, *row) for n, row in enumerate((*kept, ("user", "now")))))
+        add((5.0, "assistant", "new"))
+        events = await follower.read()
+        assert [e for e in events if not isinstance(e, Named)] == [
+            Began("s:3"),
+            Compacted("s:4"),
+            Ended("new"),
+        ]
+        add((6.0, "user", "yes"))  # said once more
+        assert Began("s:9") in await follower.read()
+
+
+def record() -> Record:
+    """That of hermes."""
+    assert hermes.HERMES.signs.record
+    return hermes.HERMES.signs.record
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ("HTTP 401: no such key", True),
+        ("API call failed after 1 retries: HTTP 500: broken", True),
+        ("Context length exceeded: max compression attempts (3) reached.", True),
+        ("HTTP 401 means that the key is wrong.", False),
+        ("HTTP 401: no such key\n\nThat is what it says.", False),
+    ],
+)
+def test_an_error_that_hermes_tells_as_its_answer_is_known(text: str, fails: bool) -> None:
+    assert bool(hermes.SPOKEN_FAULT.search(text)) == fails

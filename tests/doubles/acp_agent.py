@@ -7,6 +7,7 @@ It does what the prompt's last line says, and keeps on record, in HOME, what it 
     ask [N]           asks for permission to run a command, N times at once
     ask only yes      asks, and offers no way to refuse
     hang, deaf        never ends; deaf: not even when it is told to
+    astray            ends in an error when it is told to
     slow              says a beginning and waits to be cancelled
     crash, error TEXT, login, stop REASON
     again N           says N messages, one after the other, the last of which is "Done."
@@ -16,6 +17,7 @@ It does what the prompt's last line says, and keeps on record, in HOME, what it 
     anything else     says that it responds
 
 As argv: `banner` it greets on stdout, `new` it keeps no sessions, `resume` it can resume them,
+`instead` and begins another one in place of one that it lost,
 `late` it tells the history after it answered, `options` it offers models, `v9` it
 speaks another version, `login` it wants a login, `mute` it never answers, `broken` it ends.
 """
@@ -110,7 +112,10 @@ class Double:
 
     async def resume_session(self, session_id: str, **_: Any) -> Any:
         record("resume", id=session_id)
-        return {} if known(session_id) else None
+        if known(session_id):
+            return {}
+        begun = {"double": {"acpSessionId": str(uuid.uuid4())}}
+        return {"_meta": begun} if "instead" in MODES else None
 
     async def set_config_option(self, config_id: str, value: Any, **_: Any) -> Any:
         record("option", id=config_id, value=value)
@@ -204,6 +209,10 @@ class Double:
     async def _hang(self, session_id: str, _: str) -> str:
         await self.cancelled.wait()
         return "cancelled"
+
+    async def _astray(self, session_id: str, _: str) -> None:
+        await self.cancelled.wait()
+        raise acp.RequestError.internal_error()
 
     async def _deaf(self, session_id: str, _: str) -> None:
         await self._say(session_id, "I can't hear you.")
