@@ -28,7 +28,7 @@ class AcpExchange:
     def __init__(
         self, profile: Profile, peer: Peer, session_id: str, texts: Sequence[str], reply: Reply
     ) -> None:
-        self.turn = AcpTurn()
+        self.turn = AcpTurn(profile.acp_again)
         self._profile = profile
         self._peer = peer
         self._session_id = session_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,10 +105,11 @@ class _Block:
 
 
 class AcpTurn:
-    """One prompt and what came of it."""
+    """One prompt and what came of it. again: see `Profile.acp_again`."""
 
-    def __init__(self) -> None:
+    def __init__(self, again: re.Pattern[str] | None = None) -> None:
         self.calls: dict[str, Call] = {}
+        self._again = again
         self._blocks: list[_Block] = []
         self._after = True  # a tool was used since the last block
         self._left_chars = TEXT_CHARS
@@ -131,8 +133,16 @@ class AcpTurn:
         call.take(told)
         return call
 
+    def _retract(self) -> None:
+        """Nothing was said since a tool was used."""
+        while not self._after:
+            self._after = self._blocks.pop().after
+
     def _say(self, text: str, message_id: str | None) -> None:
         if not text or self._left_chars <= 0:
+            return
+        if self._again and self._again.fullmatch(text):
+            self._retract()
             return
         last = self._blocks[-1] if self._blocks else None
         if last is None or self._after or (message_id and last.id and message_id != last.id):

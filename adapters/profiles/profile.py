@@ -429,6 +429,8 @@ class Profile:
     acp: argv template with which it speaks the Agent Client Protocol on stdio; empty: it can't.
     acp_options: groups appended to it, as `options` are to the others.
     acp_fault: searched in an answer over ACP: it is no answer, but the error that it tells of.
+    acp_again: matches a whole piece of an answer over ACP that only tells that the model is asked
+    once more; what it had said since it used a tool is void.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
@@ -464,6 +466,7 @@ class Profile:
     acp: tuple[str, ...] = ()
     acp_options: tuple[tuple[str, ...], ...] = ()
     acp_fault: re.Pattern[str] | None = None
+    acp_again: re.Pattern[str] | None = None
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     compact: str = ""

@@ -293,6 +293,12 @@ async def test_an_error_that_it_tells_as_an_answer_is_an_error(open_acp: Open) -
     assert (await agent.ask(ask("say It was HTTP 401: no"), Replies())).text[:6] == "It was"
 
 
+async def test_what_was_said_before_the_model_is_asked_once_more_is_void(open_acp: Open) -> None:
+    agent = open_acp(profile(acp_again=re.compile(r" Retrying\.\.\.")))
+    assert (await agent.ask(ask("say A half Retrying... whole"), Replies())).text == " whole"
+    assert (await agent.ask(ask("say No Retrying...here"), Replies())).text == "No Retrying...here"
+
+
 # ── Starts ──────────────────────────────────────────────────────────────────────────────
 
 
