@@ -35,12 +35,13 @@ class Unheard(Reply):
 class Command(Exchange):
     """Ends by the signs that end a turn; where none begins, by quiet.
 
-    Few programs tell the end of a command exactly, so the other signs need not hold as long.
+    Few programs tell the end of a command exactly, so a title need not hold as long; a footer
+    must, which may take a second or two to show that it began.
     """
 
     def __init__(self, profile: Profile, *given: Any, **more: Any) -> None:
-        fallback_s = min(profile.signs.fallback_s, HELD_S)
-        signs = replace(profile.signs, fallback_s=fallback_s)
+        held_s = HELD_S if profile.signs.title else profile.signs.fallback_s
+        signs = replace(profile.signs, fallback_s=min(profile.signs.fallback_s, held_s))
         super().__init__(replace(profile, signs=signs), *given, **more)
 
     def partial(self) -> str:
