@@ -88,7 +88,7 @@ class Ending:
         if text and text.strip():
             return self._answer(text, "record", sign)
         shown = self.reply(screen)
-        if exact and shown:
+        if exact and shown and not self._turn.compacted:  # a compaction has no reply
             log.warning(
                 "%s: its record has no reply to this turn (%s), its screen has one of %d "
                 "characters, which was taken; has the program's record changed?",
