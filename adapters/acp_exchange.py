@@ -29,7 +29,7 @@ class AcpExchange:
     def __init__(
         self, profile: Profile, peer: Peer, session_id: str, texts: Sequence[str], reply: Reply
     ) -> None:
-        self.turn = AcpTurn(last_message=profile.acp_last_message)
+        self.turn = AcpTurn(profile.acp_again, last_message=profile.acp_last_message)
         self._profile = profile
         self._peer = peer
         self._session_id = session_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,10 +106,14 @@ class _Block:
 
 
 class AcpTurn:
-    """One prompt and what came of it. last_message: see `Profile.acp_last_message`."""
+    """One prompt and what came of it.
 
-    def __init__(self, *, last_message: bool = False) -> None:
+    again, last_message: see `Profile.acp_again` and `Profile.acp_last_message`.
+    """
+
+    def __init__(self, again: re.Pattern[str] | None = None, *, last_message: bool = False) -> None:
         self.calls: dict[str, Call] = {}
+        self._again = again
         self._last_message = last_message
         self._in_a_row = 0  # messages since a tool was used
         self._asked: dict[str, Call] = {}  # told of by a question alone
@@ -144,8 +149,16 @@ class AcpTurn:
         call.take(told)
         return call
 
+    def _retract(self) -> None:
+        """Nothing was said since a tool was used."""
+        while not self._after:
+            self._after = self._blocks.pop().after
+
     def _say(self, text: str, message_id: str | None) -> None:
         if not text or self._left_chars <= 0:
+            return
+        if self._again and self._again.fullmatch(text):
+            self._retract()
             return
         last = self._blocks[-1] if self._blocks else None
         if last is None or self._after or (message_id and last.id and message_id != last.id):

@@ -35,11 +35,13 @@ class Unheard(Reply):
 class Command(Exchange):
     """Ends by the signs that end a turn; where none begins, by quiet.
 
-    Few programs tell the end of a command exactly, so the other signs need not hold as long.
+    Few programs tell the end of a command exactly, so a title need not hold as long; a footer
+    must, which may take a second or two to show that it began.
     """
 
     def __init__(self, profile: Profile, *given: Any, **more: Any) -> None:
-        fallback_s = min(profile.signs.fallback_s, HELD_S)
+        held_s = HELD_S if profile.signs.title else profile.signs.fallback_s
+        fallback_s = min(profile.signs.fallback_s, held_s)
         shown = profile.compacting
         footer = Footer(busy=shown) if shown else profile.signs.footer
         signs = replace(profile.signs, fallback_s=fallback_s, footer=footer)

@@ -95,7 +95,9 @@ def _provide(config: Any, setting: Setting) -> None:
         return
     config["model_provider"] = PROVIDER
     provider = _table(_table(config, "model_providers"), PROVIDER)
-    provider.update(name="OpenAI", env_key=KEY, wire_api="responses")
+    # of one named OpenAI it wants a compaction that no other API knows
+    name = URL if url else "OpenAI"
+    provider.update(name=name, env_key=KEY, wire_api="responses")
     provider.update(request_max_retries=RETRIES, stream_max_retries=RETRIES)
     provider.pop("base_url", None)
     if url:
@@ -213,6 +215,7 @@ CODEX = Profile(
     logins=(".codex/auth.json",),
     configs=(".codex/config.toml",),
     compact="/compact",
+    tells_compacted=True,
     clear="/clear",
     at_least="0.169.0",  # older ones were not seen to tell their state, nor to know `--no-daemon`
     tested="0.169.0",

@@ -90,6 +90,12 @@ PASSES = (
     *("HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"),
 )
 
+OPTIONS = (
+    ("--no-auto-update", "--disable-client-telemetry", "--no-remote-export"),
+    ("--no-ask-user",),  # a form of its own: the model asks in its reply
+    ("--model", "{model}"),
+)
+
 # ── Typing ──────────────────────────────────────────────────────────────────────────────
 
 _FILE = re.compile(r'(?<!\S)@(?!\u2060)(?="?[^\s"]*[/\\~.]|")')
@@ -110,6 +116,8 @@ def harmless(text: str) -> str:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
+FAULTS = r"\d{3} |Failed to get response from |Authentication failed "
+WORKING = r"\w+ing\b[^\n]*\s*\Z|Compacting conversation history \("
 RULE = "─{8,}"
 SPINNER = "[◐◓◑◒○◉◎●]"
 
@@ -119,11 +127,7 @@ COPILOT = Profile(
     agent="GitHub Copilot CLI agent",
     begin=("copilot", "--session-id={session_id}"),
     resume=("copilot", "--resume={session_id}"),
-    options=(
-        ("--no-auto-update", "--disable-client-telemetry", "--no-remote-export"),
-        ("--no-ask-user",),  # a form of its own: the model asks in its reply
-        ("--model", "{model}"),
-    ),
+    options=OPTIONS,
     chooses_id=True,
     files=(
         HomeFile(".copilot/config.json", state_file),
@@ -147,7 +151,7 @@ COPILOT = Profile(
             copilot_events.from_record,
             opens=True,
         ),
-        footer=Footer(busy=re.compile(rf"^ *{SPINNER} \w+ing\b[^\n]*\s*\Z", re.MULTILINE)),
+        footer=Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),
     ),
     look=looks.COPILOT,
     dialogs=(
@@ -169,8 +173,12 @@ COPILOT = Profile(
         ("--additional-mcp-config", "@{home}/.moot/mcp.json", f"--allow-tool={MEMORY_SERVER}"),
     ),
     acp=("copilot", "--acp"),
+    acp_options=OPTIONS,
+    acp_fault=re.compile(rf"(?<=\AError: )(?:{FAULTS}).*"),
+    acp_again=re.compile(r"Info: [^\n]* [Rr]etrying\.\.\."),
     configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
     compact="/compact",
+    tells_compacted=True,
     clear="/clear",
     at_least="1.0.102",
     tested="1.0.102",

@@ -43,8 +43,8 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
             return (Used(tool, detail(given)), _did(data, tool, given))
         case "tool.execution_complete":
             return (_done(data),)
-        case "session.compaction_start":
-            return (Compacted(),)
+        case "session.compaction_start" | "session.compaction_complete" as kind:
+            return _compacted(data, begins=kind.endswith("start"))
         case "session.error":
             return (failure(data, turn),)
         case "abort":
@@ -57,6 +57,23 @@ def _said(data: Json, turn: str) -> Sequence[TurnEvent]:
     text = _text(data.get("content"))
     said = (Said(text, turn=turn),) if text else ()
     return said if data.get("toolRequests") else (*said, Ended(turn=turn))
+
+
+def _compacted(data: Json, *, begins: bool) -> Sequence[TurnEvent]:
+    """By itself it compacts within a turn; its command is a turn of its own.
+
+    In a session without a message the rows are written with the first one: they tell nothing then.
+    """
+    if data.get("trigger") != "manual":
+        return (Compacted(),) if begins else ()
+    turn = _text(data.get("compactionAttemptId"))
+    if begins:
+        return (Began(turn),) if data.get("conversationTokens") else ()
+    if data.get("success"):
+        return (Compacted(turn), Ended(turn=turn))
+    if data.get("outcome") == "not_applicable":
+        return ()
+    return (failure({"message": data.get("error")}, turn),)
 
 
 def _did(data: Json, tool: str, given: object) -> Did:

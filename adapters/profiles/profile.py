@@ -437,6 +437,8 @@ class Profile:
     acp_fault: searched in an answer over ACP: it is no answer, but the error that it tells of.
     acp_last_message: its answer over ACP is its last message alone, for a program that tells how it
     summed up the conversation as one before.
+    acp_again: matches a whole piece of an answer over ACP that only tells that the model is asked
+    once more; what it had said since it used a tool is void.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
@@ -475,6 +477,7 @@ class Profile:
     acp_options: tuple[tuple[str, ...], ...] = ()
     acp_fault: re.Pattern[str] | None = None
     acp_last_message: bool = False
+    acp_again: re.Pattern[str] | None = None
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     compact: str = ""

@@ -309,6 +309,12 @@ async def test_a_program_that_goes_round_in_circles_is_stopped(open_acp: Open) -
     assert (await agent.ask(ask("say So I am here."), Replies())).text == "So I am here."
 
 
+async def test_what_was_said_before_the_model_is_asked_once_more_is_void(open_acp: Open) -> None:
+    agent = open_acp(profile(acp_again=re.compile(r" Retrying\.\.\.")))
+    assert (await agent.ask(ask("say A half Retrying... whole"), Replies())).text == " whole"
+    assert (await agent.ask(ask("say No Retrying...here"), Replies())).text == "No Retrying...here"
+
+
 # ── Starts ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -94,6 +94,7 @@ def test_a_key_in_the_environment_needs_no_login_and_is_in_no_file() -> None:
     written = tomllib.loads(text)
     provider = written["model_providers"]["moot"]
     assert (written["model_provider"], provider["base_url"]) == ("moot", "http://api/v1")
+    assert provider["name"] != "OpenAI"  # whose compaction no other API knows
     assert (provider["env_key"], "sk-1" in text) == ("OPENAI_API_KEY", False)
 
 

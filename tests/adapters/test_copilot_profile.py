@@ -53,7 +53,21 @@ def test_a_tool_is_told_with_its_result() -> None:
 
 def test_an_abort_is_an_end_and_a_compaction_is_told() -> None:
     assert events("abort", reason="user_initiated") == [Ended(interrupted=True)]
-    assert events("session.compaction_start") == [Compacted()]
+    assert events("session.compaction_start", trigger="context_limit_retry") == [Compacted()]
+    done = {"trigger": "context_limit_retry", "success": True}
+    assert events("session.compaction_complete", **done) == []
+
+
+def test_its_command_compacts_in_a_turn_of_its_own() -> None:
+    of = {"trigger": "manual", "compactionAttemptId": "a1"}
+    assert events("session.compaction_start", conversationTokens=9, **of) == [Began("a1")]
+    assert events("session.compaction_start", conversationTokens=0, **of) == []
+    kind = "session.compaction_complete"
+    assert events(kind, success=True, **of) == [Compacted("a1"), Ended(turn="a1")]
+    assert events(kind, success=False, outcome="not_applicable", **of) == []
+    (failed,) = events(kind, success=False, error="no model", **of)
+    assert isinstance(failed, Failed)
+    assert (failed.turn, "no model" in str(failed.say)) == ("a1", True)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,17 @@ async def test_a_lost_session_begins_anew(stage: Stage) -> None:
     await lost.close()
 
 
+async def test_it_compacts_with_any_api(stage: Stage) -> None:
+    agent = stage.agent("compacted")
+    stage.api.forget()
+    await asked(agent, "remember the word heron")
+    stage.api.aside = "It was of a heron."
+    await agent.compact()
+    await asked(agent, "which word?")
+    assert "It was of a heron." in str(stage.api.turns[-1].body["input"])
+    await agent.close()
+
+
 async def test_a_mention_at_the_end_takes_no_enter(stage: Stage, shared: CliAgent) -> None:
     stage.work().mkdir(parents=True, exist_ok=True)
     (stage.work() / "seven.txt").write_text("7")
