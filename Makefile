@@ -15,7 +15,7 @@ test: .venv/dev .venv/node check
 	$(BIN)/python -m pytest $(ARGS)
 
 test-agents: .venv/dev .venv/agents
-	$(BIN)/python -m pytest tests/every_agent $(ARGS)
+	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 $(ARGS)
 
 check: .venv/dev
 	$(BIN)/ruff check .

@@ -37,3 +37,11 @@ def agent(request: pytest.FixtureRequest, stage: Stage, shared_agent: CliAgent) 
         pytest.skip(stage.cli.lacks[name])
     stage.api.forget()
     return shared_agent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of one agent belong to one process: each start costs seconds."""
+    for item in items:
+        called = getattr(item, "callspec", None)
+        whose = called.params["cli"].name if called and "cli" in called.params else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(whose))
