@@ -13,12 +13,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import regex
 
 from adapters import looks
 from adapters.profiles import claude_events
+from adapters.profiles.json_settings import member_of, object_of
 from adapters.profiles.profile import (
     Dialog,
     HomeFile,
@@ -58,14 +58,14 @@ MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they only read: nobody is asked
 
 def state_file(setting: Setting, present: str) -> str:
     """`.claude.json` with its start-up questions answered; what it wrote itself is kept."""
-    state = _object(present)
+    state = object_of(present)
     state["hasCompletedOnboarding"] = True
     if key := setting.env.get("ANTHROPIC_API_KEY"):
-        answers = _member(state, "customApiKeyResponses")
+        answers = member_of(state, "customApiKeyResponses")
         approved = [end for end in answers.get("approved") or () if end != key[-20:]]
         answers["approved"] = [*approved, key[-20:]]  # it knows a key by its last 20 characters
         answers.setdefault("rejected", [])
-    project = _member(_member(state, "projects"), str(setting.workspace))
+    project = member_of(member_of(state, "projects"), str(setting.workspace))
     project["hasTrustDialogAccepted"] = True
     project.setdefault("hasClaudeMdExternalIncludesApproved", False)
     project["hasClaudeMdExternalIncludesWarningShown"] = True
@@ -102,21 +102,6 @@ def mcp_file(setting: Setting, _present: str) -> str:
         "alwaysLoad": True,  # else 2.1.330 shows the model no tool before it searches for tools
     }
     return json.dumps({"mcpServers": {MEMORY_SERVER: server}})
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _member(parent: dict[str, Any], name: str) -> dict[str, Any]:
-    if not isinstance(parent.get(name), dict):
-        parent[name] = {}
-    member: dict[str, Any] = parent[name]
-    return member
 
 
 ENV = (

@@ -15,6 +15,7 @@ from typing import Any
 
 from adapters import looks, relay
 from adapters.profiles import gemini_events
+from adapters.profiles.json_settings import member_of, object_of
 from adapters.profiles.profile import (
     Dialog,
     HomeFile,
@@ -42,20 +43,20 @@ PERSONA_FILE = "MOOT_PERSONA.md"  # GEMINI.md is where it saves what it is told 
 
 def settings_file(setting: Setting, present: str) -> str:
     """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
-    settings = _object(present)
-    general = _member(settings, "general")
+    settings = object_of(present)
+    general = member_of(settings, "general")
     general |= {"enableAutoUpdate": False, "enableAutoUpdateNotification": False}
     general.setdefault("maxAttempts", ATTEMPTS)
-    _member(settings, "privacy")["usageStatisticsEnabled"] = False
-    _member(settings, "telemetry").setdefault("enabled", False)
-    _member(settings, "model").setdefault("disableLoopDetection", True)  # it cuts long tables off
-    _member(settings, "ide").update(enabled=False, hasSeenNudge=True)
-    security = _member(settings, "security")
-    _member(security, "folderTrust")["enabled"] = False
-    auth = _member(security, "auth")
+    member_of(settings, "privacy")["usageStatisticsEnabled"] = False
+    member_of(settings, "telemetry").setdefault("enabled", False)
+    member_of(settings, "model").setdefault("disableLoopDetection", True)  # it cuts long tables off
+    member_of(settings, "ide").update(enabled=False, hasSeenNudge=True)
+    security = member_of(settings, "security")
+    member_of(security, "folderTrust")["enabled"] = False
+    auth = member_of(security, "auth")
     if kind := _auth(setting):
         auth["selectedType"] = kind
-    _member(settings, "ui").update(
+    member_of(settings, "ui").update(
         hideBanner=True,
         hideTips=True,
         errorVerbosity="full",  # else nothing shows that a request is tried again
@@ -65,14 +66,14 @@ def settings_file(setting: Setting, present: str) -> str:
         hideWindowTitle=False,
         useAlternateBuffer=False,
     )
-    context = _member(settings, "context")
+    context = member_of(settings, "context")
     # `@agent` would attach any file that has "agent" in its name
-    _member(context, "fileFiltering")["enableRecursiveFileSearch"] = False
+    member_of(context, "fileFiltering")["enableRecursiveFileSearch"] = False
     context["fileName"] = _file_names(context.get("fileName"))
-    hooks = _member(settings, "hooks")
-    _member(settings, "hooksConfig").update(enabled=True, notifications=False)
+    hooks = member_of(settings, "hooks")
+    member_of(settings, "hooksConfig").update(enabled=True, notifications=False)
     hooks["AfterAgent"] = _hooks(setting, hooks.get("AfterAgent"))
-    servers = _member(settings, "mcpServers")
+    servers = member_of(settings, "mcpServers")
     servers.pop(MEMORY_SERVER, None)
     if setting.memory:
         program, *arguments = setting.memory.command
@@ -118,21 +119,6 @@ def _is_ours(group: object) -> bool:
 
 HOOK_NAME = "moot-session"
 URL_FILE = ".moot/hook_url"
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _member(parent: dict[str, Any], name: str) -> dict[str, Any]:
-    if not isinstance(parent.get(name), dict):
-        parent[name] = {}
-    member: dict[str, Any] = parent[name]
-    return member
 
 
 # ── Typing ──────────────────────────────────────────────────────────────────────────────

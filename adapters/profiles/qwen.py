@@ -8,6 +8,7 @@ from typing import Any
 
 from adapters import looks
 from adapters.profiles import qwen_events
+from adapters.profiles.json_settings import member_of, object_of
 from adapters.profiles.profile import (
     HomeFile,
     Hooks,
@@ -36,24 +37,24 @@ RETRIES = {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 4000
 
 def settings_file(setting: Setting, present: str) -> str:
     """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
-    settings = _object(present)
-    _member(settings, "general").update(enableAutoUpdate=False)
-    _member(settings, "privacy")["usageStatisticsEnabled"] = False
-    _member(settings, "telemetry").setdefault("enabled", False)
-    _member(settings, "ide").update(enabled=False, hasSeenNudge=True)
+    settings = object_of(present)
+    member_of(settings, "general").update(enableAutoUpdate=False)
+    member_of(settings, "privacy")["usageStatisticsEnabled"] = False
+    member_of(settings, "telemetry").setdefault("enabled", False)
+    member_of(settings, "ide").update(enabled=False, hasSeenNudge=True)
     # what is private must not outlive the session, nor reach another one
-    _member(settings, "memory").update(
+    member_of(settings, "memory").update(
         enableManagedAutoMemory=False, enableManagedAutoDream=False, enableAutoSkill=False
     )
-    _member(settings, "agents").update(crossSessionMessaging=False)
-    _member(settings, "tools").setdefault("approvalMode", "default")
-    model = _member(settings, "model")
-    model["generationConfig"] = {**RETRIES, **_member(model, "generationConfig")}
-    security = _member(settings, "security")
-    _member(security, "folderTrust")["enabled"] = False
+    member_of(settings, "agents").update(crossSessionMessaging=False)
+    member_of(settings, "tools").setdefault("approvalMode", "default")
+    model = member_of(settings, "model")
+    model["generationConfig"] = {**RETRIES, **member_of(model, "generationConfig")}
+    security = member_of(settings, "security")
+    member_of(security, "folderTrust")["enabled"] = False
     if setting.env.get("OPENAI_API_KEY"):
-        _member(security, "auth")["selectedType"] = "openai"
-    _member(settings, "ui").update(
+        member_of(security, "auth")["selectedType"] = "openai"
+    member_of(settings, "ui").update(
         hideBanner=True,
         hideTips=True,
         enableFollowupSuggestions=False,
@@ -64,13 +65,13 @@ def settings_file(setting: Setting, present: str) -> str:
         hideWindowTitle=False,
         useTerminalBuffer=False,  # the scrollback keeps what was said
     )
-    _member(_member(settings, "ui"), "accessibility")["enableLoadingPhrases"] = False
-    context = _member(settings, "context")
-    _member(context, "fileFiltering")["enableRecursiveFileSearch"] = False
-    hooks = _member(settings, "hooks")
+    member_of(member_of(settings, "ui"), "accessibility")["enableLoadingPhrases"] = False
+    context = member_of(settings, "context")
+    member_of(context, "fileFiltering")["enableRecursiveFileSearch"] = False
+    hooks = member_of(settings, "hooks")
     for name in HOOKED:
         hooks[name] = _hooks(setting, hooks.get(name))
-    servers = _member(settings, "mcpServers")
+    servers = member_of(settings, "mcpServers")
     servers.pop(MEMORY_SERVER, None)
     if setting.memory:
         program, *arguments = setting.memory.command
@@ -89,21 +90,6 @@ def _hooks(setting: Setting, present: object) -> list[Any]:
     others = [group for group in groups if HOOK_NAME not in json.dumps(group)]
     hook = {"type": "http", "name": HOOK_NAME, "url": setting.hook_url, "timeout": HOOK_TIMEOUT_S}
     return [*others, {"hooks": [hook]}] if setting.hook_url else others
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _member(parent: dict[str, Any], name: str) -> dict[str, Any]:
-    if not isinstance(parent.get(name), dict):
-        parent[name] = {}
-    member: dict[str, Any] = parent[name]
-    return member
 
 
 # ── Typing ──────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,23 @@
+"""Settings that a program keeps as a JSON object, read and changed without losing what is there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def object_of(text: str) -> dict[str, Any]:
+    """The object in a file; an empty one where there is none."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def member_of(parent: dict[str, Any], name: str) -> dict[str, Any]:
+    """The object of that name, made where there is none."""
+    if not isinstance(parent.get(name), dict):
+        parent[name] = {}
+    member: dict[str, Any] = parent[name]
+    return member
