@@ -14,8 +14,10 @@ run: .venv/run
 test: .venv/dev .venv/node check
 	$(BIN)/python -m pytest $(ARGS)
 
+# Three programs at a time are slow on a small machine: what failed beside others is tried once more alone.
 test-agents: .venv/dev .venv/agents
-	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 $(ARGS)
+	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 $(ARGS) || \
+		$(BIN)/python -m pytest tests/every_agent --last-failed --last-failed-no-failures none $(ARGS)
 
 check: .venv/dev
 	$(BIN)/ruff check .
