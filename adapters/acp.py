@@ -89,7 +89,9 @@ class AcpAgent:
         self._exchange = AcpExchange(self._profile, self._peer, self._session, texts, reply)
         try:
             return await self._exchange.run()
-        except AgentError:
+        except AgentError as error:
+            if error.kind in self._profile.ends_at:
+                await self._end()
             if self._exchange.turn.circles():  # told to stop, it would go on with the next prompt
                 await self._end()
                 self._session, self.session_id = "", None
