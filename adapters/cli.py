@@ -127,7 +127,9 @@ class CliAgent:
         """Its context is full: make it usable again, and tell how."""
         assert self._exchange
         self._past = [*self._past, self._exchange.turn.id]
-        if await self._condensed():
+        failed = self._exchange.turn.failed
+        in_vain = failed is not None and failed.goes_on  # it compacts by itself, again and again
+        if not in_vain and await self._condensed():
             done = "I had it compacted: ask again."
         else:
             await self._process.end()
