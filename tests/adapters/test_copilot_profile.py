@@ -24,7 +24,7 @@ from adapters.profiles.profile import (
 
 
 def setting(**changes: Any) -> Setting:
-    return Setting(Path("/home/x"), Path("/work/x"), "", **changes)
+    return Setting(Path("/home/x"), Path("/srv/x"), "", **changes)
 
 
 def events(kind: str, **data: Any) -> list[TurnEvent]:
@@ -103,9 +103,9 @@ def test_rows_of_nobody_or_of_a_subagent_are_passed_over(row: Mapping[str, Any])
 
 def test_its_workspace_is_trusted_and_what_it_wrote_is_kept() -> None:
     once = state_file(setting(), '// managed\n{"a": "https://x//y", "trustedFolders": ["/o"]}')
-    assert json.loads(once) == {"a": "https://x//y", "trustedFolders": ["/o", "/work/x"]}
+    assert json.loads(once) == {"a": "https://x//y", "trustedFolders": ["/o", "/srv/x"]}
     assert state_file(setting(), once) == once
-    assert json.loads(state_file(setting(), "no json")) == {"trustedFolders": ["/work/x"]}
+    assert json.loads(state_file(setting(), "no json")) == {"trustedFolders": ["/srv/x"]}
 
 
 def test_settings_of_an_administrator_are_kept() -> None:

@@ -93,7 +93,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def setting(**changes: Any) -> Setting:
-    return Setting(Path("/home/x"), Path("/work/x"), "", **changes)
+    return Setting(Path("/home/x"), Path("/srv/x"), "", **changes)
 
 
 def relied(**changes: Any) -> dict[str, Any]:
