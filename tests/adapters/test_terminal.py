@@ -250,7 +250,7 @@ async def test_the_exit_is_noticed_where_there_are_no_pidfds(
     async with run("import time\nprint('up', flush=True)\ntime.sleep(60)") as (terminal, output):
         await output.until(b"up")
         await terminal.close()
-        assert terminal.exit_code == -signal.SIGHUP
+        assert terminal.exit_code in (-signal.SIGHUP, -signal.SIGTERM)  # it gets both at once
 
 
 GATEWAY = """
@@ -278,7 +278,7 @@ async def test_a_gateway_killed_outright_leaves_no_program_behind() -> None:
         env={**ENV, "PYTHONPATH": str(HOUSE)},
     )
     assert gateway.stdout
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         pid = int(await gateway.stdout.readline())
     assert not gone(pid)
     gateway.kill()
