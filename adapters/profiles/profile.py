@@ -388,7 +388,8 @@ class Permission:
     as a refusal. worded: an option that takes a text: its key only selects it, then a word and
     Enter are typed.
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
-    deaf_s: how long after it appeared it takes no key.
+    deaf_s: how long after it appeared it may take no key: Qwen Code 0.24.4 lost one that came 20 ms
+    after the prompt was drawn.
     """
 
     pattern: re.Pattern[str]
@@ -398,7 +399,7 @@ class Permission:
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
     worded: re.Pattern[str] | None = None
     late_s: float = 2.0
-    deaf_s: float = 0.0
+    deaf_s: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)
