@@ -148,11 +148,24 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """Who speaks in a post. avatar: address of a picture (http or https), or None."""
+
+    name: str
+    avatar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """Where an answer goes: a room, and the thread in it if there is one."""
+    """Where an answer goes: a room, and the thread in it if there is one.
+
+    voice: the persona that speaks, for a bot's account that serves several of them; None: the
+    account itself.
+    """
 
     room: Room
     thread_id: str | None = None
+    voice: Voice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +321,17 @@ class Chosen:
     by: Speaker
 
 
-Event = Inbound | Edited | Deleted | Chosen
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Somebody pinned a message by the platform's own means, or with a 📌, or took the pin back."""
+
+    room: Room
+    message_id: str
+    by: Speaker
+    pinned: bool = True
+
+
+Event = Inbound | Edited | Deleted | Chosen | Pinned
 
 
 # ── Questions and answers of an agent ───────────────────────────────────────────────────

@@ -59,6 +59,19 @@ class Bot(Protocol):
     def manners(self) -> Manners:
         """What the platform allows."""
 
+    @property
+    def own_ids(self) -> frozenset[str]:
+        """Sender ids (`<source>:<external id>`) of its own account; empty until it has connected.
+
+        What comes from them is never somebody's message, through whichever bot it is heard.
+        """
+
+    async def check(self) -> Sequence[str]:
+        """What is missing (a scope, an intent, a role), one line each with its remedy.
+
+        Asks the platform, and changes nothing there. Raises MootError when it won't have us at all.
+        """
+
     def routes(self) -> Sequence[web.RouteDef]:
         """What the gateway's server mounts for the platform to call; they check who calls."""
 

@@ -104,6 +104,12 @@ class SlackBot:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._taking: set[asyncio.Task[Any]] = set()
 
+    @property
+    def own_ids(self) -> frozenset[str]:
+        """The account's user id and its bot id."""
+        own = self._directory.own
+        return frozenset(f"{SOURCE}:{id_}" for id_ in (own.user_id, own.bot_id) if id_)
+
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
     async def run(self, receive: Receive) -> None:
@@ -124,6 +130,14 @@ class SlackBot:
         await self._settle()
         await self._directory.close()
         await self._api.close()
+
+    async def check(self) -> Sequence[str]:
+        """What Slack says is missing."""
+        try:
+            await account(self._api, self.name)
+        finally:
+            await self.close()
+        return ()
 
     async def _run_socket(self) -> None:
         api = SlackApi(self._app_token, self._api_url, now=self._now)

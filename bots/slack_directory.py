@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from bots.lookup import Lookup
 from bots.slack_api import SlackApi
-from bots.slack_events import SOURCE, THREAD_SHOWN, Account, speaker, thread_block
+from bots.slack_events import SOURCE, Account, speaker
 from bots.slack_text import typed
+from bots.thread import SHOWN, thread_block
 from contract import Room, RoomKind, Speaker
 
 # A thread longer than this isn't read to its end for a summary of its newest messages.
@@ -128,7 +129,7 @@ class Directory:
         return await self._threads.get(_Thread(channel, ts, until)) or None
 
     async def _fetch_thread(self, thread: _Thread) -> str:
-        newest: deque[tuple[str, bool, str | None, str]] = deque(maxlen=THREAD_SHOWN)
+        newest: deque[tuple[str, bool, str | None, str]] = deque(maxlen=SHOWN)
         found = self._api.pages(
             "conversations.replies",
             "messages",

@@ -20,8 +20,6 @@ from contract import Attachment, Inbound, IngestMetadata, Room, RoomKind, Speake
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button
-THREAD_HEADING = "[Thread context — prior messages in this thread, newest last]"
-THREAD_SHOWN, THREAD_TEXT = 15, 400
 
 # Subtypes that are somebody saying something; joins, topics, pins and the like are not.
 _SAID = {None, "file_share", "thread_broadcast", "me_message", "bot_message"}
@@ -250,14 +248,3 @@ def inbound(
         attachments=tuple(attachments),
         mentioned=said.mentioned,
     )
-
-
-def thread_block(lines: Sequence[tuple[Speaker, str]]) -> str | None:
-    """The summary of a thread's earlier messages, oldest first; None when there are none."""
-    shown = []
-    for by, text in lines[-THREAD_SHOWN:]:
-        name = " ".join(by.name.split())
-        label = f"{name} ({by.mention})" if by.mention else name
-        cut = text if len(text) <= THREAD_TEXT else text[: THREAD_TEXT - 1] + "…"
-        shown.append(f"- {label}: " + "\n  ".join(cut.splitlines()))
-    return "\n".join([THREAD_HEADING, *shown]) if shown else None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import re
 from pathlib import Path
 
+from bots.files import path_of, write
 from bots.slack_api import SlackApi
 from bots.slack_events import FileRef
 from contract import Attachment, PlatformError
@@ -17,10 +16,6 @@ log = logging.getLogger("moot.bots")
 # All files of one message together; the event isn't acknowledged before, and Slack, which waits
 # three seconds and then sends it again twice within six minutes, finds it done.
 _PATIENCE_S = 30.0
-_LONGEST_NAME_BYTES = 200  # file systems take 255
-
-# Separators, controls, and the signs that turn the reading direction (`gpj.exe`).
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Files:
@@ -52,7 +47,7 @@ class Files:
         return FileRef(file.id, name, mime, int(found.get("size") or 0), url)
 
     async def _fetched(self, channel: str, file: FileRef) -> Path:
-        path = self._folder / safe_name(channel) / safe_name(file.id) / safe_name(file.name)
+        path = path_of(self._folder, channel, file.id, file.name)
         if path.is_file() and path.stat().st_size == file.size_bytes:
             return path  # delivered again
         if not file.url or file.size_bytes > self._most_bytes:
@@ -62,7 +57,7 @@ class Files:
         if mime == "text/html" and file.mime != "text/html":
             # Without files:read Slack answers 200 with its login page.
             raise PlatformError("the token lacks the scope files:read", outcome="refused")
-        await asyncio.to_thread(_write, path, data)
+        await asyncio.to_thread(write, path, data)
         return path
 
     async def upload(
@@ -91,24 +86,3 @@ class Files:
             initial_comment=comment or None,
         )
         return file_id
-
-
-def safe_name(name: str) -> str:
-    """The name as a single, visible component of a path, its ending kept."""
-    base = _UNSAFE.sub("_", name).strip(". ")
-    stem, dot, ending = base.rpartition(".")
-    if not dot or len(ending) > 10:
-        stem, ending = base, ""
-    room = _LONGEST_NAME_BYTES - len(ending.encode())
-    stem = stem.encode()[:room].decode(errors="ignore")
-    return (stem or "file") + (f".{ending}" if ending else "")
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)

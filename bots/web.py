@@ -28,6 +28,12 @@ class WebBot:
     def __init__(self, personas: Sequence[str]) -> None:
         self.personas = personas
 
+    own_ids: frozenset[str] = frozenset()
+
+    async def check(self) -> Sequence[str]:
+        """It needs nobody's leave."""
+        return ()
+
     def routes(self) -> Sequence[web.RouteDef]:
         """The page and the API are the gateway's own."""
         return ()

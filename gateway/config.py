@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from contract import Budget, ConfigError
+from gateway.bot_tables import TABLES, AnyBotTable
 
 
 class _Table(BaseModel):
@@ -66,17 +67,6 @@ class StoreTable(_Table):
     """[store]"""
 
     url: str | None = None  # default: moot.db in the data directory
-
-
-class BotTable(_Table):
-    """[[bots]]"""
-
-    platform: Literal["slack"]
-    name: str | None = None
-    personas: Annotated[tuple[str, ...], Field(min_length=1)]
-    api_url: str | None = None
-    mode: Literal["socket", "http"] = "socket"
-    require_mention: bool = True
 
 
 def words(value: Any) -> Any:
@@ -223,7 +213,7 @@ class Config(_Table):
 
     gateway: GatewayTable = GatewayTable()
     store: StoreTable = StoreTable()
-    bots: tuple[BotTable, ...] = ()
+    bots: tuple[AnyBotTable, ...] = ()
     agents: dict[str, AgentTable] = {}
     access: AccessTable = AccessTable()
     turns: TurnsTable = TurnsTable()
@@ -288,11 +278,19 @@ def _anchored(config: Config, base: Path) -> Config:
 
 def place_of(error: ErrorDetails) -> str:
     """The key of a mistake, e.g. bots.0.platform."""
-    return ".".join(str(part) for part in error["loc"])
+    loc = error["loc"]
+    if loc[0] == "bots":
+        missing = ("platform",) if error["type"].startswith("union_tag") else ()
+        loc = (*loc[:2], *loc[3:], *missing)  # without the platform, which chose the table
+    return ".".join(str(part) for part in loc)
 
 
 def reason_of(error: ErrorDetails) -> str:
     """What is wrong, to go on a sentence with."""
+    if error["type"] == "union_tag_invalid":
+        return f"{error['ctx']['tag']!r} is not one of {error['ctx']['expected_tags']}"
+    if error["type"] == "union_tag_not_found":
+        return "field required"
     message = error["msg"].removeprefix("Value error, ")
     return message[0].lower() + message[1:]
 
@@ -312,7 +310,6 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
     tables: Mapping[str, type[BaseModel]] = {
         "gateway": GatewayTable,
         "store": StoreTable,
-        "bots": BotTable,
         "agents": AgentTable,
         "access": AccessTable,
         "turns": TurnsTable,
@@ -322,6 +319,9 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
         "memory.anthropic": AnthropicTable,
         "memory.headless": HeadlessTable,
     }
+    if location[:1] == ("bots",):
+        model: type[BaseModel] = TABLES[str(location[2])]
+        return sorted({"platform", *model.model_fields})
     where = ".".join(str(part) for part in location)
     model = tables.get(where) or tables.get(where.partition(".")[0], Config)
     return sorted(model.model_fields)

@@ -35,6 +35,7 @@ class FrontMatter(BaseModel):
     workspace: Path | None = None
     driver: Literal["terminal", "acp"] | None = None
     login: Path | None = None
+    avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
     aliases: Annotated[
         tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
     ] = ()

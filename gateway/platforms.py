@@ -1,16 +1,53 @@
-"""The bots that moot.toml names, and the page's."""
+"""The bots that moot.toml names, and the page's. A platform is imported when it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from bots.bot import Bot
 from bots.web import WebBot
 from contract import ConfigError
-from gateway.config import BotTable, Config, secret
+from gateway.bot_tables import (
+    AnyBotTable,
+    BlueBubblesTable,
+    DiscordTable,
+    MatrixTable,
+    RocketChatTable,
+    SlackTable,
+)
+from gateway.config import Config, secret
 from gateway.personas import Personas
 
-SLACK_API = "https://slack.com/api/"
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """What every maker is given beside its table."""
+
+    name: str
+    config: Config
+    environment: Mapping[str, str]
+
+    def secret(self, key: str) -> str:
+        """Raises ConfigError when it isn't set."""
+        value = self.optional(key)
+        if value is None:
+            raise ConfigError(f"bots ({self.name}): set {key} in the environment")
+        return value
+
+    def optional(self, key: str) -> str | None:
+        return secret(self.environment, key, self.name)
+
+    @property
+    def files_dir(self) -> Path:
+        """Where files of people's messages are kept."""
+        return self.config.gateway.data_dir / "files"
+
+    @property
+    def own_dir(self) -> Path:
+        """Where the bot keeps what it must not forget; made when it is needed."""
+        return self.config.gateway.data_dir / "bots" / self.name
 
 
 def make_bots(
@@ -24,33 +61,52 @@ def make_bots(
         name = table.name or table.platform
         if name in bots:
             raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
-        bots[name] = _slack(name, table, config, environment)
+        bots[name] = _make(table, _Account(name, config, environment))
     return bots
 
 
-def _slack(
-    name: str,
-    table: BotTable,
-    config: Config,
-    environment: Mapping[str, str],
-) -> Bot:
-    from bots.slack import SlackBot  # slack-bolt takes 0.3 s to import
+def _make(table: AnyBotTable, account: _Account) -> Bot:
+    match table:
+        case SlackTable():
+            return _slack(table, account)
+        case RocketChatTable():
+            return _rocketchat(table, account)
+        case DiscordTable():
+            return _discord(table, account)
+        case MatrixTable():
+            return _matrix(table, account)
+        case BlueBubblesTable():
+            return _bluebubbles(table, account)
 
-    def needed(key: str) -> str:
-        value = secret(environment, key, name)
-        if value is None:
-            raise ConfigError(f"bots ({name}): set {key} in the environment")
-        return value
+
+def _slack(table: SlackTable, account: _Account) -> Bot:
+    from bots.slack import SlackBot  # slack-bolt takes 0.3 s to import
 
     socket = table.mode == "socket"
     return SlackBot(
-        name=name,
+        name=account.name,
         personas=table.personas,
         mode=table.mode,
-        api_url=table.api_url or SLACK_API,
-        token=needed("SLACK_BOT_TOKEN"),
-        app_token=needed("SLACK_APP_TOKEN") if socket else "",
-        signing_secret="" if socket else needed("SLACK_SIGNING_SECRET"),
-        files_dir=config.gateway.data_dir / "files",
+        api_url=table.api_url,
+        token=account.secret("SLACK_BOT_TOKEN"),
+        app_token=account.secret("SLACK_APP_TOKEN") if socket else "",
+        signing_secret="" if socket else account.secret("SLACK_SIGNING_SECRET"),
+        files_dir=account.files_dir,
         require_mention=table.require_mention,
     )
+
+
+def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
+    raise ConfigError(f"bots ({account.name}): Rocket.Chat is not there yet")
+
+
+def _discord(table: DiscordTable, account: _Account) -> Bot:
+    raise ConfigError(f"bots ({account.name}): Discord is not there yet")
+
+
+def _matrix(table: MatrixTable, account: _Account) -> Bot:
+    raise ConfigError(f"bots ({account.name}): Matrix is not there yet")
+
+
+def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:
+    raise ConfigError(f"bots ({account.name}): BlueBubbles is not there yet")

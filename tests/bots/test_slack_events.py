@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bots.slack_events import (
-    THREAD_HEADING,
     Account,
     Changed,
     Pressed,
@@ -19,8 +18,8 @@ from bots.slack_events import (
     inbound,
     moment,
     speaker,
-    thread_block,
 )
+from bots.thread import HEADING, thread_block
 from contract import Room, parse_metadata
 
 OWN = Account("U0BOT0001", "B0BOT0001", "claude")
@@ -123,7 +122,7 @@ def test_a_thread_block_shows_the_newest_fifteen_cut_and_indented() -> None:
     block = thread_block(lines)
     assert block is not None
     shown_lines = block.split("\n")
-    assert shown_lines[0] == THREAD_HEADING
+    assert shown_lines[0] == HEADING
     assert shown_lines[0] == "[Thread context — prior messages in this thread, newest last]"
     assert shown_lines[1] == "- Ash [ADMIN] (<@U03>): line 7"
     assert shown_lines[-3:-1] == ["- codex: two", "  lines"]

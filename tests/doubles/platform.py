@@ -48,6 +48,11 @@ class FakeBot:
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
     _ids: count[int] = field(default_factory=lambda: count(1))
 
+    own_ids: frozenset[str] = frozenset()
+
+    async def check(self) -> Sequence[str]:
+        return ()
+
     def routes(self) -> Sequence[web.RouteDef]:
         return ()
 

@@ -74,8 +74,20 @@ def test_the_example_shows_the_defaults_of_the_memory() -> None:
         ),
         ('[memory]\nconsolidate_at = "3:30"\n', "is not a time of day"),
         ('[gateway]\nlisten = "8377"\n', "gateway.listen: '8377' is not host:port"),
-        ('[[bots]]\nplatform = "slcak"\npersonas = ["a"]\n', "bots.0.platform: input should be"),
+        (
+            '[[bots]]\nplatform = "slcak"\npersonas = ["a"]\n',
+            "bots.0.platform: 'slcak' is not one of 'slack'",
+        ),
+        ('[[bots]]\npersonas = ["a"]\n', "bots.0.platform: field required"),
         ('[[bots]]\nplatform = "slack"\n', "bots.0.personas: field required"),
+        (
+            '[[bots]]\nplatform = "matrix"\npersonas = ["a"]\nurl = "http://x"\ninvite = "no"\n',
+            "bots.0.invite is not a key that Moot knows; did you mean invites?",
+        ),
+        (
+            '[[bots]]\nplatform = "rocketchat"\npersonas = ["a"]\nurl = "chat.example.org"\n',
+            "bots.0.url: 'chat.example.org' is not an address",
+        ),
         ("[turns]\ntimeout_s = 0\n", "turns.timeout_s: input should be greater than 0"),
         ("[nonsense]\n", "nonsense is not a key that Moot knows; known here: access, agents"),
     ],

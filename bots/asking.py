@@ -1,0 +1,43 @@
+"""A permission question as a post in Markdown. Pure.
+
+What is asked comes from an agent's program: it is shown as it is, and can't dress itself up.
+"""
+
+from __future__ import annotations
+
+import re
+
+from contract import Question
+
+TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord's 2,000
+
+_SIGN = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+def literal(text: str) -> str:
+    """The text as Markdown that shows exactly its characters, on one line."""
+    return _SIGN.sub(r"\\\1", " ".join(text.split()))
+
+
+def question_markdown(question: Question) -> str:
+    """The title, the details in a code block, and what to type for each choice."""
+    title = _cut(" ".join(question.title.split()), TITLE_CHARS)
+    parts = [f"**{literal(title)}**"] if title else []
+    if question.detail.strip():
+        parts.append(_fenced(_cut(question.detail, DETAIL_CHARS)))
+    choices = (
+        f"`!{number}` {literal(option.label)}" for number, option in enumerate(question.options, 1)
+    )
+    return "\n\n".join([*parts, "\n".join(choices)])
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}… ({len(text) - most} more characters)"
