@@ -183,6 +183,7 @@ async def test_a_message_without_its_thread_is_better_than_none(
     slack.fail("conversations.replies", Fault("500"))
     slack.fail("users.info", Fault("error", code="user_not_found"))
     slack.fail("conversations.info", Fault("cut"))
+    slack.fail("users.conversations", Fault("error", code="access_denied"))
     async with running(slack_bot(), inbox):
         await slack.say(f"<@{BOT_USER}>", thread_ts="1776754000.000001")
         await inbox.kept(1)
