@@ -50,8 +50,9 @@ class Backfill:
         take: Take,
         *,
         now: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._api, self._directory = api, directory
+        self._api, self._directory, self._sleep = api, directory, sleep
         self._cursors, self._take, self._now = cursors, take, now
         self._taken: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._calls: deque[float] = deque(maxlen=_CALLS)
@@ -91,6 +92,9 @@ class Backfill:
     async def run(self) -> None:
         """Catch up after each connection, until cancelled."""
         await asyncio.to_thread(self._cursors.load)
+        if self._cursors.began == START:
+            self._cursors.began = f"{self._now():.6f}"
+            await self._save()
         clock = asyncio.get_running_loop().time
         again_at = 0.0
         try:
@@ -128,6 +132,7 @@ class Backfill:
                 log.warning("the history of %s is read later: %s", channel, error)
                 self._behind.add(channel)
             await self._save()
+        self._cursors.settled |= not self._behind
         self._complete = cuts == self._cuts
 
     async def _rooms(self) -> dict[str, RoomKind | None]:
@@ -142,15 +147,24 @@ class Backfill:
     async def _read(self, channel: str, kind: RoomKind | None) -> None:
         since = self._cursors.of(channel)
         if since is None:
-            newest = await self._call("conversations.history", channel=channel, limit=1)
-            self._cursors.advance(channel, max(_stamps(newest), default=START, key=float))
-            return
+            await self._start(channel)
+            since = self._cursors.began
         found = {str(m["ts"]): m for m in await self._history(channel, since) if m.get("ts")}
         for root in self._threads(channel, found.values(), since):
             found |= {str(m["ts"]): m for m in await self._replies(channel, root, since)}
         for ts in sorted(found, key=float):
             await self._hand_on(channel, kind, found[ts], since)
-        self._cursors.advance(channel, max(found, default=since, key=float))
+        self._cursors.advance(channel, max(found, default=START, key=float))
+
+    async def _start(self, channel: str) -> None:
+        """At the very first start nothing from before it counts, replies included."""
+        began = self._cursors.began
+        page = await self._call("conversations.history", channel=channel, latest=began, limit=_PAGE)
+        replies = (
+            str(m["latest_reply"]) for m in page.get("messages") or () if m.get("latest_reply")
+        )
+        before = (ts for ts in (*_stamps(page), *replies) if not _after(ts, began))
+        self._cursors.advance(channel, max(before, default=START, key=float))
 
     async def _hand_on(
         self, channel: str, kind: RoomKind | None, message: Message, since: str
@@ -226,12 +240,12 @@ class Backfill:
                     raise
                 rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
                 log.info("reading what was missed goes on in %.0f s: %s", rest_s, error)
-                await asyncio.sleep(min(rest_s, _LONGEST_REST_S))
+                await self._sleep(min(rest_s, _LONGEST_REST_S))
         raise AssertionError("the last try returns or raises")
 
     async def _pace(self) -> None:
         if len(self._calls) == _CALLS:
-            await asyncio.sleep(max(self._calls[0] + _PER_S - self._now(), 0.0))
+            await self._sleep(max(self._calls[0] + _PER_S - self._now(), 0.0))
         self._calls.append(self._now())
 
 

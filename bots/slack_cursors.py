@@ -24,15 +24,22 @@ _THREADS = 100  # the last ones that somebody spoke in; each may cost a call aft
 class _State(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
+    began: Ts = START
+    settled: bool = False
     rooms: dict[str, Ts] = {}
     threads: list[tuple[str, Ts]] = []
 
 
 class Cursors:
-    """For each room the ts up to which all was taken, and the threads last spoken in."""
+    """For each room the ts up to which all was taken, and the threads last spoken in.
+
+    began: when the bot was started for the first time. settled: every room of that time has its
+    cursor; a new one is a room that it came into later.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.began, self.settled = START, False
         self._rooms: dict[str, str] = {}
         self._threads: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._written = ""
@@ -51,13 +58,20 @@ class Cursors:
                 type(error).__name__,
             )
             return
+        self.began, self.settled = state.began, state.settled
         self._rooms = dict(state.rooms)
         self._threads = OrderedDict.fromkeys(state.threads)
 
     def snapshot(self) -> str | None:
         """What `write` is to keep; None: that stands there already."""
-        state = _State(rooms=self._rooms, threads=list(self._threads)).model_dump_json()
-        return None if state == self._written else state
+        state = _State(
+            began=self.began,
+            settled=self.settled,
+            rooms=self._rooms,
+            threads=list(self._threads),
+        )
+        text = state.model_dump_json()
+        return None if text == self._written else text
 
     def write(self, state: str) -> None:
         """Keep a snapshot. Blocks its thread, behind another that writes."""
@@ -66,11 +80,11 @@ class Cursors:
             self._written = state
 
     def of(self, room: str) -> str | None:
-        """The room's cursor; for a room not seen before that of the last one that spoke; None at
-        the very first start.
+        """The room's cursor; for a room that it came into later that of the last one that spoke;
+        None at the very first start.
         """
-        spoken = (ts for ts in self._rooms.values() if ts != START)
-        return self._rooms.get(room) or max(spoken, key=float, default=None)
+        latest = max(self._rooms.values(), key=float, default=START) if self.settled else START
+        return self._rooms.get(room) or (None if latest == START else latest)
 
     def advance(self, room: str, ts: str) -> None:
         """All up to `ts` was taken."""
