@@ -296,6 +296,22 @@ async def test_rooms_that_it_may_not_list_are_known_from_what_was_said_there(
     }
 
 
+async def test_a_server_without_a_list_of_own_rooms_is_asked_for_all_of_them(
+    forgetful: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    slack = forgetful
+    slack.fail("users.conversations", Fault("error", code="unknown_method"), 2)
+    slack.channels["C0STRANGE"] = {**slack.channels[GENERAL], "id": "C0STRANGE"}
+    slack.members["C0STRANGE"] = [OLIVIA]
+    async with running(slack_bot(), inbox):
+        await until(lambda: len(slack.called("conversations.history")) == 8)
+        slack.delivery.cut()
+        await slack.say("missed")
+        await inbox.kept(1)
+    assert contents(inbox) == ["missed"]
+    assert "C0STRANGE" not in [args["channel"] for args in slack.called("conversations.history")]
+
+
 async def test_what_could_not_be_stored_is_read_again_at_the_next_start(
     forgetful: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
 ) -> None:

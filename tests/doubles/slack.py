@@ -1,7 +1,7 @@
 """A Slack for tests: Web API, Socket Mode, HTTP events, and the faults of a bad day.
 
-It is itself checked by two published clients (tests/bots/test_slack_double.py). `slack_web` holds
-the methods of the Web API, `slack_delivery` how events reach an app.
+It is itself checked by two published clients (tests/bots/test_slack_double.py). `slack_web`
+and `slack_rooms` hold the methods of the Web API, `slack_delivery` how events reach an app.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.doubles.slack_app import APP, BOT_ID, BOT_USER, TEAM, App
+from tests.doubles.slack_app import APP, BOT_ID, BOT_USER, TEAM, App, user_of
 from tests.doubles.slack_delivery import Delivery
-from tests.doubles.slack_web import METHODS, Refusal, needed_scopes
-from tests.doubles.slack_wire import Fault, args_of, failed, token_of
+from tests.doubles.slack_server import Server, carried_out
+from tests.doubles.slack_wire import Call, Fault, StoredFile
 
 __all__ = ["APP", "BOT_ID", "BOT_USER", "TEAM", "App", "Call", "Fault", "SlackDouble"]
 
@@ -27,21 +27,6 @@ Json = dict[str, Any]
 
 OLIVIA, ASH, CODEX = "U0OLIVIA1", "U0ASH0001", "U0CODEX01"
 GENERAL, PRIVATE, DM, GROUP_DM = "C0GENERAL", "G0PRIVATE", "D0OLIVIA1", "C0GROUPDM"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    method: str
-    args: Json
-    token: str
-
-
-@dataclass(slots=True)
-class StoredFile:
-    name: str
-    mime: str
-    data: bytes
-    shared: bool = False
 
 
 @dataclass
@@ -56,19 +41,19 @@ class SlackDouble:
     messages: dict[str, dict[str, Json]] = field(default_factory=lambda: defaultdict(dict))
     files: dict[str, StoredFile] = field(default_factory=dict)
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     downloads: list[str] = field(default_factory=list)  # the tokens they came with
     echo_own: bool = True
     page_size: int = 1000
     base: str = ""
 
     def __post_init__(self) -> None:
-        self._faults: dict[str, list[Fault]] = defaultdict(list)
         self._numbers = itertools.count(1)
         self._last_micros = 0
         for user, name in ((OLIVIA, "Olivia"), (ASH, "Ash")):
-            self.users[user] = _user(user, name)
-        self.users[CODEX] = _user(CODEX, "codex", is_bot=True)
-        self.users[BOT_USER] = _user(BOT_USER, "claude", is_bot=True)
+            self.users[user] = user_of(user, name)
+        self.users[CODEX] = user_of(CODEX, "codex", is_bot=True)
+        self.users[BOT_USER] = user_of(BOT_USER, "claude", is_bot=True)
         for channel, name, kind in (
             (GENERAL, "general", "channel"),
             (PRIVATE, "secret", "group"),
@@ -84,10 +69,7 @@ class SlackDouble:
         """A double that listens on a free port of the loopback."""
         double = cls(**changes)
         app = web.Application(client_max_size=50_000_000)
-        app.router.add_route("*", "/api/{method}", double._api)
-        app.router.add_get("/link", double._link)
-        app.router.add_post("/upload/{file}", double._upload)
-        app.router.add_get("/files/{file}/{name}", double._download)
+        app.add_routes(Server(double).routes())
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -112,7 +94,7 @@ class SlackDouble:
         app = App(name, f"A0APP{number}", f"U0BOT{number}", f"B0BOT{number}")
         app.bot_token, app.app_token = f"xoxb-{name}", f"xapp-{name}"
         self.apps.append(app)
-        self.users[app.user] = _user(app.user, name, is_bot=True)
+        self.users[app.user] = user_of(app.user, name, is_bot=True)
         for channel in self.channels:
             if self.channel_type(channel) != "im":
                 self.members[channel].append(app.user)
@@ -272,11 +254,15 @@ class SlackDouble:
 
     def fail(self, method: str, fault: Fault, times: int = 1) -> None:
         """Let the next calls of a method go wrong."""
-        self._faults[method] += [fault] * times
+        self.faults[method] += [fault] * times
 
     def called(self, method: str) -> list[Json]:
         """The arguments of every call of a method so far."""
         return [call.args for call in self.calls if call.method == method]
+
+    def answer(self, method: str, args: Json, token: str) -> Json:
+        """Carry a call out, as it came over the wire."""
+        return carried_out(self, method, args, token)
 
     # ── State ───────────────────────────────────────────────────────────────────────────
 
@@ -299,77 +285,6 @@ class SlackDouble:
     def texts(self, channel: str = GENERAL, user: str = BOT_USER) -> list[str]:
         """What somebody's messages in a channel say."""
         return [m["text"] for m in self.messages[channel].values() if m.get("user") == user]
-
-    # ── The wire ────────────────────────────────────────────────────────────────────────
-
-    async def _api(self, request: web.Request) -> web.StreamResponse:
-        method, args, token = (
-            request.match_info["method"],
-            await args_of(request),
-            token_of(request),
-        )
-        token = token or str(args.pop("token", ""))
-        scopes = next((app.scopes for app in self.apps if app.bot_token == token), set())
-        self.calls.append(Call(method, args, token))
-        queue = self._faults.get(method)
-        fault = queue.pop(0) if queue else None
-        if fault and (early := await failed(request, fault, "before")) is not None:
-            return early
-        answer = self._answer(method, args, token)
-        if fault and (late := await failed(request, fault, "after")) is not None:
-            return late
-        return web.json_response(answer, headers={"X-OAuth-Scopes": ",".join(sorted(scopes))})
-
-    def _answer(self, method: str, args: Json, token: str) -> Json:
-        try:
-            app = self._caller(method, token)
-            if method not in METHODS:
-                raise Refusal("unknown_method")
-            if missing := sorted(needed_scopes(self, method, args) - app.scopes):
-                provided = ",".join(sorted(app.scopes))
-                raise Refusal("missing_scope", needed=missing[0], provided=provided)
-            return {"ok": True, **METHODS[method](self, app, args)}
-        except Refusal as refusal:
-            return {"ok": False, "error": refusal.code, **refusal.more}
-
-    def _caller(self, method: str, token: str) -> App:
-        """The app that calls, with the right one of its tokens."""
-        if not token:
-            raise Refusal("not_authed")
-        for app in self.apps:
-            right = app.app_token if method == "apps.connections.open" else app.bot_token
-            if token == right:
-                return app
-            if token in (app.app_token, app.bot_token):
-                raise Refusal("not_allowed_token_type")
-        raise Refusal("invalid_auth")
-
-    async def _link(self, request: web.Request) -> web.StreamResponse:
-        ticket = request.query.get("ticket", "")
-        app = next((a for a in self.apps if ticket in a.delivery.tickets), self.apps[0])
-        return await app.delivery.link(request)
-
-    async def _upload(self, request: web.Request) -> web.Response:
-        file = self.files[request.match_info["file"]]
-        if request.content_type.startswith("multipart/"):
-            part = next(iter((await request.post()).values()))
-            file.data = part.file.read() if isinstance(part, web.FileField) else str(part).encode()
-        else:
-            file.data = await request.read()
-        return web.Response(text=f"OK - {len(file.data)}")
-
-    async def _download(self, request: web.Request) -> web.Response:
-        file = self.files[request.match_info["file"]]
-        token = token_of(request)
-        self.downloads.append(token)
-        if not any(token == app.bot_token and "files:read" in app.scopes for app in self.apps):
-            return web.Response(text="<html>Sign in</html>", content_type="text/html")
-        return web.Response(body=file.data, content_type=file.mime)
-
-
-def _user(user_id: str, name: str, *, is_bot: bool = False) -> Json:
-    profile = {"display_name": name, "real_name": f"{name} Example"}
-    return {"id": user_id, "name": name.lower(), "is_bot": is_bot, "profile": profile}
 
 
 def _channel(channel: str, name: str, kind: str) -> Json:

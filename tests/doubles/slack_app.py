@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.doubles.slack_delivery import Delivery
 
@@ -49,3 +50,9 @@ class App:
         """Whether its scopes let it be told of events of this type."""
         needed = _HEARS.get(event_type.partition("_")[0])
         return needed is None or needed in self.scopes
+
+
+def user_of(user_id: str, name: str, *, is_bot: bool = False) -> dict[str, Any]:
+    """As users.info tells somebody."""
+    profile = {"display_name": name, "real_name": f"{name} Example"}
+    return {"id": user_id, "name": name.lower(), "is_bot": is_bot, "profile": profile}

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tests.doubles import slack_rooms
 from tests.doubles.slack_app import TEAM, App
+from tests.doubles.slack_scopes import Refusal, room_of
 
 if TYPE_CHECKING:
     from tests.doubles.slack import SlackDouble
@@ -17,75 +19,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-class Refusal(Exception):
-    """`ok: false` with this code."""
-
-    def __init__(self, code: str, **more: str) -> None:
-        super().__init__(code)
-        self.code, self.more = code, more
-
-
-SCOPES: dict[str, str] = {
-    "chat.postMessage": "chat:write",
-    "chat.update": "chat:write",
-    "chat.delete": "chat:write",
-    "users.info": "users:read",
-    "pins.add": "pins:write",
-    "pins.remove": "pins:write",
-    "reactions.add": "reactions:write",
-    "reactions.remove": "reactions:write",
-    "files.getUploadURLExternal": "files:write",
-    "files.completeUploadExternal": "files:write",
-    "files.info": "files:read",
-    "assistant.threads.setStatus": "assistant:write",
-}
-# These need a scope for each kind of room.
-_READS = {
-    "conversations.history": "history",
-    "conversations.replies": "history",
-    "conversations.info": "read",
-    "conversations.members": "read",
-}
-_KINDS = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
-_TYPES = {"public_channel": "channel", "private_channel": "group", "im": "im", "mpim": "mpim"}
-
-
-def needed_scopes(slack: SlackDouble, method: str, args: Json) -> set[str]:
-    """What a call needs."""
-    if method in _READS:
-        channel = str(args.get("channel") or "")
-        kind = slack.channel_type(channel) if channel in slack.channels else "channel"
-        return {f"{_KINDS[kind]}:{_READS[method]}"}
-    if method == "users.conversations":
-        return {f"{_KINDS[_TYPES[name]]}:read" for name in _types(args)}
-    needed = {SCOPES[method]} if method in SCOPES else set()
-    if args.get("username") or args.get("icon_url"):
-        needed.add("chat:write.customize")
-    return needed
-
-
-def _types(args: Json) -> list[str]:
-    types = str(args.get("types") or "public_channel").split(",")
-    if not set(types) <= _TYPES.keys():
-        raise Refusal("invalid_types")
-    return types
-
-
-def _true(value: Any) -> bool:
-    return value in (True, "true", "1", 1)
-
-
-def _channel(slack: SlackDouble, args: Json, name: str = "channel") -> str:
-    channel = str(args.get(name) or "")
-    if channel not in slack.channels:
-        raise Refusal("channel_not_found")
-    if slack.channels[channel].get("is_archived"):
-        raise Refusal("is_archived")
-    return channel
-
-
 def _message(slack: SlackDouble, args: Json, field: str = "ts") -> Json:
-    channel = _channel(slack, args)
+    channel = room_of(slack, args)
     ts = str(args.get(field) or "")
     if not re.fullmatch(r"\d+\.\d{6}", ts):
         raise Refusal("bad_timestamp" if field == "timestamp" else "invalid_arguments")
@@ -138,7 +73,7 @@ def _author(app: App, args: Json) -> Json:
 
 
 def _post(slack: SlackDouble, app: App, args: Json) -> Json:
-    channel = _channel(slack, args)
+    channel = room_of(slack, args)
     text = str(args.get("text") or "")
     if not text.strip() and not args.get("blocks"):
         raise Refusal("no_text")
@@ -192,71 +127,6 @@ def _delete(slack: SlackDouble, app: App, args: Json) -> Json:
     return {"channel": channel, "ts": message["ts"]}
 
 
-def _paged(slack: SlackDouble, args: Json, field: str, found: list[Any]) -> Json:
-    size = min(int(args.get("limit") or 100), slack.page_size)
-    start = int(args.get("cursor") or 0)
-    more = start + size < len(found)
-    cursor = {"next_cursor": str(start + size) if more else ""}
-    return {field: found[start : start + size], "has_more": more, "response_metadata": cursor}
-
-
-def _shown(slack: SlackDouble, channel: str, message: Json, args: Json) -> Json:
-    """A message as history tells it: a root with its thread's figures, and of no channel."""
-    kept = _true(args.get("include_all_metadata"))
-    shown = {k: v for k, v in message.items() if k != "metadata" or kept}
-    root = message["ts"]
-    replies = [m["ts"] for m in slack.messages[channel].values() if m.get("thread_ts") == root]
-    replies = [ts for ts in replies if ts != root]
-    if replies:
-        shown |= {"thread_ts": root, "reply_count": len(replies), "latest_reply": max(replies)}
-    return shown
-
-
-def _between(args: Json, ts: str) -> bool:
-    oldest, latest = float(args.get("oldest") or 0), float(args.get("latest") or "inf")
-    inside = oldest < float(ts) < latest
-    return inside or (_true(args.get("inclusive")) and float(ts) in (oldest, latest))
-
-
-def _history(slack: SlackDouble, app: App, args: Json) -> Json:
-    channel = _channel(slack, args)
-    found = [
-        _shown(slack, channel, m, args)
-        for m in slack.messages[channel].values()
-        if _between(args, m["ts"])
-        and (m.get("thread_ts") in (None, m["ts"]) or m.get("subtype") == "thread_broadcast")
-    ]
-    return _paged(slack, args, "messages", sorted(found, key=lambda m: m["ts"], reverse=True))
-
-
-def _replies(slack: SlackDouble, app: App, args: Json) -> Json:
-    channel = _channel(slack, args)
-    root = str(args.get("ts") or "")
-    if root not in slack.messages[channel]:
-        raise Refusal("thread_not_found")
-    found = [
-        _shown(slack, channel, m, args)
-        for m in slack.messages[channel].values()
-        if m["ts"] == root or (m.get("thread_ts") == root and _between(args, m["ts"]))
-    ]
-    return _paged(slack, args, "messages", sorted(found, key=lambda m: m["ts"]))
-
-
-def _info(slack: SlackDouble, app: App, args: Json) -> Json:
-    return {"channel": slack.channels[_channel(slack, args)]}
-
-
-def _members(slack: SlackDouble, app: App, args: Json) -> Json:
-    return _paged(slack, args, "members", slack.members[_channel(slack, args)])
-
-
-def _user(slack: SlackDouble, app: App, args: Json) -> Json:
-    user = str(args.get("user") or "")
-    if user not in slack.users:
-        raise Refusal("user_not_found")
-    return {"user": slack.users[user]}
-
-
 def _react(slack: SlackDouble, app: App, args: Json) -> Json:
     message, name = _message(slack, args, "timestamp"), str(args.get("name") or "")
     if not re.fullmatch(r"[a-z0-9_+-]+", name):
@@ -299,19 +169,6 @@ def _unpin(slack: SlackDouble, app: App, args: Json) -> Json:
     return {}
 
 
-def _conversations(slack: SlackDouble, app: App, args: Json) -> Json:
-    kinds = {_TYPES[name] for name in _types(args)}
-    hidden = _true(args.get("exclude_archived"))
-    found = [
-        {**channel, "is_member": True}
-        for name, channel in slack.channels.items()
-        if app.user in slack.members[name]
-        and slack.channel_type(name) in kinds
-        and not (hidden and channel.get("is_archived"))
-    ]
-    return _paged(slack, args, "channels", found)
-
-
 def _upload_url(slack: SlackDouble, app: App, args: Json) -> Json:
     if not args.get("filename") or not str(args.get("length") or "").isdigit():
         raise Refusal("invalid_arguments")
@@ -320,7 +177,7 @@ def _upload_url(slack: SlackDouble, app: App, args: Json) -> Json:
 
 
 def _complete_upload(slack: SlackDouble, app: App, args: Json) -> Json:
-    channel = _channel(slack, args, "channel_id")
+    channel = room_of(slack, args, "channel_id")
     files = args.get("files")
     if not isinstance(files, list) or any(f["id"] not in slack.files for f in files):
         raise Refusal("file_not_found")
@@ -342,7 +199,7 @@ def _file(slack: SlackDouble, app: App, args: Json) -> Json:
 
 
 def _status(slack: SlackDouble, app: App, args: Json) -> Json:
-    channel = _channel(slack, args, "channel_id")
+    channel = room_of(slack, args, "channel_id")
     if not args.get("thread_ts") or args["thread_ts"] not in slack.messages[channel]:
         raise Refusal("thread_not_found")
     slack.statuses[channel, str(args["thread_ts"])] = str(args.get("status") or "")
@@ -355,12 +212,13 @@ METHODS: dict[str, Callable[[SlackDouble, App, Json], Json]] = {
     "chat.postMessage": _post,
     "chat.update": _update,
     "chat.delete": _delete,
-    "conversations.history": _history,
-    "conversations.replies": _replies,
-    "conversations.info": _info,
-    "conversations.members": _members,
-    "users.info": _user,
-    "users.conversations": _conversations,
+    "conversations.history": slack_rooms.history,
+    "conversations.replies": slack_rooms.replies,
+    "conversations.info": slack_rooms.info,
+    "conversations.members": slack_rooms.members,
+    "users.info": slack_rooms.user,
+    "conversations.list": slack_rooms.every,
+    "users.conversations": slack_rooms.conversations,
     "pins.add": _pin,
     "pins.remove": _unpin,
     "reactions.add": _react,
