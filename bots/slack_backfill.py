@@ -114,8 +114,12 @@ class Backfill:
             await asyncio.shield(self._save())
 
     async def _save(self) -> None:
-        if (state := self._cursors.snapshot()) is not None:
+        if (state := self._cursors.snapshot()) is None:
+            return
+        try:
             await asyncio.to_thread(self._cursors.write, state)
+        except OSError as error:  # then more is read than is needed, some other time
+            log.warning("how far Slack's rooms were read is not kept: %s", error)
 
     async def _catch_up(self) -> None:
         cuts = self._cuts
@@ -245,7 +249,8 @@ class Backfill:
 
     async def _pace(self) -> None:
         if len(self._calls) == _CALLS:
-            await self._sleep(max(self._calls[0] + _PER_S - self._now(), 0.0))
+            rest_s = self._calls[0] + _PER_S - self._now()
+            await self._sleep(min(max(rest_s, 0.0), _PER_S))
         self._calls.append(self._now())
 
 

@@ -128,9 +128,10 @@ class Directory:
         try:
             return await self._listed("users.conversations", args)
         except SlackRefused as error:
-            if error.code != "unknown_method":
+            if error.code not in ("unknown_method", "HTTP 404"):
                 raise
-        return await self._listed("conversations.list", args)  # servers that only speak Slack's API
+        # A server that is like Slack's may know this older method only.
+        return await self._listed("conversations.list", args)
 
     async def _listed(self, method: str, args: Mapping[str, Any]) -> Mapping[str, RoomKind]:
         kinds: dict[str, RoomKind] = {}

@@ -357,6 +357,16 @@ async def test_cursors_that_cannot_be_read_count_as_a_first_start(
     assert contents(inbox) == ["new"]
 
 
+async def test_a_disk_that_takes_no_cursors_stops_nothing(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot, tmp_path: Path
+) -> None:
+    (tmp_path / "own").write_text("a file where the folder should be")
+    async with running(slack_bot(), inbox):
+        await caught_up(slack)
+        await slack.say("hello")
+        await inbox.kept(1)
+
+
 async def test_over_http_what_was_said_while_the_process_was_down_is_read(
     slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
 ) -> None:
