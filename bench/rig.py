@@ -75,14 +75,14 @@ class TimedSlack(SlackDouble):
 
     _waiting: dict[int, asyncio.Future[Arrival]] = field(default_factory=dict)
 
-    def _answer(self, method: str, args: dict[str, Any], token: str) -> dict[str, Any]:
+    def answer(self, method: str, args: dict[str, Any], token: str) -> dict[str, Any]:
         found = _NUMBERED.search(str(args.get("text"))) if method.startswith("chat.") else None
         waiting = self._waiting.pop(int(found[1]), None) if found else None
         if waiting is not None and not waiting.done():
             payload = (args.get("metadata") or {}).get("event_payload") or {}
             turn = str(payload.get("key", "")).partition(":")[0]
             waiting.set_result(Arrival(time.perf_counter(), time.time(), turn))
-        return super()._answer(method, args, token)
+        return super().answer(method, args, token)
 
     def rooms(self, count: int) -> list[str]:
         """So many channels, made if they aren't there."""

@@ -76,7 +76,8 @@ async def ours(rounds: int) -> tuple[list[float], list[float]]:
             token=slack.bot_token,
             app_token=slack.app_token,
             api_url=slack.api_url,
-            files_dir=Path(tempfile.mkdtemp()),
+            files_dir=Path(folder := tempfile.mkdtemp()),
+            own_dir=Path(folder),
         )
         task = asyncio.create_task(bot.run(watch.receive), name="run")
         await slack.delivery.connected()

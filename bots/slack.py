@@ -7,7 +7,6 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -17,39 +16,21 @@ from aiohttp import web
 from bots.bot import Manners, Mark, Receive
 from bots.slack_account import account, app_token_refused
 from bots.slack_api import SlackApi, SlackRefused
+from bots.slack_backfill import Backfill
+from bots.slack_check import findings
+from bots.slack_cursors import Cursors
 from bots.slack_directory import Directory
 from bots.slack_door import bolt, http_handler, keep_connected, open_socket
-from bots.slack_events import (
-    SOURCE,
-    Account,
-    Changed,
-    Heard,
-    Pressed,
-    Removed,
-    Renamed,
-    Said,
-    heard,
-    inbound,
-)
+from bots.slack_events import SOURCE, Account, Heard, Pressed, Renamed, Said, heard
 from bots.slack_files import Files
 from bots.slack_posts import Posts
+from bots.slack_reader import Reader
 from bots.slack_signs import Signs
 from bots.slack_text import LIMIT_BYTES, mrkdwn, size_bytes
+from bots.slack_voice import Voices
 from bots.split import split
-from contract import (
-    Chosen,
-    ConfigError,
-    Deleted,
-    Edited,
-    Event,
-    Inbound,
-    Place,
-    PlatformError,
-    Question,
-    Rejected,
-    Room,
-    Speaker,
-)
+from bots.together import together
+from contract import ConfigError, Place, PlatformError, Question, Rejected, Room, Speaker
 
 log = logging.getLogger("moot.bots")
 
@@ -62,7 +43,8 @@ class SlackBot:
 
     token: the bot's (`xoxb-…`). app_token: for Socket Mode (`xapp-…`). signing_secret: for HTTP.
     path: where Slack calls us in HTTP mode; the gateway's server mounts `routes()`. files_dir:
-    where files of people's messages are kept. now: the time in seconds since 1970.
+    where files of people's messages are kept. own_dir: where it keeps how far it has read. now: the
+    time in seconds since 1970.
     """
 
     platform = SOURCE
@@ -74,6 +56,7 @@ class SlackBot:
         personas: Sequence[str],
         token: str,
         files_dir: Path,
+        own_dir: Path,
         name: str = SOURCE,
         mode: Literal["socket", "http"] = "socket",
         app_token: str = "",
@@ -91,15 +74,20 @@ class SlackBot:
         self.name, self._mode = name, mode
         self.personas: Sequence[str] = tuple(personas)
         self._path, self._app_token, self._api_url = path, app_token, api_url
-        self._require_mention = require_mention
         self._api = SlackApi(token, api_url, now=now)
         self._directory = Directory(self._api, now=now)
-        self._files = Files(self._api, files_dir, most_file_bytes)
-        self._posts = Posts(self._api)
+        voices = Voices(self._api)
+        self._files = Files(self._api, voices, files_dir, most_file_bytes)
+        self._posts = Posts(self._api, voices)
+        self._reader = Reader(
+            self._directory, self._files, self.personas, require_mention=require_mention
+        )
         self._signs = Signs(self._api)
         self._app = bolt(token, signing_secret, self._take)
         self._handle = http_handler(self._app, signing_secret, now)
         self._now = now
+        cursors = Cursors(own_dir / "slack_cursors.json")
+        self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=now)
         self._receive: Receive | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._taking: set[asyncio.Task[Any]] = set()
@@ -118,10 +106,8 @@ class SlackBot:
             own = await account(self._api, self.name)
             self._directory.introduce(own)
             self._receive = receive
-            if self._mode == "socket":
-                await self._run_socket()
-            else:
-                await asyncio.Event().wait()
+            way = self._run_socket if self._mode == "socket" else self._run_http
+            await together({self.name: way(), f"{self.name} backfill": self._backfill.run()})
         finally:
             await self.close()
 
@@ -133,18 +119,26 @@ class SlackBot:
 
     async def check(self) -> Sequence[str]:
         """What Slack says is missing."""
+        api = SlackApi(self._app_token, self._api_url, now=self._now)
+        socket = api if self._mode == "socket" else None
         try:
-            await account(self._api, self.name)
+            return await findings(self._api, socket, self._directory, self._path, self.name)
         finally:
+            await api.close()
             await self.close()
-        return ()
+
+    async def _run_http(self) -> None:
+        self._backfill.cut()
+        self._backfill.connected()
+        await asyncio.Event().wait()
 
     async def _run_socket(self) -> None:
         api = SlackApi(self._app_token, self._api_url, now=self._now)
         try:
             async with open_socket(self._app, self._app_token, self._api_url) as client:
                 try:
-                    await keep_connected(client, api)
+                    told = self._backfill
+                    await keep_connected(client, api, cut=told.cut, connected=told.connected)
                 finally:
                     await self._settle()  # while there is a socket to acknowledge on
         except SlackRefused as error:
@@ -188,44 +182,12 @@ class SlackBot:
         if isinstance(found, Renamed):
             self._directory.forget_room(found.channel)
         elif isinstance(found, Pressed):
-            by = await self._directory.speaker(found.user_id)
-            await receive(Chosen(found.question_id, found.option, by))
+            await receive(await self._reader.event(found))
         else:
             async with self._turns[found.channel]:  # in a room, one after the other
-                await receive(await self._event(found))
-
-    async def _event(self, found: Said | Changed | Removed) -> Event:
-        if isinstance(found, Said):
-            return await self._inbound(found)
-        room = await self._directory.room(found.channel, found.kind)
-        if isinstance(found, Removed):
-            return Deleted(room, found.ts)
-        return Edited(room, found.ts, found.content, found.at)
-
-    async def _inbound(self, said: Said) -> Inbound:
-        """The message with what has to be looked up for it, all at once and not for long."""
-        by, room, attachments, context = await asyncio.gather(
-            self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),
-            self._directory.room(said.channel, said.kind),
-            self._files.keep(said.channel, said.files),
-            self._thread_context(said),
-        )
-        if room.kind == "dm":
-            room = replace(room, name=by.name)
-        return inbound(
-            said,
-            room,
-            by,
-            attachments=attachments,
-            thread_context=context,
-            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
-            require_mention=self._require_mention,
-        )
-
-    async def _thread_context(self, said: Said) -> str | None:
-        if not (said.mentioned and said.thread_ts):
-            return None
-        return await self._directory.thread_context(said.channel, said.thread_ts, said.ts)
+                await receive(await self._reader.event(found))
+            if isinstance(found, Said):
+                self._backfill.took(found.channel, found.ts, found.thread_ts)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
@@ -235,7 +197,9 @@ class SlackBot:
 
     async def post(self, place: Place, text: str, key: str) -> str:
         """Post one piece; return its timestamp."""
-        return await self._posts.post(place, mrkdwn(text), key)
+        posted = await self._posts.post(place, mrkdwn(text), key)
+        self._backfill.posted(place.room.external_id, place.thread_id)
+        return posted
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
         """Replace an own message's text; a question loses its buttons."""
@@ -256,8 +220,7 @@ class SlackBot:
 
     async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
         """Post a file with a comment; return the file's id (Slack tells no message's)."""
-        channel, thread = place.room.external_id, place.thread_id
-        return await self._files.upload(channel, thread, name, data, mrkdwn(comment))
+        return await self._files.upload(place, name, data, mrkdwn(comment))
 
     async def ask(self, place: Place, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""

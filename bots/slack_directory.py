@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from bots.lookup import Lookup
-from bots.slack_api import SlackApi
+from bots.slack_api import SlackApi, SlackRefused
 from bots.slack_events import SOURCE, Account, speaker
 from bots.slack_text import typed
 from bots.thread import SHOWN, thread_block
@@ -17,11 +18,21 @@ from contract import Room, RoomKind, Speaker
 # A thread longer than this isn't read to its end for a summary of its newest messages.
 _THREAD_PAGES, _THREAD_PAGE = 5, 200
 
+_ROLE = 64  # as much as a label may have
+# What users.conversations calls the kinds of rooms, and the scope for each.
+_TYPES = {
+    "public_channel": "channels:read",
+    "private_channel": "groups:read",
+    "mpim": "mpim:read",
+    "im": "im:read",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class _Person:
     name: str
     is_bot: bool
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +83,16 @@ class Directory:
         person = await self._people.get(external_id)
         if person is None:
             return speaker(external_id, external_id, is_bot=is_bot)
-        return speaker(external_id, person.name, is_bot=is_bot or person.is_bot)
+        known = speaker(external_id, person.name, is_bot=is_bot or person.is_bot)
+        return replace(known, role=person.role)
 
     async def _fetch_person(self, user_id: str) -> _Person:
         user = (await self._api.call("users.info", user=user_id)).get("user") or {}
         profile = user.get("profile") or {}
         names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"))
         name = next((n for n in (*names, user.get("name")) if n and n.strip()), user_id)
-        return _Person(name, bool(user.get("is_bot")) or user_id == "USLACKBOT")
+        is_bot = bool(user.get("is_bot")) or user_id == "USLACKBOT"
+        return _Person(name, is_bot, None if is_bot else _role(user))
 
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
@@ -104,9 +117,31 @@ class Directory:
 
     async def _fetch_channel(self, channel: str) -> _Channel:
         answer = await self._api.call("conversations.info", channel=channel)
-        found = answer.get("channel") or {}
-        kind: RoomKind = "dm" if found.get("is_im") else "gdm" if found.get("is_mpim") else "room"
-        return _Channel(str(found.get("name") or channel), kind)
+        return _channel(channel, answer.get("channel") or {})
+
+    async def joined(self, *types: str) -> Mapping[str, RoomKind]:
+        """The rooms that the bot is in, of these types or all; none of those it may not list."""
+        asked = [name for name in types or _TYPES if self.own.may(_TYPES[name])]
+        if not asked:
+            return {}
+        args = {"types": ",".join(asked), "exclude_archived": True, "limit": 200}
+        try:
+            return await self._listed("users.conversations", args)
+        except SlackRefused as error:
+            if error.code not in ("unknown_method", "HTTP 404"):
+                raise
+        # A server that is like Slack's may know this older method only.
+        return await self._listed("conversations.list", args)
+
+    async def _listed(self, method: str, args: Mapping[str, Any]) -> Mapping[str, RoomKind]:
+        kinds: dict[str, RoomKind] = {}
+        async for entry in self._api.pages(method, "channels", pages=100, **args):
+            if entry.get("id") and entry.get("is_member") is not False:
+                channel = str(entry["id"])
+                found = _channel(channel, entry)
+                self._channels.learn(channel, found)
+                self._kinds[channel] = kinds[channel] = found.kind
+        return kinds
 
     async def members(self, channel: str, most: int) -> list[Speaker]:
         """Those in the room but this bot, at most so many."""
@@ -150,3 +185,16 @@ class Directory:
         speakers = await asyncio.gather(*people)
         lines = zip(speakers, (text for *_, text in newest), strict=True)
         return thread_block(list(lines)) or ""
+
+
+def _channel(channel: str, told: Mapping[str, Any]) -> _Channel:
+    kind: RoomKind = "dm" if told.get("is_im") else "gdm" if told.get("is_mpim") else "room"
+    return _Channel(str(told.get("name") or channel), kind)
+
+
+def _role(user: Mapping[str, Any]) -> str | None:
+    """A person's title; else what they are in the workspace, if it is more than a member."""
+    title = " ".join(str((user.get("profile") or {}).get("title") or "").split())
+    if user.get("is_owner"):
+        return title[:_ROLE] or "workspace owner"
+    return title[:_ROLE] or ("workspace admin" if user.get("is_admin") else None)

@@ -132,19 +132,34 @@ async def open_socket(
         await _close(client)
 
 
-async def keep_connected(client: SocketModeClient, api: SlackApi) -> None:
+async def keep_connected(
+    client: SocketModeClient,
+    api: SlackApi,
+    *,
+    cut: Callable[[], None],
+    connected: Callable[[], None],
+) -> None:
     """Connect, and connect again whenever the connection is lost, until cancelled.
 
-    api: with the app's token. Raises PlatformError when Slack refuses or stays out of reach.
+    api: with the app's token. cut: told before each connection; connected: after it. Raises
+    PlatformError when Slack refuses or stays out of reach.
     """
-    failures = 0
+    failures, session = 0, client.current_session
     while True:
-        if await client.is_connected():
-            failures = 0
-        elif not await _connected(client, api, failures):
-            failures += 1
+        if not await client.is_connected():
+            cut()
+            if await _connected(client, api, failures):
+                failures = 0
+            else:
+                failures += 1
             if failures >= _MOST_FAILURES:
                 raise PlatformError("Slack's socket can't be opened", outcome="retry")
+        else:
+            failures = 0
+        if not failures and client.current_session is not session:
+            session = client.current_session
+            cut()  # when Slack asks for it the SDK connects anew by itself
+            connected()
         await asyncio.sleep(_rest_s(failures) if failures else _LOOK_S)
 
 

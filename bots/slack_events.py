@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bots.slack_text import typed
-from bots.slack_wire import WireEvent, WireFile, WirePress, WireRename
+from bots.slack_wire import WireEvent, WireFile, WireFlag, WirePress, WireRename
 from contract import Attachment, Inbound, IngestMetadata, Room, RoomKind, Speaker
 
 SOURCE = "slack"
@@ -23,16 +23,29 @@ CHOOSE = "moot_choose_"  # begins the action id of a question's button
 
 # Subtypes that are somebody saying something; joins, topics, pins and the like are not.
 _SAID = {None, "file_share", "thread_broadcast", "me_message", "bot_message"}
+# Events about a pin, and whether the pin is there after them. By `reaction_…`: with a 📌 only.
+_FLAGS = {
+    "pin_added": True,
+    "pin_removed": False,
+    "reaction_added": True,
+    "reaction_removed": False,
+}
+_PINS = {"pushpin", "round_pushpin"}
 _KINDS: dict[str, RoomKind] = {"im": "dm", "mpim": "gdm", "channel": "room", "group": "room"}
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The bot's own account in the workspace."""
+    """The bot's own account in the workspace. scopes: its token's; none: Slack doesn't tell."""
 
     user_id: str
     bot_id: str
     name: str = ""
+    scopes: frozenset[str] = frozenset()
+
+    def may(self, scope: str) -> bool:
+        """Whether the token has the scope; where Slack doesn't tell, it may."""
+        return not self.scopes or scope in self.scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +105,18 @@ class Renamed:
     channel: str
 
 
-Heard = Said | Changed | Removed | Pressed | Renamed
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """A message that somebody pinned, by Slack's pin or a 📌, or whose pin they took back."""
+
+    channel: str
+    kind: RoomKind | None
+    ts: str
+    user_id: str
+    pinned: bool
+
+
+Heard = Said | Changed | Removed | Pressed | Renamed | Flagged
 
 
 def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
@@ -108,6 +132,8 @@ def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
             return None
         if event.get("type") in ("channel_rename", "group_rename"):
             return Renamed(WireRename.model_validate(event).channel.id)
+        if event.get("type") in _FLAGS:
+            return _flagged(WireFlag.model_validate(event), own)
         if event.get("type") not in ("message", "app_mention"):
             return None
         return _message(WireEvent.model_validate(event), own)
@@ -122,6 +148,18 @@ def _pressed(press: WirePress) -> Pressed | None:
         if action.action_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
             return Pressed(question, int(number), press.user.id)
     return None
+
+
+def _flagged(event: WireFlag, own: Account) -> Flagged | None:
+    item = event.item
+    channel = item.channel or event.channel_id
+    ts = item.ts or (item.message.ts if item.message else None)
+    if not channel or not ts or not event.user or event.user == own.user_id:
+        return None
+    if event.type.startswith("reaction_") and event.reaction not in _PINS:
+        return None
+    kind: RoomKind | None = "dm" if channel.startswith("D") else None
+    return Flagged(channel, kind, ts, event.user, _FLAGS[event.type])
 
 
 def _message(event: WireEvent, own: Account) -> Said | Changed | Removed | None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from bots.files import path_of, write
 from bots.slack_api import SlackApi
 from bots.slack_events import FileRef
-from contract import Attachment, PlatformError
+from bots.slack_voice import Voices
+from contract import Attachment, Place, PlatformError
 
 log = logging.getLogger("moot.bots")
 
@@ -19,8 +20,9 @@ _PATIENCE_S = 30.0
 
 
 class Files:
-    def __init__(self, api: SlackApi, folder: Path, most_bytes: int) -> None:
-        self._api, self._folder, self._most_bytes = api, folder, most_bytes
+    def __init__(self, api: SlackApi, voices: Voices, folder: Path, most_bytes: int) -> None:
+        self._api, self._voices = api, voices
+        self._folder, self._most_bytes = folder, most_bytes
 
     async def keep(self, channel: str, files: tuple[FileRef, ...]) -> list[Attachment]:
         """The files with their bytes on disk; one that can't be had is told without a path."""
@@ -60,9 +62,7 @@ class Files:
         await asyncio.to_thread(write, path, data)
         return path
 
-    async def upload(
-        self, channel: str, thread_ts: str | None, name: str, data: bytes, comment: str
-    ) -> str:
+    async def upload(self, place: Place, name: str, data: bytes, comment: str) -> str:
         """Share a file with a comment in mrkdwn; return its id.
 
         Nothing is seen in the room before the last of the three calls: only its outcome can be
@@ -78,11 +78,12 @@ class Files:
                 raise PlatformError(str(error), outcome="retry") from error
             raise
         file_id = str(ticket["file_id"])
-        await self._api.call(
+        await self._voices.call(
             "files.completeUploadExternal",
+            place.voice,
             files=[{"id": file_id, "title": name}],
-            channel_id=channel,
-            thread_ts=thread_ts,
+            channel_id=place.room.external_id,
+            thread_ts=place.thread_id,
             initial_comment=comment or None,
         )
         return file_id

@@ -10,6 +10,7 @@ from typing import Any
 from bots.slack_api import SlackApi, SlackRefused
 from bots.slack_events import CHOOSE, Account
 from bots.slack_text import escape, fenced, unescaped
+from bots.slack_voice import Voices
 from bots.writer import quiet
 from contract import Place, Question
 
@@ -25,15 +26,16 @@ _TITLE, _DETAIL = 200, 2_000
 
 
 class Posts:
-    def __init__(self, api: SlackApi) -> None:
-        self._api = api
+    def __init__(self, api: SlackApi, voices: Voices) -> None:
+        self._api, self._voices = api, voices
 
     async def post(
         self, place: Place, text: str, key: str, blocks: list[dict[str, Any]] | None = None
     ) -> str:
         """Post a text in mrkdwn; return its timestamp, which is its id."""
-        answer = await self._api.call(
+        answer = await self._voices.call(
             "chat.postMessage",
+            place.voice,
             channel=place.room.external_id,
             thread_ts=place.thread_id,
             text=text,
@@ -45,7 +47,7 @@ class Posts:
         return str(answer["ts"])
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
-        """Replace the text; the buttons of a question go."""
+        """Replace the text; the buttons of a question go. The name it was posted under stays."""
         await self._api.call(
             "chat.update", channel=place.room.external_id, ts=message_id, text=text, blocks=[]
         )

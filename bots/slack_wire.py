@@ -70,6 +70,22 @@ class WireRename(_Wire):
     channel: WireRef
 
 
+class WireItem(_Wire):
+    """What a pin or a reaction is on: a message, or a file, which has no ts."""
+
+    channel: str | None = None
+    ts: Ts | None = None
+    message: WireEvent | None = None
+
+
+class WireFlag(_Wire):
+    type: str
+    user: str | None = None
+    channel_id: str | None = None
+    reaction: str | None = None
+    item: WireItem
+
+
 class WireAction(_Wire):
     action_id: str
     value: str | None = None

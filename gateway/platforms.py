@@ -92,6 +92,7 @@ def _slack(table: SlackTable, account: _Account) -> Bot:
         app_token=account.secret("SLACK_APP_TOKEN") if socket else "",
         signing_secret="" if socket else account.secret("SLACK_SIGNING_SECRET"),
         files_dir=account.files_dir,
+        own_dir=account.own_dir,
         require_mention=table.require_mention,
     )
 

@@ -111,6 +111,42 @@ async def test_a_cut_socket_rate_limits_and_failing_posts_lose_and_double_nothin
             assert set(answers(slack).values()) == {1}
 
 
+async def test_what_a_cut_and_a_stop_hid_is_answered_once_each(tmp_path: Path) -> None:
+    """Ten mentions in a cut, ten while the process is down, of each ten some within a thread."""
+    async with SlackDouble.open() as slack:
+        slack.delivery.forgetful = True
+        rooms = channels(slack, 3)
+        async with service(
+            tmp_path, CONFIG.format(api_url=slack.api_url), **secrets(slack)
+        ) as moot:
+            await slack.delivery.connected()
+            asked = [(room, await mention(slack, room, 99)) for room in rooms]
+            await answered(slack, asked, 60)
+            root = asked[0]
+
+            async def missed() -> None:
+                for number in range(8):
+                    channel = rooms[number % 3]
+                    asked.append((channel, await mention(slack, channel, number)))
+                for number in (8, 9):
+                    text = f"<@{BOT_USER}> echo reply {number}"
+                    await slack.say(text, channel=root[0], thread_ts=root[1])
+
+            slack.fail("conversations.history", Fault("429"), 2)
+            slack.delivery.cut()
+            await missed()
+            await answered(slack, asked, 60)
+            await settled(slack)
+            await moot.stop()
+            await missed()
+            await moot.start()
+            await answered(slack, asked, 60)
+            await settled(slack)
+            assert set(answers(slack).values()) == {1}
+            replies = [text for text in slack.texts(root[0]) if text.startswith("reply ")]
+            assert replies == ["reply 8", "reply 9"] * 2
+
+
 async def test_over_http_every_mention_is_answered_once_and_a_forged_one_never(
     tmp_path: Path,
 ) -> None:

@@ -34,6 +34,7 @@ def slack_bot(slack: SlackDouble, tmp_path: Path) -> MakeSlackBot:
             "signing_secret": slack.signing_secret,
             "api_url": slack.api_url,
             "files_dir": tmp_path / "files",
+            "own_dir": tmp_path / "own",
         }
         return SlackBot(**(values | changes))
 

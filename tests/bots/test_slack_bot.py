@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from bots.slack import SlackBot
-from contract import Chosen, Deleted, Edited, Option, Place, Question, Room
+from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (
     ASH,
@@ -183,6 +183,7 @@ async def test_a_message_without_its_thread_is_better_than_none(
     slack.fail("conversations.replies", Fault("500"))
     slack.fail("users.info", Fault("error", code="user_not_found"))
     slack.fail("conversations.info", Fault("cut"))
+    slack.fail("users.conversations", Fault("error", code="access_denied"))
     async with running(slack_bot(), inbox):
         await slack.say(f"<@{BOT_USER}>", thread_ts="1776754000.000001")
         await inbox.kept(1)
@@ -225,6 +226,43 @@ async def test_a_pressed_button_is_a_choice(
     assert isinstance(chosen, Chosen)
     assert (chosen.question_id, chosen.option) == ("turn 7", 1)
     assert (chosen.by.id, chosen.by.name, chosen.by.mention) == (f"slack:{ASH}", "Ash", f"<@{ASH}>")
+
+
+async def test_a_pin_and_a_pushpin_are_told_and_so_is_their_end(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    async with running(slack_bot(), inbox):
+        ts = await slack.say("we use Postgres")
+        await inbox.kept(1)
+        for added in (True, False):
+            await slack.pin(GENERAL, ts, ASH, added=added)
+            await settled(slack)
+            await slack.react(GENERAL, ts, "pushpin", added=added)
+            await settled(slack)
+        await inbox.kept(5)
+    pins = [event for event in inbox.events if isinstance(event, Pinned)]
+    assert [(pin.room, pin.message_id) for pin in pins] == [(ROOM, ts)] * 4
+    assert [(pin.by.name, pin.pinned) for pin in pins] == [
+        ("Ash", True),
+        ("Olivia", True),
+        ("Ash", False),
+        ("Olivia", False),
+    ]
+
+
+async def test_other_reactions_and_own_ones_are_no_pins(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    bot = slack_bot()
+    async with running(bot, inbox):
+        ts = await slack.say("hello")
+        await inbox.kept(1)
+        await bot.mark(Place(ROOM), ts, "working")
+        await slack.react(GENERAL, ts, "heart")
+        await slack.react(GENERAL, ts, "pushpin", BOT_USER)
+        await slack.pin(GENERAL, ts, BOT_USER)
+        await settled(slack)
+    assert len(inbox.events) == 1
 
 
 async def test_a_channel_gets_its_new_name(

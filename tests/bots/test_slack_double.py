@@ -48,6 +48,11 @@ async def mentioned(event: dict[str, Any], client: AsyncWebClient) -> None:
         ],
         metadata={"event_type": "echo", "event_payload": {"of": event["ts"]}},
     )
+    rooms = await client.users_conversations(types=["public_channel", "im"])
+    assert event["channel"] in [room["id"] for room in rooms["channels"]]
+    since = await client.conversations_history(channel=event["channel"], oldest=event["ts"])
+    assert not [m for m in since["messages"] if m["ts"] == event["ts"] or m.get("bot_id")]
+    await client.pins_add(channel=event["channel"], timestamp=posted["ts"])
     await client.reactions_add(name="eyes", **place)
     await client.reactions_remove(name="eyes", **place)
     thread = await client.conversations_replies(channel=event["channel"], ts=event["ts"])
@@ -56,6 +61,13 @@ async def mentioned(event: dict[str, Any], client: AsyncWebClient) -> None:
         ts=posted["ts"],
         text=f"{posted['message']['text']} ({len(thread['messages'])})",
         blocks=posted["message"]["blocks"],
+    )
+    await client.chat_postMessage(
+        channel=event["channel"],
+        thread_ts=event["ts"],
+        text="under another name",
+        username="reviewer",
+        icon_url="https://example.org/r.png",
     )
     await client.files_upload_v2(
         channel=event["channel"],
@@ -72,6 +84,16 @@ def echo_app(slack: SlackDouble) -> AsyncApp:
     app = AsyncApp(client=client, signing_secret=slack.signing_secret)
 
     app.event("app_mention")(mentioned)
+
+    @app.event("pin_added")
+    async def pinned(event: dict[str, Any], client: AsyncWebClient) -> None:
+        place = {"channel": event["channel_id"], "timestamp": event["item"]["message"]["ts"]}
+        await client.reactions_add(name="pushpin", **place)
+
+    @app.event("reaction_added")
+    @app.event("reaction_removed")
+    async def reacted() -> None:
+        pass
 
     @app.event("message")
     async def said() -> None:
@@ -198,6 +220,11 @@ async def test_a_published_client_works_against_the_double(
         assert answer["thread_ts"] == asked
         assert answer["metadata"]["event_payload"] == {"of": asked}
         assert next(iter(slack.files.values())).data == f"<@{BOT_USER}> hello".encode()
+        (named,) = (m for m in slack.messages[GENERAL].values() if "username" in m)
+        assert (named["username"], named["subtype"]) == ("reviewer", "bot_message")
+        assert answer["pinned_to"] == [GENERAL]
+        await slack.pin(GENERAL, asked)
+        await until(lambda: slack.messages[GENERAL][asked]["reactions"] == ["pushpin"])
         await slack.press(GENERAL, answer["ts"], "Go")
         await until(lambda: answer["text"] == "gone")
         assert answer["blocks"] == []
@@ -227,7 +254,7 @@ async def test_a_published_client_waits_when_it_is_asked_to(
     async with client(kind, slack, unused_tcp_port):
         await slack.say(f"<@{BOT_USER}> hello")
         await until(lambda: "as a file" in slack.texts())
-    assert len(slack.called("chat.postMessage")) == 2
+    assert len(slack.called("chat.postMessage")) == 3  # the first one twice
 
 
 async def test_each_event_goes_to_one_of_two_connections(slack: SlackDouble) -> None:

@@ -11,6 +11,7 @@ import pytest
 from bots.slack_events import (
     Account,
     Changed,
+    Flagged,
     Pressed,
     Removed,
     Said,
@@ -45,6 +46,8 @@ def shown(payload: dict[str, Any]) -> dict[str, Any] | None:
             return {"changed": {**asdict(found), "at": found.at.isoformat()}}
         case Removed():
             return {"removed": asdict(found)}
+        case Flagged():
+            return {"flagged": asdict(found)}
         case Pressed():
             return {"pressed": asdict(found)}
         case _:

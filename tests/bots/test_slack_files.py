@@ -50,7 +50,7 @@ async def test_a_file_that_cannot_be_had_is_told_without_a_path(
         await asyncio.wait_for(slack.delivery.settled(), PATIENCE_S)
     (attachment,) = inbox.messages[0].attachments
     assert (attachment.name, attachment.path) == ("data.bin", None)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in (tmp_path / "files").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("url", ["{thief}/files/{file}/x", "//x", "https://slack.com.evil/x", ""])

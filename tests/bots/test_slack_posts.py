@@ -117,6 +117,21 @@ async def test_the_members_are_people_and_other_bots_but_not_itself(bot: SlackBo
     ]
 
 
+async def test_members_have_their_title_or_their_rank_for_a_role(
+    slack: SlackDouble, bot: SlackBot
+) -> None:
+    slack.users[OLIVIA]["profile"]["title"] = "  Backend\nlead " + "x" * 90
+    slack.users[OLIVIA]["is_owner"] = True
+    slack.users[ASH]["is_admin"] = True
+    slack.users[CODEX]["profile"]["title"] = "not for bots"
+    roles = {member.name: member.role for member in await bot.members(ROOM)}
+    assert roles == {
+        "Olivia": ("Backend lead " + "x" * 90)[:64],
+        "Ash": "workspace admin",
+        "codex": None,
+    }
+
+
 async def test_a_large_room_is_told_up_to_a_hundred(slack: SlackDouble, bot: SlackBot) -> None:
     slack.members[GENERAL] = [f"U{n:08}" for n in range(900)]
     assert len(await bot.members(ROOM)) == 100

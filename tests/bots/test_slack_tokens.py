@@ -57,4 +57,4 @@ def test_what_the_mode_needs_must_be_there(
 ) -> None:
     values = {"token": "xoxb", "app_token": "xapp", "signing_secret": "s", **changes}
     with pytest.raises(ConfigError, match=f"{key} is missing"):
-        SlackBot(personas=["claude"], files_dir=tmp_path, **values)  # type: ignore[arg-type]
+        SlackBot(personas=["claude"], files_dir=tmp_path, own_dir=tmp_path, **values)  # type: ignore[arg-type]

@@ -31,6 +31,12 @@ app.event("app_mention", async ({ event, client, say }) => {
     ],
   });
   const place = { channel: event.channel, timestamp: event.ts };
+  const rooms = await client.users.conversations({ types: "public_channel,im" });
+  const since = await client.conversations.history({ channel: event.channel, oldest: event.ts });
+  if (!rooms.channels.some((room) => room.id === event.channel) || since.messages.some((m) => m.ts === event.ts || m.bot_id)) {
+    throw new Error("the double's rooms or histories are wrong");
+  }
+  await client.pins.add({ channel: event.channel, timestamp: posted.ts });
   await client.reactions.add({ ...place, name: "eyes" });
   await client.reactions.remove({ ...place, name: "eyes" });
   const thread = await client.conversations.replies({ channel: event.channel, ts: event.ts });
@@ -39,6 +45,13 @@ app.event("app_mention", async ({ event, client, say }) => {
     ts: posted.ts,
     text: `${posted.message.text} (${thread.messages.length})`,
     blocks: posted.message.blocks,
+  });
+  await client.chat.postMessage({
+    channel: event.channel,
+    thread_ts: event.ts,
+    text: "under another name",
+    username: "reviewer",
+    icon_url: "https://example.org/r.png",
   });
   await client.files.uploadV2({
     channel_id: event.channel,
@@ -50,6 +63,13 @@ app.event("app_mention", async ({ event, client, say }) => {
 });
 
 app.event("message", async () => {});
+app.event("reaction_added", async () => {});
+app.event("reaction_removed", async () => {});
+
+app.event("pin_added", async ({ event, client }) => {
+  const { channel_id: channel, item } = event;
+  await client.reactions.add({ channel, timestamp: item.message.ts, name: "pushpin" });
+});
 
 app.action("go", async ({ ack, body, client }) => {
   await ack();

@@ -1,7 +1,7 @@
 """A Slack for tests: Web API, Socket Mode, HTTP events, and the faults of a bad day.
 
-It is itself checked by two published clients (tests/bots/test_slack_double.py). `slack_web` holds
-the methods of the Web API, `slack_delivery` how events reach an app.
+It is itself checked by two published clients (tests/bots/test_slack_double.py). `slack_web`
+and `slack_rooms` hold the methods of the Web API, `slack_delivery` how events reach an app.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.doubles.slack_app import APP, BOT_ID, BOT_USER, TEAM, App, user_of
 from tests.doubles.slack_delivery import Delivery
-from tests.doubles.slack_web import APP, BOT_ID, BOT_USER, METHODS, SCOPES, TEAM, Refusal
-from tests.doubles.slack_wire import Fault, args_of, failed, token_of
+from tests.doubles.slack_server import Server, carried_out
+from tests.doubles.slack_wire import Call, Fault, StoredFile
 
-__all__ = ["APP", "BOT_ID", "BOT_USER", "TEAM", "Call", "Fault", "SlackDouble"]
+__all__ = ["APP", "BOT_ID", "BOT_USER", "TEAM", "App", "Call", "Fault", "SlackDouble"]
 
 Json = dict[str, Any]
 
@@ -28,29 +29,11 @@ OLIVIA, ASH, CODEX = "U0OLIVIA1", "U0ASH0001", "U0CODEX01"
 GENERAL, PRIVATE, DM, GROUP_DM = "C0GENERAL", "G0PRIVATE", "D0OLIVIA1", "C0GROUPDM"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    method: str
-    args: Json
-    token: str
-
-
-@dataclass(slots=True)
-class StoredFile:
-    name: str
-    mime: str
-    data: bytes
-    shared: bool = False
-
-
 @dataclass
 class SlackDouble:
-    """One workspace with one app. The verbs below are what people there do."""
+    """One workspace with one app, or more. The verbs below are what people there do."""
 
-    bot_token: str = "xoxb-test"
-    app_token: str = "xapp-test"
-    signing_secret: str = "it-is-us"
-    scopes: set[str] = field(default_factory=lambda: {s for s in SCOPES.values() if s})
+    apps: list[App] = field(default_factory=lambda: [App()])
     calls: list[Call] = field(default_factory=list)
     users: dict[str, Json] = field(default_factory=dict)
     channels: dict[str, Json] = field(default_factory=dict)
@@ -58,20 +41,19 @@ class SlackDouble:
     messages: dict[str, dict[str, Json]] = field(default_factory=lambda: defaultdict(dict))
     files: dict[str, StoredFile] = field(default_factory=dict)
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     downloads: list[str] = field(default_factory=list)  # the tokens they came with
     echo_own: bool = True
     page_size: int = 1000
     base: str = ""
 
     def __post_init__(self) -> None:
-        self._faults: dict[str, list[Fault]] = defaultdict(list)
         self._numbers = itertools.count(1)
         self._last_micros = 0
-        self.delivery = Delivery(TEAM, APP, BOT_USER, self.signing_secret)
         for user, name in ((OLIVIA, "Olivia"), (ASH, "Ash")):
-            self.users[user] = _user(user, name)
-        self.users[CODEX] = _user(CODEX, "codex", is_bot=True)
-        self.users[BOT_USER] = _user(BOT_USER, "claude", is_bot=True)
+            self.users[user] = user_of(user, name)
+        self.users[CODEX] = user_of(CODEX, "codex", is_bot=True)
+        self.users[BOT_USER] = user_of(BOT_USER, "claude", is_bot=True)
         for channel, name, kind in (
             (GENERAL, "general", "channel"),
             (PRIVATE, "secret", "group"),
@@ -87,10 +69,7 @@ class SlackDouble:
         """A double that listens on a free port of the loopback."""
         double = cls(**changes)
         app = web.Application(client_max_size=50_000_000)
-        app.router.add_route("*", "/api/{method}", double._api)
-        app.router.add_get("/link", double.delivery.link)
-        app.router.add_post("/upload/{file}", double._upload)
-        app.router.add_get("/files/{file}/{name}", double._download)
+        app.add_routes(Server(double).routes())
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -101,12 +80,47 @@ class SlackDouble:
         try:
             yield double
         finally:
-            await double.delivery.close()
+            for one in double.apps:
+                await one.delivery.close()
             await runner.cleanup()
 
     @property
     def api_url(self) -> str:
         return f"{self.base}/api/"
+
+    def install(self, name: str) -> App:
+        """One more app, invited to every channel."""
+        number = f"{len(self.apps) + 1:04}"
+        app = App(name, f"A0APP{number}", f"U0BOT{number}", f"B0BOT{number}")
+        app.bot_token, app.app_token = f"xoxb-{name}", f"xapp-{name}"
+        self.apps.append(app)
+        self.users[app.user] = user_of(app.user, name, is_bot=True)
+        for channel in self.channels:
+            if self.channel_type(channel) != "im":
+                self.members[channel].append(app.user)
+        return app
+
+    # ── The first app ───────────────────────────────────────────────────────────────────
+
+    @property
+    def delivery(self) -> Delivery:
+        return self.apps[0].delivery
+
+    @property
+    def scopes(self) -> set[str]:
+        return self.apps[0].scopes
+
+    @property
+    def bot_token(self) -> str:
+        return self.apps[0].bot_token
+
+    @property
+    def app_token(self) -> str:
+        return self.apps[0].app_token
+
+    @property
+    def signing_secret(self) -> str:
+        return self.apps[0].signing_secret
 
     # ── What people do ──────────────────────────────────────────────────────────────────
 
@@ -144,10 +158,16 @@ class SlackDouble:
     def tell(self, channel: str, message: Json) -> None:
         """Deliver a message as Slack does: a mention twice, under two event ids."""
         event = {**message, "channel": channel, "event_ts": message["ts"]}
-        self.delivery.event({**event, "channel_type": self.channel_type(channel)})
-        mentioned = f"<@{BOT_USER}>" in message.get("text", "")
-        if mentioned and self.channel_type(channel) != "im" and not message.get("subtype"):
-            self.delivery.event({**event, "type": "app_mention"})
+        for app in self.hearers(channel):
+            app.delivery.event({**event, "channel_type": self.channel_type(channel)})
+            mentioned = f"<@{app.user}>" in message.get("text", "")
+            if mentioned and self.channel_type(channel) != "im" and not message.get("subtype"):
+                app.delivery.event({**event, "type": "app_mention"})
+
+    def hearers(self, channel: str, event_type: str = "message") -> list[App]:
+        """The apps that Slack tells what happens in a channel."""
+        here = self.members[channel]
+        return [app for app in self.apps if app.user in here and app.hears(event_type)]
 
     async def edit(self, channel: str, ts: str, text: str, **changes: Any) -> None:
         """Somebody edits what they wrote."""
@@ -164,18 +184,46 @@ class SlackDouble:
     def changed(self, channel: str, subtype: str, **more: Any) -> None:
         stamp = self.new_ts()
         event = {"type": "message", "subtype": subtype, "hidden": True, "channel": channel}
-        kind = self.channel_type(channel)
-        self.delivery.event({**event, "ts": stamp, "event_ts": stamp, "channel_type": kind, **more})
+        event |= {"ts": stamp, "event_ts": stamp, "channel_type": self.channel_type(channel)}
+        for app in self.hearers(channel):
+            app.delivery.event({**event, **more})
+
+    async def react(
+        self, channel: str, ts: str, name: str, user: str = OLIVIA, *, added: bool = True
+    ) -> None:
+        """Somebody reacts to a message, or takes it back."""
+        self.reacted("reaction_added" if added else "reaction_removed", channel, ts, name, user)
+
+    def reacted(self, kind: str, channel: str, ts: str, name: str, user: str) -> None:
+        author = self.messages[channel][ts].get("user", "")
+        item = {"type": "message", "channel": channel, "ts": ts}
+        event = {"type": kind, "user": user, "reaction": name, "item_user": author, "item": item}
+        for app in self.hearers(channel, kind):
+            app.delivery.event({**event, "event_ts": self.new_ts()})
+
+    async def pin(self, channel: str, ts: str, user: str = OLIVIA, *, added: bool = True) -> None:
+        """Somebody pins a message to its channel, or takes the pin off."""
+        self.pinned("pin_added" if added else "pin_removed", channel, ts, user)
+
+    def pinned(self, kind: str, channel: str, ts: str, user: str) -> None:
+        message = self.messages[channel][ts]
+        message["pinned_to"] = [channel] if kind == "pin_added" else []
+        item: Json = {"type": "message", "channel": channel, "created_by": user}
+        item |= {"message": {**message, "permalink": f"{self.base}/archives"}, "created": 1}
+        event = {"type": kind, "user": user, "channel_id": channel, "item": item}
+        for app in self.hearers(channel, kind):
+            app.delivery.event({**event, "event_ts": self.new_ts()})
 
     async def press(self, channel: str, ts: str, label: str, user: str = OLIVIA) -> None:
         """Somebody presses the button with this label."""
         message = self.messages[channel][ts]
         buttons = [e for b in message["blocks"] for e in b.get("elements", ())]
         button = next(b for b in buttons if b["text"]["text"] == label)
-        self.delivery.interactive(
+        app = next(app for app in self.apps if app.bot == message["bot_id"])
+        app.delivery.interactive(
             {
                 "type": "block_actions",
-                "api_app_id": APP,
+                "api_app_id": app.id,
                 "team": {"id": TEAM, "domain": "test"},
                 "user": {"id": user, "username": user.lower(), "team_id": TEAM},
                 "channel": {"id": channel, "name": self.channels[channel]["name"]},
@@ -206,11 +254,15 @@ class SlackDouble:
 
     def fail(self, method: str, fault: Fault, times: int = 1) -> None:
         """Let the next calls of a method go wrong."""
-        self._faults[method] += [fault] * times
+        self.faults[method] += [fault] * times
 
     def called(self, method: str) -> list[Json]:
         """The arguments of every call of a method so far."""
         return [call.args for call in self.calls if call.method == method]
+
+    def answer(self, method: str, args: Json, token: str) -> Json:
+        """Carry a call out, as it came over the wire."""
+        return carried_out(self, method, args, token)
 
     # ── State ───────────────────────────────────────────────────────────────────────────
 
@@ -233,64 +285,6 @@ class SlackDouble:
     def texts(self, channel: str = GENERAL, user: str = BOT_USER) -> list[str]:
         """What somebody's messages in a channel say."""
         return [m["text"] for m in self.messages[channel].values() if m.get("user") == user]
-
-    # ── The wire ────────────────────────────────────────────────────────────────────────
-
-    async def _api(self, request: web.Request) -> web.StreamResponse:
-        method, args, token = (
-            request.match_info["method"],
-            await args_of(request),
-            token_of(request),
-        )
-        token = token or str(args.pop("token", ""))
-        self.calls.append(Call(method, args, token))
-        queue = self._faults.get(method)
-        fault = queue.pop(0) if queue else None
-        if fault and (early := await failed(request, fault, "before")) is not None:
-            return early
-        answer = self._answer(method, args, token)
-        if fault and (late := await failed(request, fault, "after")) is not None:
-            return late
-        return web.json_response(answer, headers={"X-OAuth-Scopes": ",".join(sorted(self.scopes))})
-
-    def _answer(self, method: str, args: Json, token: str) -> Json:
-        try:
-            wanted = self.app_token if method == "apps.connections.open" else self.bot_token
-            if not token:
-                raise Refusal("not_authed")
-            if token != wanted:
-                right = token in (self.app_token, self.bot_token)
-                raise Refusal("not_allowed_token_type" if right else "invalid_auth")
-            if method not in METHODS:
-                raise Refusal("unknown_method")
-            needed = SCOPES.get(method, "")
-            if needed and needed not in self.scopes:
-                provided = ",".join(sorted(self.scopes))
-                raise Refusal("missing_scope", needed=needed, provided=provided)
-            return {"ok": True, **METHODS[method](self, args)}
-        except Refusal as refusal:
-            return {"ok": False, "error": refusal.code, **refusal.more}
-
-    async def _upload(self, request: web.Request) -> web.Response:
-        file = self.files[request.match_info["file"]]
-        if request.content_type.startswith("multipart/"):
-            part = next(iter((await request.post()).values()))
-            file.data = part.file.read() if isinstance(part, web.FileField) else str(part).encode()
-        else:
-            file.data = await request.read()
-        return web.Response(text=f"OK - {len(file.data)}")
-
-    async def _download(self, request: web.Request) -> web.Response:
-        file = self.files[request.match_info["file"]]
-        self.downloads.append(token_of(request))
-        if token_of(request) != self.bot_token or "files:read" not in self.scopes:
-            return web.Response(text="<html>Sign in</html>", content_type="text/html")
-        return web.Response(body=file.data, content_type=file.mime)
-
-
-def _user(user_id: str, name: str, *, is_bot: bool = False) -> Json:
-    profile = {"display_name": name, "real_name": f"{name} Example"}
-    return {"id": user_id, "name": name.lower(), "is_bot": is_bot, "profile": profile}
 
 
 def _channel(channel: str, name: str, kind: str) -> Json:

@@ -1,7 +1,8 @@
 """How the double's events reach an app: envelopes over sockets, or signed requests over HTTP.
 
 An envelope goes to one of the open sockets. Unacknowledged after `ack_s`, or when its socket is
-gone, it is sent again, three times at the most, as Slack does.
+gone, it is sent again, three times at the most, as Slack does; a `forgetful` delivery drops what
+finds no socket, as Slack does after a long cut.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Delivery:
         self.ack_s = 3.0
         self.retry_delays_s: tuple[float, ...] = (0.0, 60.0, 300.0)  # HTTP
         self.events_url: str | None = None  # set: HTTP instead of sockets
+        self.forgetful = False
         self.envelopes: list[Envelope] = []
         self._by_id: dict[str, Envelope] = {}
         self.tickets: set[str] = set()
@@ -170,6 +172,8 @@ class Delivery:
     async def _push_socket(self, envelope: Envelope) -> None:
         try:
             for attempt in range(RETRIES + 1):
+                if self.forgetful and not self.sockets:
+                    return
                 async with self._open:
                     await self._open.wait_for(lambda: bool(self.sockets))
                     socket = self.sockets[next(self._turn) % len(self.sockets)]

@@ -9,60 +9,18 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tests.doubles import slack_rooms
+from tests.doubles.slack_app import TEAM, App
+from tests.doubles.slack_scopes import Refusal, room_of
+
 if TYPE_CHECKING:
     from tests.doubles.slack import SlackDouble
 
 Json = dict[str, Any]
 
-TEAM, APP = "T0TEAM001", "A0APP0001"
-BOT_USER, BOT_ID = "U0BOT0001", "B0BOT0001"
-
-
-class Refusal(Exception):
-    """`ok: false` with this code."""
-
-    def __init__(self, code: str, **more: str) -> None:
-        super().__init__(code)
-        self.code, self.more = code, more
-
-
-SCOPES: dict[str, str] = {
-    "auth.test": "",
-    "apps.connections.open": "",
-    "chat.postMessage": "chat:write",
-    "chat.update": "chat:write",
-    "chat.delete": "chat:write",
-    "conversations.history": "channels:history",
-    "conversations.replies": "channels:history",
-    "conversations.info": "channels:read",
-    "conversations.members": "channels:read",
-    "users.info": "users:read",
-    "reactions.add": "reactions:write",
-    "reactions.remove": "reactions:write",
-    "files.getUploadURLExternal": "files:write",
-    "files.completeUploadExternal": "files:write",
-    "files.info": "files:read",
-    "assistant.threads.setStatus": "assistant:write",
-    "app_mentions.read": "app_mentions:read",  # no method: scopes for events
-    "im.history": "im:history",
-}
-
-
-def _true(value: Any) -> bool:
-    return value in (True, "true", "1", 1)
-
-
-def _channel(slack: SlackDouble, args: Json, name: str = "channel") -> str:
-    channel = str(args.get(name) or "")
-    if channel not in slack.channels:
-        raise Refusal("channel_not_found")
-    if slack.channels[channel].get("is_archived"):
-        raise Refusal("is_archived")
-    return channel
-
 
 def _message(slack: SlackDouble, args: Json, field: str = "ts") -> Json:
-    channel = _channel(slack, args)
+    channel = room_of(slack, args)
     ts = str(args.get(field) or "")
     if not re.fullmatch(r"\d+\.\d{6}", ts):
         raise Refusal("bad_timestamp" if field == "timestamp" else "invalid_arguments")
@@ -92,20 +50,30 @@ def _check_blocks(blocks: Any) -> None:
             actions |= set(ids)
 
 
-def _auth_test(slack: SlackDouble, args: Json) -> Json:
-    return {"url": slack.base, "team": "Test", "user": "claude", "team_id": TEAM} | {
-        "user_id": BOT_USER,
-        "bot_id": BOT_ID,
+def _auth_test(slack: SlackDouble, app: App, args: Json) -> Json:
+    return {"url": slack.base, "team": "Test", "user": app.name, "team_id": TEAM} | {
+        "user_id": app.user,
+        "bot_id": app.bot,
         "is_enterprise_install": False,
     }
 
 
-def _connections_open(slack: SlackDouble, args: Json) -> Json:
-    return {"url": slack.delivery.ticket(slack.base)}
+def _connections_open(slack: SlackDouble, app: App, args: Json) -> Json:
+    return {"url": app.delivery.ticket(slack.base)}
 
 
-def _post(slack: SlackDouble, args: Json) -> Json:
-    channel = _channel(slack, args)
+def _author(app: App, args: Json) -> Json:
+    """Who wrote it. Under a name of its own it is no user's message any more."""
+    made: Json = {"type": "message", "bot_id": app.bot, "app_id": app.id}
+    if args.get("username") or args.get("icon_url"):
+        shown = {"subtype": "bot_message", "username": args.get("username") or app.name}
+        return {**made, **shown, "icons": {"image_url": args.get("icon_url")}}
+    profile = {"id": app.bot, "app_id": app.id, "name": app.name}
+    return {**made, "user": app.user, "bot_profile": profile}
+
+
+def _post(slack: SlackDouble, app: App, args: Json) -> Json:
+    channel = room_of(slack, args)
     text = str(args.get("text") or "")
     if not text.strip() and not args.get("blocks"):
         raise Refusal("no_text")
@@ -119,19 +87,17 @@ def _post(slack: SlackDouble, args: Json) -> Json:
         isinstance(metadata, dict) and {"event_type", "event_payload"} <= metadata.keys()
     ):
         raise Refusal("invalid_metadata_format")
-    message: Json = {"type": "message", "user": BOT_USER, "bot_id": BOT_ID, "app_id": APP}
-    message |= {"text": text[:40_000], "ts": slack.new_ts(), "team": TEAM}
+    message = {**_author(app, args), "text": text[:40_000], "ts": slack.new_ts(), "team": TEAM}
     message |= {k: args[k] for k in ("blocks", "metadata", "thread_ts") if args.get(k)}
-    message["bot_profile"] = {"id": BOT_ID, "app_id": APP, "name": "claude"}
     slack.messages[channel][message["ts"]] = message
     if slack.echo_own:
         slack.tell(channel, message)
     return {"channel": channel, "ts": message["ts"], "message": message}
 
 
-def _update(slack: SlackDouble, args: Json) -> Json:
+def _update(slack: SlackDouble, app: App, args: Json) -> Json:
     message = _message(slack, args)
-    if message.get("bot_id") != BOT_ID:
+    if message.get("bot_id") != app.bot:
         raise Refusal("cant_update_message")
     text = args.get("text")
     if text is not None and len(str(text).encode()) > 4000:
@@ -141,7 +107,7 @@ def _update(slack: SlackDouble, args: Json) -> Json:
     if args.get("blocks"):
         _check_blocks(args["blocks"])
     old = dict(message)
-    message |= {"text": text, "edited": {"user": BOT_USER, "ts": slack.new_ts()}}
+    message |= {"text": text, "edited": {"user": app.user, "ts": slack.new_ts()}}
     if "blocks" in args:
         message["blocks"] = args["blocks"]
     channel = str(args["channel"])
@@ -150,9 +116,9 @@ def _update(slack: SlackDouble, args: Json) -> Json:
     return {"channel": channel, "ts": message["ts"], "text": text}
 
 
-def _delete(slack: SlackDouble, args: Json) -> Json:
+def _delete(slack: SlackDouble, app: App, args: Json) -> Json:
     message = _message(slack, args)
-    if message.get("bot_id") != BOT_ID:
+    if message.get("bot_id") != app.bot:
         raise Refusal("cant_delete_message")
     channel = str(args["channel"])
     del slack.messages[channel][message["ts"]]
@@ -161,64 +127,7 @@ def _delete(slack: SlackDouble, args: Json) -> Json:
     return {"channel": channel, "ts": message["ts"]}
 
 
-def _paged(slack: SlackDouble, args: Json, field: str, found: list[Any]) -> Json:
-    size = min(int(args.get("limit") or 100), slack.page_size)
-    start = int(args.get("cursor") or 0)
-    more = start + size < len(found)
-    cursor = {"next_cursor": str(start + size) if more else ""}
-    return {field: found[start : start + size], "has_more": more, "response_metadata": cursor}
-
-
-def _shown(message: Json, args: Json) -> Json:
-    bare = {k: v for k, v in message.items() if k != "metadata"}
-    return message if _true(args.get("include_all_metadata")) else bare
-
-
-def _between(args: Json, ts: str) -> bool:
-    oldest, latest = float(args.get("oldest") or 0), float(args.get("latest") or "inf")
-    inside = oldest < float(ts) < latest
-    return inside or (_true(args.get("inclusive")) and float(ts) in (oldest, latest))
-
-
-def _history(slack: SlackDouble, args: Json) -> Json:
-    channel = _channel(slack, args)
-    found = [
-        _shown(m, args)
-        for m in slack.messages[channel].values()
-        if _between(args, m["ts"]) and m.get("thread_ts") in (None, m["ts"])
-    ]
-    return _paged(slack, args, "messages", sorted(found, key=lambda m: m["ts"], reverse=True))
-
-
-def _replies(slack: SlackDouble, args: Json) -> Json:
-    channel = _channel(slack, args)
-    root = str(args.get("ts") or "")
-    if root not in slack.messages[channel]:
-        raise Refusal("thread_not_found")
-    found = [
-        _shown(m, args)
-        for m in slack.messages[channel].values()
-        if m["ts"] == root or (m.get("thread_ts") == root and _between(args, m["ts"]))
-    ]
-    return _paged(slack, args, "messages", sorted(found, key=lambda m: m["ts"]))
-
-
-def _info(slack: SlackDouble, args: Json) -> Json:
-    return {"channel": slack.channels[_channel(slack, args)]}
-
-
-def _members(slack: SlackDouble, args: Json) -> Json:
-    return _paged(slack, args, "members", slack.members[_channel(slack, args)])
-
-
-def _user(slack: SlackDouble, args: Json) -> Json:
-    user = str(args.get("user") or "")
-    if user not in slack.users:
-        raise Refusal("user_not_found")
-    return {"user": slack.users[user]}
-
-
-def _react(slack: SlackDouble, args: Json) -> Json:
+def _react(slack: SlackDouble, app: App, args: Json) -> Json:
     message, name = _message(slack, args, "timestamp"), str(args.get("name") or "")
     if not re.fullmatch(r"[a-z0-9_+-]+", name):
         raise Refusal("invalid_name")
@@ -226,33 +135,56 @@ def _react(slack: SlackDouble, args: Json) -> Json:
     if name in names:
         raise Refusal("already_reacted")
     names.append(name)
+    if slack.echo_own:
+        slack.reacted("reaction_added", str(args["channel"]), message["ts"], name, app.user)
     return {}
 
 
-def _unreact(slack: SlackDouble, args: Json) -> Json:
-    names: list[str] = _message(slack, args, "timestamp").setdefault("reactions", [])
+def _unreact(slack: SlackDouble, app: App, args: Json) -> Json:
+    message = _message(slack, args, "timestamp")
+    names: list[str] = message.setdefault("reactions", [])
     if args.get("name") not in names:
         raise Refusal("no_reaction")
     names.remove(str(args["name"]))
+    if slack.echo_own:
+        slack.reacted(
+            "reaction_removed", str(args["channel"]), message["ts"], str(args["name"]), app.user
+        )
     return {}
 
 
-def _upload_url(slack: SlackDouble, args: Json) -> Json:
+def _pin(slack: SlackDouble, app: App, args: Json) -> Json:
+    message = _message(slack, args, "timestamp")
+    if message.get("pinned_to"):
+        raise Refusal("already_pinned")
+    slack.pinned("pin_added", str(args["channel"]), message["ts"], app.user)
+    return {}
+
+
+def _unpin(slack: SlackDouble, app: App, args: Json) -> Json:
+    message = _message(slack, args, "timestamp")
+    if not message.get("pinned_to"):
+        raise Refusal("no_pin")
+    slack.pinned("pin_removed", str(args["channel"]), message["ts"], app.user)
+    return {}
+
+
+def _upload_url(slack: SlackDouble, app: App, args: Json) -> Json:
     if not args.get("filename") or not str(args.get("length") or "").isdigit():
         raise Refusal("invalid_arguments")
     file_id = slack.file(str(args["filename"]), b"")
     return {"upload_url": f"{slack.base}/upload/{file_id}", "file_id": file_id}
 
 
-def _complete_upload(slack: SlackDouble, args: Json) -> Json:
-    channel = _channel(slack, args, "channel_id")
+def _complete_upload(slack: SlackDouble, app: App, args: Json) -> Json:
+    channel = room_of(slack, args, "channel_id")
     files = args.get("files")
     if not isinstance(files, list) or any(f["id"] not in slack.files for f in files):
         raise Refusal("file_not_found")
     for file in files:
         slack.files[file["id"]].shared = True
-    message: Json = {"type": "message", "subtype": "file_share", "user": BOT_USER}
-    message |= {"bot_id": BOT_ID, "text": str(args.get("initial_comment") or "")}
+    message = {**_author(app, args), "text": str(args.get("initial_comment") or "")}
+    message.setdefault("subtype", "file_share")
     message |= {"ts": slack.new_ts(), "files": [slack.file_info(f["id"]) for f in files]}
     if args.get("thread_ts"):
         message["thread_ts"] = args["thread_ts"]
@@ -260,31 +192,35 @@ def _complete_upload(slack: SlackDouble, args: Json) -> Json:
     return {"files": [{"id": f["id"], "title": f.get("title")} for f in files]}
 
 
-def _file(slack: SlackDouble, args: Json) -> Json:
+def _file(slack: SlackDouble, app: App, args: Json) -> Json:
     if args.get("file") not in slack.files:
         raise Refusal("file_not_found")
     return {"file": slack.file_info(str(args["file"]))}
 
 
-def _status(slack: SlackDouble, args: Json) -> Json:
-    channel = _channel(slack, args, "channel_id")
+def _status(slack: SlackDouble, app: App, args: Json) -> Json:
+    channel = room_of(slack, args, "channel_id")
     if not args.get("thread_ts") or args["thread_ts"] not in slack.messages[channel]:
         raise Refusal("thread_not_found")
     slack.statuses[channel, str(args["thread_ts"])] = str(args.get("status") or "")
     return {}
 
 
-METHODS: dict[str, Callable[[SlackDouble, Json], Json]] = {
+METHODS: dict[str, Callable[[SlackDouble, App, Json], Json]] = {
     "auth.test": _auth_test,
     "apps.connections.open": _connections_open,
     "chat.postMessage": _post,
     "chat.update": _update,
     "chat.delete": _delete,
-    "conversations.history": _history,
-    "conversations.replies": _replies,
-    "conversations.info": _info,
-    "conversations.members": _members,
-    "users.info": _user,
+    "conversations.history": slack_rooms.history,
+    "conversations.replies": slack_rooms.replies,
+    "conversations.info": slack_rooms.info,
+    "conversations.members": slack_rooms.members,
+    "users.info": slack_rooms.user,
+    "conversations.list": slack_rooms.every,
+    "users.conversations": slack_rooms.conversations,
+    "pins.add": _pin,
+    "pins.remove": _unpin,
     "reactions.add": _react,
     "reactions.remove": _unreact,
     "files.getUploadURLExternal": _upload_url,

@@ -26,6 +26,21 @@ class Fault:
     release: asyncio.Event | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    args: Json
+    token: str
+
+
+@dataclass(slots=True)
+class StoredFile:
+    name: str
+    mime: str
+    data: bytes
+    shared: bool = False
+
+
 async def failed(
     request: web.Request, fault: Fault, when: Literal["before", "after"]
 ) -> web.StreamResponse | None:

@@ -1,0 +1,67 @@
+"""What Slack told, with all that has to be looked up for it, as an event of the contract."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bots.slack_directory import Directory
+from bots.slack_events import Changed, Flagged, Pressed, Removed, Said, inbound
+from bots.slack_files import Files
+from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned
+
+
+class Reader:
+    """require_mention: the gateway answers only those who addressed somebody."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        files: Files,
+        personas: Sequence[str],
+        *,
+        require_mention: bool,
+    ) -> None:
+        self._directory, self._files = directory, files
+        self._recipient = f"bot:{personas[0]}" if len(personas) == 1 else None
+        self._require_mention = require_mention
+
+    async def event(self, found: Said | Changed | Removed | Flagged | Pressed) -> Event:
+        """Never waits long: what can't be looked up in time is told without."""
+        if isinstance(found, Said):
+            return await self._inbound(found)
+        if isinstance(found, Pressed):
+            by = await self._directory.speaker(found.user_id)
+            return Chosen(found.question_id, found.option, by)
+        room = await self._directory.room(found.channel, found.kind)
+        if isinstance(found, Flagged):
+            by = await self._directory.speaker(found.user_id)
+            return Pinned(room, found.ts, by, found.pinned)
+        if isinstance(found, Removed):
+            return Deleted(room, found.ts)
+        return Edited(room, found.ts, found.content, found.at)
+
+    async def _inbound(self, said: Said) -> Inbound:
+        by, room, attachments, context = await asyncio.gather(
+            self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),
+            self._directory.room(said.channel, said.kind),
+            self._files.keep(said.channel, said.files),
+            self._thread_context(said),
+        )
+        if room.kind == "dm":
+            room = replace(room, name=by.name)
+        return inbound(
+            said,
+            room,
+            by,
+            attachments=attachments,
+            thread_context=context,
+            recipient_id=self._recipient,
+            require_mention=self._require_mention,
+        )
+
+    async def _thread_context(self, said: Said) -> str | None:
+        if not (said.mentioned and said.thread_ts):
+            return None
+        return await self._directory.thread_context(said.channel, said.thread_ts, said.ts)
