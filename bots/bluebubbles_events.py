@@ -1,0 +1,339 @@
+"""BlueBubbles' messages as values, and those values as messages of the ingest contract. Pure.
+
+A message comes in by webhook and again by a query after a gap: both read the same. What it doesn't
+say (names, files' bytes, an update's chat) is looked up by `bluebubbles` in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import unquote
+
+from pydantic import ValidationError
+
+from bots.bluebubbles_wire import WireAttachment, WireChat, WireMessage
+from contract import EXTERNAL_ID, Attachment, Inbound, IngestMetadata, Room, RoomKind, Speaker
+
+SOURCE = "bluebubbles"
+ALIAS = "bb"  # begins the ids of people; the contract knows it
+ME = "me"  # the owner of the account, in ids
+ME_NAME = "Me"  # and to people
+
+# Stands in a text where an attachment is; newer servers take it out themselves.
+_OBJECT = "\ufffc"
+# Link previews and the like: no file that anybody sent.
+_PAYLOAD = ".pluginPayloadAttachment"
+_UNFIT = re.compile(r"[\s*%\x00-\x1f\x7f]")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# What the owner may say to Moot itself without naming a persona: in a group any command, in a
+# chat with one other person only what answers a question or stops an answer.
+_COMMAND = re.compile(r"!(?:[a-z]+|[1-9])\b", re.IGNORECASE)
+_REMOTE = re.compile(r"!(?:stop|[1-9])\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Where a message stands. name: "" where the people in it are its name. address: the other
+    person's, in a chat of two."""
+
+    guid: str
+    kind: RoomKind
+    name: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    guid: str
+    name: str
+    mime: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message. chat: None where it isn't told. sender: an address, "" for the account's owner.
+
+    sent_ms: milliseconds since 1970. temp_guid: the name that the sender's program gave it.
+    """
+
+    guid: str
+    chat: Chat | None
+    sender: str
+    from_me: bool
+    content: str
+    sent_ms: int
+    reply_to: str | None = None
+    temp_guid: str | None = None
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    guid: str
+    chat: Chat | None
+    from_me: bool
+    content: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    guid: str
+    chat: Chat | None
+    from_me: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """What is known of this chat is out of date."""
+
+    guid: str
+
+
+Heard = Said | Changed | Removed | Renamed
+
+
+def heard(payload: Mapping[str, Any]) -> tuple[Heard, ...]:
+    """What a webhook's payload says; nothing where it is nothing for a chat.
+
+    Raises ValueError on a payload that BlueBubbles doesn't write.
+    """
+    kind, data = payload.get("type"), payload.get("data")
+    if kind not in ("new-message", "updated-message", "group-name-change"):
+        return ()
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{kind} has no data")
+    message = read_message(data)
+    if kind == "group-name-change":
+        return tuple(Renamed(chat.guid) for chat in message.chats)
+    return changes(message) if kind == "updated-message" else messages(message)
+
+
+def read_message(data: Mapping[str, Any]) -> WireMessage:
+    """A message as the server wrote it. Raises ValueError, which names fields and no text."""
+    try:
+        return WireMessage.model_validate(data)
+    except ValidationError as error:
+        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
+        raise ValueError(f"a message can't be read: {', '.join(fields)}") from None
+
+
+def messages(message: WireMessage) -> tuple[Said | Changed | Removed, ...]:
+    """What a message says, and what became of it since; of a tapback, of a change of the group and
+    of what was never sent: nothing."""
+    if _is_service(message):
+        return ()
+    if _is_retracted(message):
+        return changes(message)
+    said = _said(message)
+    return (said, *changes(message)) if said else ()
+
+
+def changes(message: WireMessage) -> tuple[Changed | Removed, ...]:
+    """An edit or a removal; most updates (delivered, read) are neither.
+
+    A message that was taken back is one that was edited and is empty: Apple hardly ever sets the
+    date of a retraction.
+    """
+    if _is_service(message):
+        return ()
+    chat, from_me = _chat(message), bool(message.is_from_me)
+    if _is_retracted(message):
+        return (Removed(message.guid, chat, from_me),)
+    if not message.edited:
+        return ()
+    return (Changed(message.guid, chat, from_me, content(message), moment(message.edited)),)
+
+
+def _is_service(message: WireMessage) -> bool:
+    return bool(message.tapback or message.item_type or message.group_action or message.error)
+
+
+def _is_retracted(message: WireMessage) -> bool:
+    empty = not message.text and not message.subject and not message.attachments
+    return bool(message.retracted) or (bool(message.edited) and empty)
+
+
+def _said(message: WireMessage) -> Said | None:
+    chat, from_me = _chat(message), bool(message.is_from_me)
+    files, text = tuple(_files(message.attachments)), content(message)
+    if not text.strip() and not files:
+        return None
+    sender = "" if from_me else (message.handle and message.handle.address) or ""
+    if not from_me and not sender:
+        sender = chat.address if chat else ""
+        if not sender:
+            raise ValueError(f"nobody is told to have sent {message.guid}")
+    if message.created is None:
+        raise ValueError(f"no time is told for {message.guid}")
+    return Said(
+        guid=message.guid,
+        chat=chat,
+        sender=sender,
+        from_me=from_me,
+        content=text,
+        sent_ms=message.created,
+        reply_to=message.thread_guid or None,
+        temp_guid=message.temp_guid,
+        files=files,
+    )
+
+
+def content(message: WireMessage) -> str:
+    """What was typed: the subject line if there is one, and the text without its objects.
+
+    U+FFFC is no key on a keyboard: it stands for an attachment, and one is left out for each.
+    """
+    text = (message.text or "").replace(_OBJECT, "", len(message.attachments))
+    return f"{message.subject}\n{text}" if message.subject else text
+
+
+def _files(attachments: Sequence[WireAttachment]) -> list[FileRef]:
+    shown = (
+        file
+        for file in attachments
+        if not file.hidden and not (file.transfer_name or "").endswith(_PAYLOAD)
+    )
+    return [
+        FileRef(
+            file.guid,
+            file.transfer_name or file.guid,
+            file.mime_type or "application/octet-stream",
+            file.total_bytes or 0,
+        )
+        for file in shown
+    ]
+
+
+def _chat(message: WireMessage) -> Chat | None:
+    return chat_of(message.chats[0]) if message.chats else None
+
+
+def chat_of(chat: WireChat) -> Chat:
+    """Style 45 or `;-;` in its guid: two people; anything else is a group, the closer kind."""
+    is_pair = chat.style == 45 or (chat.style is None and ";-;" in chat.guid)
+    if not is_pair:
+        return Chat(chat.guid, "gdm", (chat.display_name or "").strip())
+    return Chat(chat.guid, "dm", address=chat.identifier or address_of(chat.guid))
+
+
+def address_of(guid: str) -> str:
+    """What of a chat's guid stays the same when a chat moves between iMessage and SMS."""
+    return guid.rpartition(";")[2]
+
+
+def moment(millis: int) -> datetime:
+    """Milliseconds since 1970 as a time."""
+    return _EPOCH + timedelta(milliseconds=millis)
+
+
+def millis(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(milliseconds=1)
+
+
+# ── The ingest contract ─────────────────────────────────────────────────────────────────
+
+
+def external(native: str) -> str:
+    """A guid or an address as an id of the contract: what may not stand in one is escaped (an SMS
+    can come from `DHL Info`). Raises ValueError when it can't be one."""
+    fit = _UNFIT.sub(lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode()), native)
+    if not EXTERNAL_ID.fullmatch(fit):
+        raise ValueError("an id is empty or too long")
+    return fit
+
+
+def native(external_id: str) -> str:
+    """The guid or address that an id stands for."""
+    return unquote(external_id)
+
+
+def room_id(guid: str) -> str:
+    return f"{SOURCE}:{external(guid)}"
+
+
+def person(address: str, name: str) -> Speaker:
+    """Somebody else. iMessage tags nobody in a text: no mention."""
+    return Speaker(f"{ALIAS}:{external(address)}", name)
+
+
+def owner(chat: Chat, *, alone: bool = False) -> Speaker:
+    """The account's owner, typing on a device of their own.
+
+    In a chat of two their id has the other person's address in it: what the owner tells a persona
+    in one person's chat is not what it may say in another's. alone: the chat is with themselves.
+    """
+    if chat.kind == "dm" and not alone:
+        return Speaker(f"{ALIAS}:{external(f'{ME}/{chat.address}')}", ME_NAME)
+    return Speaker(f"{ALIAS}:{ME}", ME_NAME)
+
+
+def names(text: str, personas: Sequence[str]) -> bool:
+    """Whether a text names one of them as `@name`."""
+    listed = "|".join(re.escape(name) for name in personas)
+    return bool(listed) and bool(
+        re.search(rf"(?<![\w@.<])@(?:{listed})(?![\w-])", text, re.IGNORECASE)
+    )
+
+
+def is_for_us(said: Said, chat: Chat, personas: Sequence[str], own_posts: Collection[str]) -> bool:
+    """A direct message, a named persona, or a reply to a post of ours.
+
+    What the owner types in another person's chat is for that person: only a name makes it ours.
+    """
+    if names(said.content, personas):
+        return True
+    if said.from_me:
+        return False
+    return chat.kind == "dm" or said.reply_to in own_posts
+
+
+def is_aside(said: Said, chat: Chat, *, mentioned: bool) -> bool:
+    """Whether the owner speaks to the other people, and no persona may answer."""
+    if not said.from_me or mentioned:
+        return False
+    command = _REMOTE.fullmatch if chat.kind == "dm" else _COMMAND.match
+    return not command(said.content)
+
+
+def inbound(
+    said: Said,
+    room: Room,
+    by: Speaker,
+    *,
+    mentioned: bool,
+    passive: bool = False,
+    attachments: Sequence[Attachment] = (),
+    thread_context: str | None = None,
+    recipient_id: str | None = None,
+    require_mention: bool = True,
+) -> Inbound:
+    """The message with everything that was looked up for it."""
+    meta = IngestMetadata(
+        source=SOURCE,
+        sender_id=by.id,
+        sender_display_name=by.name,
+        sender_type="human",
+        channel_external_id=native(room.external_id),
+        thread_context=thread_context,
+        is_from_me=said.from_me or by.id == f"{ALIAS}:{ME}",
+        passive=passive,
+        trigger_rag=not passive and (mentioned or not require_mention),
+        recipient_id=recipient_id if mentioned else None,
+        message_guid=said.guid,
+    )
+    return Inbound(
+        content=said.content,
+        meta=meta,
+        room=room,
+        message_id=said.guid,
+        sent_at=moment(said.sent_ms),
+        reply_to=said.reply_to,
+        attachments=tuple(attachments),
+        mentioned=mentioned,
+    )
