@@ -30,6 +30,7 @@ from bots.bluebubbles_events import (
     inbound,
     is_aside,
     is_for_us,
+    moment,
     native,
 )
 from bots.bluebubbles_files import Files
@@ -60,6 +61,7 @@ log = logging.getLogger("moot.bots")
 POLL_S = 15.0
 # Without a webhook the history is all that there is.
 _ALONE_S = 3.0
+_AGAIN_S = 2.0  # after a failed try, and more after each further one
 _LOOK_AFTER_WEBHOOK_S = 600.0  # somebody may have taken it off the server's list
 _GRACE_S = 2.0  # for events under way when the bot is stopped; the rest is read from the history
 _SEEN = 5_000
@@ -150,7 +152,7 @@ class BlueBubblesBot:
 
     async def _follow(self) -> None:
         """Read the history now and then, for ever: after a failed try as soon as one succeeds."""
-        looked_at, told = float("-inf"), ""
+        looked_at, told, failed = float("-inf"), "", 0
         while True:
             self._wake.clear()
             try:
@@ -159,19 +161,20 @@ class BlueBubblesBot:
                     looked_at = self._now()
                 overlap_ms = GAP_OVERLAP_MS if self._is_gap else OVERLAP_MS
                 await self._history.catch_up(overlap_ms)
-                self._is_gap, told = False, ""
+                self._is_gap, told, failed = False, "", 0
             except WrongPassword:
                 raise
             except PlatformError as error:
                 if told != str(error):  # once for each thing that is wrong
                     told = str(error)
                     log.warning("BlueBubbles bot %s: %s", self.name, told)
-                self._is_gap = True
-            await self._rest()
+                self._is_gap, failed = True, failed + 1
+            await self._rest(failed)
 
-    async def _rest(self) -> None:
-        """Until the next look at the history; after a lost event that is soon."""
+    async def _rest(self, failed: int) -> None:
+        """Until the next look at the history; after a failed one, or a lost event, that is soon."""
         rest_s = self._poll_s if self._is_called else min(self._poll_s, _ALONE_S)
+        rest_s = min(rest_s, failed * _AGAIN_S) if failed else rest_s
         try:
             async with asyncio.timeout(rest_s):
                 await self._wake.wait()
@@ -293,10 +296,12 @@ class BlueBubblesBot:
             self._files.keep(chat.guid, said.files),
             self._thread_context(said, mentioned),
         )
+        sent_ms = int(self._now() * 1000) if said.sent_ms is None else said.sent_ms
         return inbound(
             said,
             room,
             by,
+            sent_at=moment(sent_ms),
             mentioned=mentioned,
             passive=is_aside(said, chat, mentioned=mentioned),
             attachments=attachments,

@@ -83,7 +83,7 @@ class Echoes:
         chat = address_of(said.chat.guid) if said.chat else None
         marks = {mark_of(said.content), *(mark_of(file.name) for file in said.files)}
         for post in self._posts.values():
-            near = -_BEFORE_MS <= said.sent_ms - post.at_ms <= _AFTER_MS
+            near = said.sent_ms is None or -_BEFORE_MS <= said.sent_ms - post.at_ms <= _AFTER_MS
             if post.chat != chat or post.mark not in marks or not near:
                 continue
             if said.from_me and not post.guid:

@@ -28,6 +28,8 @@ _OBJECT = "\ufffc"
 # Link previews and the like: no file that anybody sent.
 _PAYLOAD = ".pluginPayloadAttachment"
 _UNFIT = re.compile(r"[\s*%\x00-\x1f\x7f]")
+# Without these there is no message; each repair takes away every mistake that is seen then.
+_NEEDED, _REPAIRS = {"guid", "text", "isFromMe", "chats", "handle"}, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What the owner may say to Moot itself without naming a persona: in a group any command, in a
 # chat with one other person only what answers a question or stops an answer.
@@ -58,7 +60,8 @@ class FileRef:
 class Said:
     """A message. chat: None where it isn't told. sender: an address, "" for the account's owner.
 
-    sent_ms: milliseconds since 1970. temp_guid: the name that the sender's program gave it.
+    sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
+    sender's program gave it.
     """
 
     guid: str
@@ -66,7 +69,7 @@ class Said:
     sender: str
     from_me: bool
     content: str
-    sent_ms: int
+    sent_ms: int | None
     reply_to: str | None = None
     temp_guid: str | None = None
     files: tuple[FileRef, ...] = ()
@@ -115,12 +118,32 @@ def heard(payload: Mapping[str, Any]) -> tuple[Heard, ...]:
 
 
 def read_message(data: Mapping[str, Any]) -> WireMessage:
-    """A message as the server wrote it. Raises ValueError, which names fields and no text."""
-    try:
-        return WireMessage.model_validate(data)
-    except ValidationError as error:
-        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
-        raise ValueError(f"a message can't be read: {', '.join(fields)}") from None
+    """A message as the server wrote it; what else in it can't be read counts as absent.
+
+    Raises ValueError, which names fields and no text, when it is about what nobody can do without.
+    """
+    kept: Any = dict(data)
+    for _ in range(_REPAIRS):
+        try:
+            return WireMessage.model_validate(kept)
+        except ValidationError as error:
+            places = {e["loc"][:2] for e in error.errors()}
+        fields = sorted({str(place[0]) for place in places if place})
+        if not fields or _NEEDED & set(fields):
+            break
+        kept = _without(kept, places)
+    raise ValueError(f"a message can't be read: {', '.join(fields) or 'it is no object'}")
+
+
+def _without(data: Mapping[str, Any], places: Collection[tuple[int | str, ...]]) -> dict[str, Any]:
+    """The message without what stands at these places; of a list, without those entries."""
+    kept = dict(data)
+    for name in {str(place[0]) for place in places}:
+        at = {place[1] for place in places if place[0] == name and len(place) > 1}
+        listed = kept.pop(name, None)
+        if isinstance(listed, list) and at:
+            kept[name] = [entry for number, entry in enumerate(listed) if number not in at]
+    return kept
 
 
 def messages(message: WireMessage) -> tuple[Said | Changed | Removed, ...]:
@@ -151,7 +174,8 @@ def changes(message: WireMessage) -> tuple[Changed | Removed, ...]:
 
 
 def _is_service(message: WireMessage) -> bool:
-    return bool(message.tapback or message.item_type or message.group_action or message.error)
+    tapback = message.tapback not in (None, "", "0")
+    return bool(tapback or message.item_type or message.group_action or message.error)
 
 
 def _is_retracted(message: WireMessage) -> bool:
@@ -169,8 +193,6 @@ def _said(message: WireMessage) -> Said | None:
         sender = chat.address if chat else ""
         if not sender:
             raise ValueError(f"nobody is told to have sent {message.guid}")
-    if message.created is None:
-        raise ValueError(f"no time is told for {message.guid}")
     return Said(
         guid=message.guid,
         chat=chat,
@@ -306,6 +328,7 @@ def inbound(
     room: Room,
     by: Speaker,
     *,
+    sent_at: datetime,
     mentioned: bool,
     passive: bool = False,
     attachments: Sequence[Attachment] = (),
@@ -332,7 +355,7 @@ def inbound(
         meta=meta,
         room=room,
         message_id=said.guid,
-        sent_at=moment(said.sent_ms),
+        sent_at=sent_at,
         reply_to=said.reply_to,
         attachments=tuple(attachments),
         mentioned=mentioned,

@@ -14,6 +14,7 @@ from bots.bluebubbles_wire import WireMessage
 log = logging.getLogger("moot.bots")
 
 _PAGE, _PAGES = 100, 1_000
+_MOST_TOLD = 1_000
 _WITH = ("chat", "attachment", "handle")
 # A message has the time at which it was sent: one that reaches the Mac late is older than what was
 # read already. After a gap (a sleep of the Mac) more of them are late.
@@ -31,6 +32,7 @@ class History:
     ) -> None:
         self._api, self._store, self._hand_on, self._now = api, store, hand_on, now
         self._place: Place | None = None
+        self._told: set[str] = set()
 
     async def begin(self) -> Place:
         """The place in the history; behind its newest message at the first start ever.
@@ -81,7 +83,7 @@ class History:
         try:
             found = messages(row)
         except ValueError as error:
-            log.warning("a message of the history is left out: %s", error)
+            self._tell(str(error))
             return
         for one in found:
             await self._hand_on(one)
@@ -100,9 +102,15 @@ class History:
             try:
                 rows.append(read_message(entry if isinstance(entry, dict) else {}))
             except ValueError as error:
-                log.warning("a message of the history is left out: %s", error)
+                self._tell(str(error))
                 rows.append(WireMessage(guid="?", error=1))
         return rows
+
+    def _tell(self, reason: str) -> None:
+        """Log once what is read again and again."""
+        if reason not in self._told:
+            self._told = {reason} if len(self._told) > _MOST_TOLD else self._told | {reason}
+            log.warning("a message of the history is left out: %s", reason)
 
     async def _keep(self, place: Place) -> None:
         await asyncio.to_thread(self._store.keep_place, place)

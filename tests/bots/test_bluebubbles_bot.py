@@ -68,7 +68,11 @@ async def test_in_a_group_a_persona_is_named(
     by_text = {message.content: message for message in inbox.messages}
     lunch, asked = by_text["lunch?"], by_text["@Claude, find out"]
     assert lunch.room == Room(f"bluebubbles:{GROUP}", "Auth team", "gdm")
-    assert (lunch.mentioned, lunch.meta.recipient_id, lunch.meta.trigger_rag) == (False, None, False)
+    assert (lunch.mentioned, lunch.meta.recipient_id, lunch.meta.trigger_rag) == (
+        False,
+        None,
+        False,
+    )
     assert (asked.mentioned, asked.meta.recipient_id) == (True, "bot:claude")
     assert asked.meta.sender_display_name == "Ash K."
 
@@ -133,7 +137,7 @@ async def test_our_own_posts_never_come_in(
         await server.say("thanks")
         await inbox.kept(1)
         await server.settled()
-    assert [row["guid"] for row in server.own()][0] == guid
+    assert server.own()[0]["guid"] == guid
     assert [message.content for message in inbox.messages] == ["thanks"]
 
 

@@ -102,7 +102,7 @@ class BlueBubblesDouble:
         double = cls(**changes)
         app = web.Application(client_max_size=100_000_000)
         app.router.add_route("*", "/api/v1/{path:.*}", Rest(double).handle)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -128,10 +128,10 @@ class BlueBubblesDouble:
         **more: Any,
     ) -> str:
         """Somebody writes. files: (name, MIME type, bytes) each."""
-        attachments = [self.new_file(*file) for file in files]
-        row = self.row(text, chat_guid, from_me=from_me, attachments=attachments, **more)
+        told: Json = {"attachments": [self.new_file(*file) for file in files]}
         if not from_me:
-            row["handle"] = {"address": sender, "service": chat_guid.partition(";")[0]}
+            told["handle"] = {"address": sender, "service": chat_guid.partition(";")[0]}
+        row = self.row(text, chat_guid, from_me=from_me, **(told | more))
         self.messages[row["guid"]] = row
         await self.tell("new-message", row)
         return str(row["guid"])

@@ -68,7 +68,9 @@ class Rest:
     async def _called(
         self, request: web.Request, path: str, body: Json, fault: Fault | None
     ) -> object:
-        given = next((request.query[k] for k in ("guid", "password", "token") if k in request.query), "")
+        given = next(
+            (request.query[k] for k in ("guid", "password", "token") if k in request.query), ""
+        )
         if given != PASSWORD:
             raise Refusal(401, "Authentication Error", "Unauthorized")
         for verb, pattern, method in self._routes:
@@ -139,9 +141,9 @@ class Rest:
         rows = [
             row
             for row in self._double.messages.values()
-            if row["dateCreated"] >= after and wanted in (None, row["chats"][0]["guid"])
+            if (row["dateCreated"] or 2**53) >= after and wanted in (None, row["chats"][0]["guid"])
         ]
-        rows.sort(key=lambda row: row["dateCreated"], reverse=body.get("sort") != "ASC")
+        rows.sort(key=lambda row: row["dateCreated"] or 2**53, reverse=body.get("sort") != "ASC")
         shown = rows[offset : offset + limit]
         if not {"chat", "chats"} & set(body.get("with", [])) and not wanted:
             return [{**row, "chats": []} for row in shown]

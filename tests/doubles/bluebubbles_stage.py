@@ -49,7 +49,7 @@ async def at_work(
     try:
         async with running(bot, inbox):
             async with asyncio.timeout(PATIENCE_S):
-                while not (server.webhooks and server.called("message/query")):
+                while not any("after" in call.body for call in server.called("message/query")):
                     await asyncio.sleep(0.01)
             yield bot
     finally:
