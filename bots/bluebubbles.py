@@ -57,8 +57,9 @@ from contract import (
 
 log = logging.getLogger("moot.bots")
 
-# The query behind it takes the Mac a millisecond: its dates are indexed.
-POLL_S = 15.0
+# How often the history is read: the Mac's dates are indexed, and its server itself looks every
+# second. While people talk a lost message is missed soon.
+POLL_S, _LIVELY_POLL_S, _LIVELY_S = 15.0, 4.0, 600.0
 # Without a webhook the history is all that there is.
 _ALONE_S = 3.0
 _AGAIN_S = 2.0  # after a failed try, and more after each further one
@@ -126,6 +127,7 @@ class BlueBubblesBot:
         self._seen: OrderedDict[tuple[object, ...], None] = OrderedDict()
         self._wake = asyncio.Event()
         self._is_gap = True
+        self._heard_at = float("-inf")
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -173,10 +175,15 @@ class BlueBubblesBot:
 
     async def _rest(self, failed: int) -> None:
         """Until the next look at the history; after a failed one, or a lost event, that is soon."""
-        rest_s = self._poll_s if self._is_called else min(self._poll_s, _ALONE_S)
-        rest_s = min(rest_s, failed * _AGAIN_S) if failed else rest_s
+        rests_s = [self._poll_s]
+        if not self._is_called:
+            rests_s.append(_ALONE_S)
+        if self._now() - self._heard_at < _LIVELY_S:
+            rests_s.append(_LIVELY_POLL_S)
+        if failed:
+            rests_s.append(failed * _AGAIN_S)
         try:
-            async with asyncio.timeout(rest_s):
+            async with asyncio.timeout(min(rests_s)):
                 await self._wake.wait()
                 await asyncio.sleep(1.0)  # what could not be taken a moment ago
         except TimeoutError:
@@ -265,6 +272,7 @@ class BlueBubblesBot:
             try:
                 if (event := await self._event(found, chat)) is not None:
                     await receive(event)
+                    self._heard_at = self._now()
             except (Rejected, ValueError) as error:
                 log.warning("BlueBubbles bot %s: an event is left out: %s", self.name, error)
             self._seen[sign] = None
