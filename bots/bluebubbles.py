@@ -64,6 +64,7 @@ POLL_S, _LIVELY_POLL_S, _LIVELY_S = 15.0, 4.0, 600.0
 _ALONE_S = 3.0
 _AGAIN_S = 2.0  # after a failed try, and more after each further one
 _LOOK_AFTER_WEBHOOK_S = 600.0  # somebody may have taken it off the server's list
+_LONGEST_CATCH_UP_S = 30.0
 _GRACE_S = 2.0  # for events under way when the bot is stopped; the rest is read from the history
 _SEEN = 5_000
 
@@ -127,6 +128,7 @@ class BlueBubblesBot:
         self._seen: OrderedDict[tuple[object, ...], None] = OrderedDict()
         self._wake = asyncio.Event()
         self._is_gap = True
+        self._caught_up = asyncio.Event()  # or tried to
         self._heard_at = float("-inf")
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
@@ -143,6 +145,7 @@ class BlueBubblesBot:
                 self._secret = await asyncio.to_thread(self._store.secret)
             self._webhook.open(self._secret)
             self._receive, self._is_gap = receive, True
+            self._caught_up.clear()
             await self._follow()
         except WrongPassword:
             raise ConfigError(
@@ -171,6 +174,7 @@ class BlueBubblesBot:
                     told = str(error)
                     log.warning("BlueBubbles bot %s: %s", self.name, told)
                 self._is_gap, failed = True, failed + 1
+            self._caught_up.set()
             await self._rest(failed)
 
     async def _rest(self, failed: int) -> None:
@@ -222,6 +226,7 @@ class BlueBubblesBot:
     async def close(self) -> None:
         """Let go of what is open. A call after that opens it anew."""
         self._receive = None
+        self._caught_up.set()  # who waits for it need not any more
         if self._taking:
             await asyncio.wait(self._taking, timeout=_GRACE_S)
         await self._directory.close()
@@ -249,10 +254,19 @@ class BlueBubblesBot:
             raise PlatformError("the bot isn't running", outcome="retry")
         self._taking.add(task)
         try:
+            await self._in_turn()
             for found in heard(payload):
                 await self._hand_on(found)
         finally:
             self._taking.discard(task)
+
+    async def _in_turn(self) -> None:
+        """After a start what was missed goes first: it is older than what is said now."""
+        try:
+            async with asyncio.timeout(_LONGEST_CATCH_UP_S):
+                await self._caught_up.wait()
+        except TimeoutError:
+            pass
 
     async def _hand_on(self, found: Heard) -> None:
         """Hand on what wasn't yet; what the contract rejects is left out."""

@@ -1,4 +1,4 @@
-"""The whole way: a BlueBubbles server, `moot run`, the demo agent in its terminal, and a bad day."""
+"""The whole way: BlueBubbles, `moot run`, the demo agent in its terminal, and a bad day."""
 
 from __future__ import annotations
 
