@@ -18,27 +18,15 @@ from bots.bluebubbles_api import BlueBubblesApi, WrongPassword, part
 from bots.bluebubbles_check import findings
 from bots.bluebubbles_directory import Directory
 from bots.bluebubbles_echoes import Echoes
-from bots.bluebubbles_events import (
-    SOURCE,
-    Changed,
-    Chat,
-    Heard,
-    Removed,
-    Renamed,
-    Said,
-    heard,
-    inbound,
-    is_aside,
-    is_for_us,
-    moment,
-    native,
-)
+from bots.bluebubbles_events import Changed, Chat, Heard, Removed, Renamed, Said, heard, moment
 from bots.bluebubbles_files import Files
-from bots.bluebubbles_history import GAP_OVERLAP_MS, OVERLAP_MS, History
+from bots.bluebubbles_history import History
+from bots.bluebubbles_ingest import SOURCE, inbound, is_aside, is_for_us, native
 from bots.bluebubbles_posts import Posts
 from bots.bluebubbles_store import SECRET, Store
 from bots.bluebubbles_text import LIMIT, size, written
-from bots.bluebubbles_webhook import Webhook, address, is_out_of_reach
+from bots.bluebubbles_watch import POLL_S, Watch
+from bots.bluebubbles_webhook import Webhook
 from bots.bot import Manners, Mark, Receive
 from bots.split import split
 from contract import (
@@ -57,15 +45,7 @@ from contract import (
 
 log = logging.getLogger("moot.bots")
 
-# How often the history is read: the Mac's dates are indexed, and its server itself looks every
-# second. While people talk a lost message is missed soon.
-POLL_S, _LIVELY_POLL_S, _LIVELY_S = 15.0, 4.0, 600.0
-# Without a webhook the history is all that there is.
-_ALONE_S = 3.0
-_AGAIN_S = 2.0  # after a failed try, and more after each further one
-_LOOK_AFTER_WEBHOOK_S = 600.0  # somebody may have taken it off the server's list
-_LONGEST_CATCH_UP_S = 30.0
-_GRACE_S = 2.0  # for events under way when the bot is stopped; the rest is read from the history
+_GRACE_S = 2.0  # for events under way when it is stopped; the rest is read from the history
 _SEEN = 5_000
 
 
@@ -110,10 +90,7 @@ class BlueBubblesBot:
             )
         self.name = name
         self.personas: Sequence[str] = tuple(personas)
-        self._webhook_url, self._listen = webhook_url, (listen_host, listen_port)
-        self._is_called = webhook_url is not None or listen_port != 0
-        self._secret, self._require_mention = secret, require_mention
-        self._poll_s, self._now = poll_s, now
+        self._secret, self._require_mention, self._now = secret, require_mention, now
         self._api = BlueBubblesApi(url, password)
         self._store = Store(own_dir)
         self._directory = Directory(self._api, now=now)
@@ -121,15 +98,21 @@ class BlueBubblesBot:
         self._files = Files(self._api, files_dir, most_file_bytes)
         self._posts = Posts(self._api, self._directory, self._echoes, now=now)
         self._history = History(self._api, self._store, self._hand_on, now=now)
-        self._webhook = Webhook(name, self._take, self._missed)
+        self._webhook = Webhook(name, self._take, lambda: self._watch.missed())
+        self._watch = Watch(
+            name,
+            self._api,
+            self._history,
+            self._webhook,
+            base=webhook_url,
+            listen=(listen_host, listen_port),
+            poll_s=poll_s,
+            now=now,
+        )
         self._receive: Receive | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._taking: set[asyncio.Task[Any]] = set()
         self._seen: OrderedDict[tuple[object, ...], None] = OrderedDict()
-        self._wake = asyncio.Event()
-        self._is_gap = True
-        self._caught_up = asyncio.Event()  # or tried to
-        self._heard_at = float("-inf")
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -144,89 +127,17 @@ class BlueBubblesBot:
             if self._secret is None:
                 self._secret = await asyncio.to_thread(self._store.secret)
             self._webhook.open(self._secret)
-            self._receive, self._is_gap = receive, True
-            self._caught_up.clear()
-            await self._follow()
+            self._receive = receive
+            await self._watch.follow()
         except WrongPassword:
-            raise ConfigError(
-                f"BlueBubbles bot {self.name!r}: the server refuses the password: set "
-                "BLUEBUBBLES_PASSWORD to the one in its settings"
-            ) from None
+            raise self._wrong_password() from None
         finally:
             await self.close()
-
-    async def _follow(self) -> None:
-        """Read the history now and then, for ever: after a failed try as soon as one succeeds."""
-        looked_at, told, failed = float("-inf"), "", 0
-        while True:
-            self._wake.clear()
-            try:
-                if self._is_gap or self._now() - looked_at > _LOOK_AFTER_WEBHOOK_S:
-                    await self._look_after_webhook()
-                    looked_at = self._now()
-                overlap_ms = GAP_OVERLAP_MS if self._is_gap else OVERLAP_MS
-                await self._history.catch_up(overlap_ms)
-                self._is_gap, told, failed = False, "", 0
-            except WrongPassword:
-                raise
-            except PlatformError as error:
-                if told != str(error):  # once for each thing that is wrong
-                    told = str(error)
-                    log.warning("BlueBubbles bot %s: %s", self.name, told)
-                self._is_gap, failed = True, failed + 1
-            self._caught_up.set()
-            await self._rest(failed)
-
-    async def _rest(self, failed: int) -> None:
-        """Until the next look at the history; after a failed one, or a lost event, that is soon."""
-        rests_s = [self._poll_s]
-        if not self._is_called:
-            rests_s.append(_ALONE_S)
-        if self._now() - self._heard_at < _LIVELY_S:
-            rests_s.append(_LIVELY_POLL_S)
-        if failed:
-            rests_s.append(failed * _AGAIN_S)
-        try:
-            async with asyncio.timeout(min(rests_s)):
-                await self._wake.wait()
-                await asyncio.sleep(1.0)  # what could not be taken a moment ago
-        except TimeoutError:
-            pass
-
-    def _missed(self) -> None:
-        self._wake.set()
-
-    def _base(self) -> str | None:
-        """Our own address as the server reaches it; None when nobody can know."""
-        return self._webhook_url or address(*self._listen, self._api.base)
-
-    async def _look_after_webhook(self) -> None:
-        """See that the server calls us, and tell once why it can't. Raises PlatformError."""
-        await self._directory.info()
-        base = await asyncio.to_thread(self._base)
-        if base is None:
-            log.warning(
-                "BlueBubbles bot %s: no port is set in `listen`, so the server can't call: its "
-                "history is read every %g s; set a port, or webhook_url",
-                self.name,
-                _ALONE_S,
-            )
-            return
-        if is_out_of_reach(base, self._api.base):
-            log.warning(
-                "BlueBubbles bot %s: the server is on another machine and can't reach %s: set "
-                "webhook_url, and `listen` on an address that it reaches",
-                self.name,
-                base,
-            )
-        url = self._webhook.url(base)
-        earlier = await self._history.remember_webhook(url)
-        await self._webhook.register(self._api, url, earlier)
 
     async def close(self) -> None:
         """Let go of what is open. A call after that opens it anew."""
         self._receive = None
-        self._caught_up.set()  # who waits for it need not any more
+        self._watch.end()
         if self._taking:
             await asyncio.wait(self._taking, timeout=_GRACE_S)
         await self._directory.close()
@@ -235,15 +146,18 @@ class BlueBubblesBot:
     async def check(self) -> Sequence[str]:
         """What is missing at the server; asks it, and changes nothing."""
         try:
-            base = await asyncio.to_thread(self._base)
+            base = await self._watch.own_address()
             return await findings(self._api, self._directory, base, self._webhook.folder)
         except WrongPassword:
-            raise ConfigError(
-                f"BlueBubbles bot {self.name!r}: the server refuses the password: set "
-                "BLUEBUBBLES_PASSWORD to the one in its settings"
-            ) from None
+            raise self._wrong_password() from None
         finally:
             await self.close()
+
+    def _wrong_password(self) -> ConfigError:
+        return ConfigError(
+            f"BlueBubbles bot {self.name!r}: the server refuses the password: set "
+            "BLUEBUBBLES_PASSWORD to the one in its settings"
+        )
 
     # ── Events ──────────────────────────────────────────────────────────────────────────
 
@@ -254,19 +168,11 @@ class BlueBubblesBot:
             raise PlatformError("the bot isn't running", outcome="retry")
         self._taking.add(task)
         try:
-            await self._in_turn()
+            await self._watch.in_turn()
             for found in heard(payload):
                 await self._hand_on(found)
         finally:
             self._taking.discard(task)
-
-    async def _in_turn(self) -> None:
-        """After a start what was missed goes first: it is older than what is said now."""
-        try:
-            async with asyncio.timeout(_LONGEST_CATCH_UP_S):
-                await self._caught_up.wait()
-        except TimeoutError:
-            pass
 
     async def _hand_on(self, found: Heard) -> None:
         """Hand on what wasn't yet; what the contract rejects is left out."""
@@ -286,7 +192,7 @@ class BlueBubblesBot:
             try:
                 if (event := await self._event(found, chat)) is not None:
                     await receive(event)
-                    self._heard_at = self._now()
+                    self._watch.heard()
             except (Rejected, ValueError) as error:
                 log.warning("BlueBubbles bot %s: an event is left out: %s", self.name, error)
             self._seen[sign] = None

@@ -9,17 +9,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bots.bluebubbles_api import BlueBubblesApi, part
-from bots.bluebubbles_events import (
-    Chat,
-    Said,
-    chat_of,
-    content,
-    native,
-    owner,
-    person,
-    read_message,
-    room_id,
-)
+from bots.bluebubbles_events import Chat, Said, chat_of, content, read_message
+from bots.bluebubbles_ingest import native, owner, person, room_id
 from bots.bluebubbles_wire import WireChat, WireContact, WireInfo, WireMessage
 from bots.lookup import Lookup
 from bots.thread import thread_block

@@ -10,7 +10,8 @@ import aiohttp
 from bots.bluebubbles_api import BlueBubblesApi, BlueBubblesRefused, part
 from bots.bluebubbles_directory import Directory
 from bots.bluebubbles_echoes import Echoes, mark_of, temp_guid
-from bots.bluebubbles_events import millis, native, read_message
+from bots.bluebubbles_events import millis, read_message
+from bots.bluebubbles_ingest import native
 from bots.bluebubbles_wire import WireMessage
 from contract import Place, PlatformError
 

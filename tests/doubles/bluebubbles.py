@@ -130,7 +130,7 @@ class BlueBubblesDouble:
         """Somebody writes. files: (name, MIME type, bytes) each."""
         told: Json = {"attachments": [self.new_file(*file) for file in files]}
         if not from_me:
-            told["handle"] = {"address": sender, "service": chat_guid.partition(";")[0]}
+            told["handle"] = handle(sender, chat_guid.partition(";")[0])
         row = self.row(text, chat_guid, from_me=from_me, **(told | more))
         self.messages[row["guid"]] = row
         await self.tell("new-message", row)
@@ -179,12 +179,19 @@ class BlueBubblesDouble:
             "expressiveSendStyleId": None,
             "threadOriginatorGuid": None,
             "hasPayloadData": False,
-            "chats": [self.chats[chat_guid]],
+            "chats": [self._chat_of_message(chat_guid)],
             "dateEdited": None,
             "dateRetracted": None,
             "partCount": 1,
             **more,
         }
+
+    def _chat_of_message(self, guid: str) -> Json:
+        """A message tells who is in a group, and not who is in a chat of two."""
+        told = dict(self.chats[guid])
+        if told["style"] == 45:
+            del told["participants"]
+        return told
 
     def new_file(self, name: str, mime: str, data: bytes) -> Json:
         guid = f"at_0_{next(self._numbers):04}"
@@ -259,5 +266,9 @@ def chat(guid: str, style: int, name: str, people: list[str]) -> Json:
         "chatIdentifier": guid.rpartition(";")[2],
         "isArchived": False,
         "displayName": name,
-        "participants": [{"address": person, "service": "iMessage"} for person in people],
+        "participants": [handle(person) for person in people],
     }
+
+
+def handle(address: str, service: str = "iMessage") -> Json:
+    return {"originalROWID": 1, "address": address, "service": service}

@@ -18,6 +18,17 @@ EVENTS = {
 }  # fmt: skip
 
 
+# What a webhook leaves out of a message.
+MORE = {
+    "country": "us", "isDelayed": False, "isAutoReply": False, "isSystemMessage": False,
+    "isServiceMessage": False, "isForward": False, "threadOriginatorPart": None,
+    "isCorrupt": False, "datePlayed": None, "cacheRoomnames": None, "isSpam": False,
+    "isExpired": False, "timeExpressiveSendPlayed": None, "isAudioMessage": False,
+    "replyToGuid": None, "shareStatus": 0, "shareDirection": 0,
+    "wasDeliveredQuietly": False, "didNotifyRecipient": False,
+}  # fmt: skip
+
+
 class Refusal(Exception):
     def __init__(self, status: int, kind: str, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -146,13 +157,13 @@ class Rest:
         rows.sort(key=lambda row: row["dateCreated"] or 2**53, reverse=body.get("sort") != "ASC")
         shown = rows[offset : offset + limit]
         if not {"chat", "chats"} & set(body.get("with", [])) and not wanted:
-            return [{**row, "chats": []} for row in shown]
-        return shown
+            return [{**row, **MORE, "chats": []} for row in shown]
+        return [{**row, **MORE} for row in shown]
 
     async def _message(self, guid: str, **_: Any) -> Json:
         if guid not in self._double.messages:
             raise Refusal(404, "Database Error", "Message does not exist!")
-        return self._double.messages[guid]
+        return {**self._double.messages[guid], **MORE}
 
     async def _text(self, body: Json, fault: Fault | None) -> Json:
         self._check_send(body)
@@ -195,7 +206,7 @@ class Rest:
                 await fault.release.wait()
         finally:
             self._double.in_flight.discard(temp_guid)
-        return {**row, "tempGuid": temp_guid}
+        return {**row, **MORE, "tempGuid": temp_guid}
 
     async def _edit(self, guid: str, body: Json, **_: Any) -> Json:
         _require(bool(body.get("editedMessage")), "The editedMessage field is required.")
