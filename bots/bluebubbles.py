@@ -14,14 +14,14 @@ from typing import Any
 from aiohttp import web
 
 from bots.asking import question_markdown
-from bots.bluebubbles_api import BlueBubblesApi, WrongPassword, part
+from bots.bluebubbles_api import BlueBubblesApi, WrongPassword
 from bots.bluebubbles_check import findings
 from bots.bluebubbles_directory import Directory
 from bots.bluebubbles_echoes import Echoes
 from bots.bluebubbles_events import Changed, Chat, Heard, Removed, Renamed, Said, heard, moment
 from bots.bluebubbles_files import Files
 from bots.bluebubbles_history import History
-from bots.bluebubbles_ingest import SOURCE, inbound, is_aside, is_for_us, native
+from bots.bluebubbles_ingest import SOURCE, inbound, is_aside, is_for_us
 from bots.bluebubbles_posts import Posts
 from bots.bluebubbles_store import SECRET, Store
 from bots.bluebubbles_text import LIMIT, size, written
@@ -269,12 +269,7 @@ class BlueBubblesBot:
 
     async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
         """Send a file, after its comment as a message of its own; return the file's guid."""
-        if comment:
-            told = f"{key}/comment"
-            known = self._echoes.of(told)
-            if known is None or not known.guid:
-                await self.post(place, comment, told)
-        return await self._posts.upload(place, name, data, key)
+        return await self._posts.upload(place, name, data, written(comment), key)
 
     async def ask(self, place: Place, question: Question, key: str) -> str:
         """Post a question with `!1`, `!2` for its choices."""
@@ -284,12 +279,7 @@ class BlueBubblesBot:
 
     async def typing(self, place: Place, status: str) -> None:
         """The three dots, where the private API is there ("" ends them). Never raises."""
-        try:
-            if await self._directory.has_private_api():
-                path = f"chat/{part(native(place.room.external_id))}/typing"
-                await (self._api.send(path) if status else self._api.delete(path))
-        except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+        await self._posts.typing(place, begins=bool(status))
 
     async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
         """None: a tapback would stay on the person's message and notify them."""

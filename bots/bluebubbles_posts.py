@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from datetime import datetime
 
@@ -14,6 +15,8 @@ from bots.bluebubbles_events import millis, read_message
 from bots.bluebubbles_ingest import native
 from bots.bluebubbles_wire import WireMessage
 from contract import Place, PlatformError
+
+log = logging.getLogger("moot.bots")
 
 # The server's clock and ours may differ.
 _SKEW_MS = 120_000
@@ -45,8 +48,9 @@ class Posts:
         }
         return await self._sent(key, await self._api.send("message/text", body))
 
-    async def upload(self, place: Place, name: str, data: bytes, key: str) -> str:
-        """Send a file; return the guid of its message."""
+    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+        """Send a file, after its comment if there is one; return the guid of the file's message."""
+        await self._comment(place, comment, f"{key}/comment")
         chat = native(place.room.external_id)
         await self._echoes.sending(key, chat, name, self._now_ms())
         form = aiohttp.FormData()
@@ -57,6 +61,21 @@ class Posts:
         form.add_field("attachment", data, filename=name, content_type="application/octet-stream")
         answer = await self._api.send_form("message/attachment", form, len(data))
         return await self._sent(key, answer)
+
+    async def _comment(self, place: Place, comment: str, key: str) -> None:
+        """Once, however often the file is tried."""
+        known = self._echoes.of(key)
+        if comment and not (known and known.guid):
+            await self.post(place, comment, key)
+
+    async def typing(self, place: Place, *, begins: bool) -> None:
+        """Show or end the three dots, where the private API is there. Never raises."""
+        try:
+            if await self._directory.has_private_api():
+                path = f"chat/{part(native(place.room.external_id))}/typing"
+                await (self._api.send(path) if begins else self._api.delete(path))
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)
 
     async def _sent(self, key: str, answer: object) -> str:
         guid = answer.get("guid") if isinstance(answer, dict) else None

@@ -1,13 +1,14 @@
 """A BlueBubbles server for tests: its REST API, its webhooks, and the faults of a bad day.
 
 Made from the source of the server's version 1.9.9. No independent client checks it in these tests:
-none is published that is more than a sketch. The only one on PyPI (a preview of a plug-in's client)
-was run against it once by hand, for what it does as the server's source says: the server's facts, a
-text sent, a chat read, an edit. `bluebubbles_rest` holds the calls.
+there is no real server off a Mac, and no published client that is more than a part of a plug-in.
+One of them (in Python, a preview) was run against it once by hand: it took the server's facts, a
+chat, a sent text with its answer, an edit and a removal, and missed fields that were then added; its
+reactions carry a field that the server's own source doesn't take. `bluebubbles_rest` has the calls.
 
 Seen in the source, and kept here: a webhook is tried once; an own post comes back twice, once with
 its temporary guid; an update comes without its chats; the temporary guid is in no history; a text
-loses its U+FFFC and the white space around it; a delivered edit answers only the private API.
+loses its U+FFFC and the white space around it; only the private API edits, removes and types.
 """
 
 from __future__ import annotations
