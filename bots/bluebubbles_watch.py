@@ -86,8 +86,13 @@ class Watch:
         self._wake.set()
 
     def heard(self) -> None:
-        """Somebody said something."""
+        """Somebody said something; after a silence the long rest ends with it."""
+        if not self._is_lively():
+            self._wake.set()
         self._heard_at = self._now()
+
+    def _is_lively(self) -> bool:
+        return self._now() - self._heard_at < _LIVELY_S
 
     async def in_turn(self) -> None:
         """Wait until what was missed before the start is taken: it is older than what comes now."""
@@ -102,7 +107,7 @@ class Watch:
         rests_s = [self._poll_s]
         if self._base is None and not self._listen[1]:
             rests_s.append(_ALONE_S)
-        if self._now() - self._heard_at < _LIVELY_S:
+        if self._is_lively():
             rests_s.append(_LIVELY_POLL_S)
         if failed:
             rests_s.append(failed * _AGAIN_S)

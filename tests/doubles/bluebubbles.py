@@ -3,8 +3,9 @@
 Made from the source of the server's version 1.9.9. No independent client checks it in these tests:
 there is no real server off a Mac, and no published client that is more than a part of a plug-in.
 One of them (in Python, a preview) was run against it once by hand: it took the server's facts, a
-chat, a sent text with its answer, an edit and a removal, and missed fields that were then added; its
-reactions carry a field that the server's own source doesn't take. `bluebubbles_rest` has the calls.
+chat, a sent text with its answer, an edit and a removal, and missed fields that were then added;
+its reactions carry a field that the server's own source doesn't take. `bluebubbles_rest` has the
+calls.
 
 Seen in the source, and kept here: a webhook is tried once; an own post comes back twice, once with
 its temporary guid; an update comes without its chats; the temporary guid is in no history; a text
