@@ -46,7 +46,7 @@ class BlueBubblesApi:
     def __init__(
         self, url: str, password: str, *, send_s: float = _SEND_S, read_s: float = _READ_S
     ) -> None:
-        self.base = URL(url.rstrip("/") + "/api/v1/", encoded=True)
+        self.base = URL(url.rstrip("/") + "/api/v1/")
         self._password, self._send_s, self._read_s = password, send_s, read_s
         self._session: aiohttp.ClientSession | None = None
 

@@ -19,6 +19,10 @@ _TEMP = "temp-moot-"
 _KEPT = 500
 # Clocks differ, and iMessage takes up to two minutes; what the owner types after that is theirs.
 _BEFORE_MS, _AFTER_MS = 120_000, 600_000
+# The account may write to itself under an address that the server doesn't tell of: who says our
+# very words (this many letters and more) a moment after us is ourselves, and answering would never
+# end.
+_ALIKE_LETTERS, _ALIKE_MS = 12, 60_000
 _LETTERS = re.compile(r"[\W_]+")
 
 
@@ -78,18 +82,20 @@ class Echoes:
         await self.load()
         if said.guid in self.guids or (said.temp_guid or "").startswith(_TEMP):
             return True
-        if not said.from_me and not with_ourselves:
+        is_alike = len(_LETTERS.sub("", said.content)) >= _ALIKE_LETTERS
+        if not said.from_me and not with_ourselves and not is_alike:
             return False
         chat = address_of(said.chat.guid) if said.chat else None
         marks = {mark_of(said.content), *(mark_of(file.name) for file in said.files)}
         for post in self._posts.values():
-            near = said.sent_ms is None or -_BEFORE_MS <= said.sent_ms - post.at_ms <= _AFTER_MS
+            later_ms = 0 if said.sent_ms is None else said.sent_ms - post.at_ms
+            near = -_BEFORE_MS <= later_ms <= _AFTER_MS
             if post.chat != chat or post.mark not in marks or not near:
                 continue
             if said.from_me and not post.guid:
                 await self.sent(post.key, said.guid)
                 return True
-            if with_ourselves:
+            if with_ourselves or (not said.from_me and abs(later_ms) <= _ALIKE_MS):
                 return True
         return False
 

@@ -19,6 +19,7 @@ _PATIENCE_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0, 8.0)
 # The server turns what only Apple's programs read into what others do.
 _TURNED = {"image/jpeg": ".jpeg", "image/png": ".png", "audio/mpeg": ".mp3"}
+_UNKNOWN = "application/octet-stream"
 _APPLES = {"image/heic", "image/heif", "image/tiff", "audio/x-caf", "audio/caf"}
 
 
@@ -42,14 +43,16 @@ class Files:
     async def _kept(self, chat_guid: str, file: FileRef) -> Attachment:
         if file.size_bytes > self._most_bytes:
             raise PlatformError("it is too large", outcome="refused")
-        for name, mime in ((file.name, file.mime), _turned(file)):
+        for name, mime in ((file.name, file.mime), *(_turned(file, kind) for kind in _TURNED)):
             path = path_of(self._folder, chat_guid, file.guid, name)
             if path.is_file():  # delivered again
                 return Attachment(name, mime, path.stat().st_size, str(path))
         data, got = await self._fetched(file)
         name, mime = file.name, file.mime
-        if got in _TURNED and (mime in _APPLES or mime == "application/octet-stream"):
+        if got in _TURNED and mime in _APPLES:
             name, mime = _turned(file, got)
+        elif mime == _UNKNOWN:
+            mime = got
         path = path_of(self._folder, chat_guid, file.guid, name)
         await asyncio.to_thread(write, path, data)
         return Attachment(name, mime, len(data), str(path))
@@ -69,7 +72,6 @@ class Files:
         return await self._api.read(path, self._most_bytes, _PATIENCE_S)
 
 
-def _turned(file: FileRef, mime: str = "image/jpeg") -> tuple[str, str]:
+def _turned(file: FileRef, mime: str) -> tuple[str, str]:
     """Name and MIME type of a file that the server turned into another kind."""
-    ending = _TURNED[mime]
-    return file.name if file.name.lower().endswith(ending) else file.name + ending, mime
+    return file.name + _TURNED[mime], mime

@@ -201,6 +201,21 @@ async def test_in_the_chat_with_oneself_each_message_comes_once(
     assert (message.mentioned, message.meta.passive, message.meta.is_from_me) == (True, False, True)
 
 
+async def test_under_an_address_that_nobody_told_it_does_not_answer_itself(
+    server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
+) -> None:
+    words = "The build is green again."
+    async with at_work(server, tmp_path, inbox) as bot:
+        await bot.post(CHAT, words, "k")
+        await bot.post(CHAT, "ok", "l")
+        await server.say(words, OLIVIA, DM)  # what an unknown address of our own would look like
+        await server.settled()
+        await server.say("ok", OLIVIA, DM)
+        await inbox.kept(1)
+        await server.settled()
+    assert [message.content for message in inbox.messages] == ["ok"]
+
+
 async def test_an_edit_and_a_removal_are_told(
     server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
 ) -> None:
@@ -251,6 +266,35 @@ async def test_a_file_is_kept_byte_for_byte(
     assert file.path is not None
     assert Path(file.path).read_bytes() == data
     assert tmp_path / "files" in Path(file.path).parents
+
+
+async def test_a_picture_that_the_server_turned_is_called_what_it_is(
+    server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
+) -> None:
+    server.deaf = True
+    async with at_work(server, tmp_path, inbox):
+        guid = await server.say("", files=(("IMG_1.HEIC", "image/heic", b"\xff\xd8 jpeg"),))
+        server.file_types[server.messages[guid]["attachments"][0]["guid"]] = "image/jpeg"
+        await inbox.kept(1)
+    (file,) = inbox.messages[0].attachments
+    assert (file.name, file.mime, file.size_bytes) == ("IMG_1.HEIC.jpeg", "image/jpeg", 7)
+    async with at_work(server, tmp_path, inbox):
+        await inbox.kept(2)
+    assert inbox.messages[1].attachments == (file,)
+    assert len([call for call in server.calls if call.path.endswith("/download")]) == 1
+
+
+async def test_a_file_comes_as_soon_as_the_mac_has_it(
+    server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
+) -> None:
+    async with at_work(server, tmp_path, inbox):
+        attachment = server.new_file("late.txt", "text/plain", b"at last")
+        server.fail(f"attachment/{attachment['guid']}/download", Fault("500"))
+        await server.say("here", attachments=[attachment])
+        await inbox.kept(1)
+    (file,) = inbox.messages[0].attachments
+    assert file.path is not None
+    assert Path(file.path).read_bytes() == b"at last"
 
 
 async def test_a_file_that_is_too_large_is_told_without_its_bytes(

@@ -71,6 +71,7 @@ class BlueBubblesDouble:
     chats: dict[str, Json] = field(default_factory=dict)
     contacts: list[Json] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    file_types: dict[str, str] = field(default_factory=dict)  # of what it turns into another kind
     webhooks: list[Json] = field(default_factory=list)
     delivered: list[tuple[str, int]] = field(default_factory=list)
     typing: list[tuple[str, str]] = field(default_factory=list)

@@ -237,7 +237,8 @@ class Rest:
     async def _download(self, guid: str, **_: Any) -> web.Response:
         if guid not in self._double.files:
             raise Refusal(500, "Server Error", "Attachment does not exist in disk!")
-        return web.Response(body=self._double.files[guid], content_type="application/octet-stream")
+        kind = self._double.file_types.get(guid, "application/octet-stream")
+        return web.Response(body=self._double.files[guid], content_type=kind)
 
     async def _chat(self, guid: str, request: web.Request, **_: Any) -> Json:
         if guid not in self._double.chats:
