@@ -30,6 +30,7 @@ data_dir = "data"
 [access]
 dms = "open"
 rooms = "open"
+approvers = ["bb:+15550001111"]
 [[bots]]
 platform = "bluebubbles"
 personas = ["demo"]
@@ -91,6 +92,22 @@ async def test_people_are_answered_once_in_each_kind_of_chat(tmp_path: Path) -> 
         assert "password=" not in moot.log()
         secret = server.webhooks[0]["url"].rpartition("/")[2]
         assert secret not in moot.log()
+
+
+async def test_a_permission_question_is_answered_by_its_number(tmp_path: Path) -> None:
+    async with BlueBubblesDouble.open() as server, house(server, tmp_path):
+        await server.say("permission")
+        async with asyncio.timeout(30):
+            while not any("!1" in text for _, text in answers(server)):
+                await asyncio.sleep(0.05)
+        await server.say("!1")
+        async with asyncio.timeout(30):
+            while len(server.own()) < 2:
+                await asyncio.sleep(0.05)
+        await settled(server)
+        question, answer = server.own()
+        assert "!2" in question["text"]
+        assert "!1" not in answer["text"]
 
 
 async def test_ten_lost_messages_and_doubtful_posts_are_answered_once(tmp_path: Path) -> None:

@@ -107,8 +107,9 @@ async def test_a_post_that_is_under_way_is_not_made_twice(
     release = asyncio.Event()
     server.fail("message/text", Fault("hang", release=release))
     first = asyncio.create_task(bot.post(CHAT, "slow", "k"))
-    while not server.in_flight:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while not server.in_flight:
+            await asyncio.sleep(0.01)
     with pytest.raises(PlatformError) as queued:
         await bot.post(CHAT, "slow", "k")
     assert queued.value.outcome == "unknown"
