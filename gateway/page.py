@@ -181,7 +181,7 @@ def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middle
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            if request.path not in open_paths:
+            if _pattern(request) not in open_paths:
                 doorman.admit(request, access)
             return await handler(request)
         except Refused as refused:
@@ -200,6 +200,12 @@ def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middle
             return error(500, "something went wrong here; the log says what")
 
     return guarded
+
+
+def _pattern(request: web.Request) -> str:
+    """The path as its route was written: a webhook's may end in a secret."""
+    resource = request.match_info.route.resource
+    return resource.canonical if resource else request.path
 
 
 def _http_error(fault: web.HTTPException) -> web.Response:

@@ -110,4 +110,19 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
 
 
 def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:
-    raise ConfigError(f"bots ({account.name}): BlueBubbles is not there yet")
+    from bots.bluebubbles import BlueBubblesBot
+
+    gateway = account.config.gateway
+    return BlueBubblesBot(
+        name=account.name,
+        personas=table.personas,
+        url=table.url,
+        password=account.secret("BLUEBUBBLES_PASSWORD"),
+        secret=account.optional("BLUEBUBBLES_SECRET"),
+        webhook_url=table.webhook_url,
+        listen_host=gateway.host,
+        listen_port=gateway.port,
+        files_dir=account.files_dir,
+        own_dir=account.own_dir,
+        require_mention=table.require_mention,
+    )

@@ -1,0 +1,298 @@
+"""iMessage through a BlueBubbles server: webhooks in, REST out, plain text."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bots.asking import question_markdown
+from bots.bluebubbles_api import BlueBubblesApi, WrongPassword
+from bots.bluebubbles_check import findings
+from bots.bluebubbles_directory import Directory
+from bots.bluebubbles_echoes import Echoes
+from bots.bluebubbles_events import Changed, Chat, Heard, Removed, Renamed, Said, heard, moment
+from bots.bluebubbles_files import Files
+from bots.bluebubbles_history import History
+from bots.bluebubbles_ingest import SOURCE, inbound, is_aside, is_for_us
+from bots.bluebubbles_posts import Posts
+from bots.bluebubbles_store import SECRET, Store
+from bots.bluebubbles_text import LIMIT, size, written
+from bots.bluebubbles_watch import POLL_S, Watch
+from bots.bluebubbles_webhook import Webhook
+from bots.bot import Manners, Mark, Receive
+from bots.split import split
+from contract import (
+    ConfigError,
+    Deleted,
+    Edited,
+    Event,
+    Inbound,
+    Place,
+    PlatformError,
+    Question,
+    Rejected,
+    Room,
+    Speaker,
+)
+
+log = logging.getLogger("moot.bots")
+
+_GRACE_S = 2.0  # for events under way when it is stopped; the rest is read from the history
+_SEEN = 5_000
+
+
+class BlueBubblesBot:
+    """The iMessage account of one Mac.
+
+    url: the server's. own_dir: where the bot keeps what it must not forget. webhook_url: our own
+    address as the server reaches it; without it, it is made from listen_host and listen_port (0:
+    not known, and the history is asked often instead). secret: of the webhook; else one is made
+    and kept. now: the time in seconds since 1970.
+    """
+
+    platform = SOURCE
+    manners = Manners(draft_interval_s=None, max_posts=10, buttons=False, marks=False)
+    # The owner of the account and the bot are one account: what is ours, `Echoes` knows.
+    own_ids: frozenset[str] = frozenset()
+
+    def __init__(
+        self,
+        *,
+        personas: Sequence[str],
+        url: str,
+        password: str,
+        files_dir: Path,
+        own_dir: Path,
+        name: str = SOURCE,
+        webhook_url: str | None = None,
+        listen_host: str = "127.0.0.1",
+        listen_port: int = 0,
+        secret: str | None = None,
+        require_mention: bool = True,
+        most_file_bytes: int = 50_000_000,
+        poll_s: float = POLL_S,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        if not password:
+            raise ConfigError(f"BlueBubbles bot {name!r}: the server's password is missing")
+        if secret is not None and not SECRET.fullmatch(secret):
+            raise ConfigError(
+                f"BlueBubbles bot {name!r}: BLUEBUBBLES_SECRET must be 16 to 128 letters, digits, "
+                "_ or -: it stands in an address"
+            )
+        self.name = name
+        self.personas: Sequence[str] = tuple(personas)
+        self._secret, self._require_mention, self._now = secret, require_mention, now
+        self._api = BlueBubblesApi(url, password)
+        self._store = Store(own_dir)
+        self._directory = Directory(self._api, now=now)
+        self._echoes = Echoes(self._store)
+        self._files = Files(self._api, files_dir, most_file_bytes)
+        self._posts = Posts(self._api, self._directory, self._echoes, now=now)
+        self._history = History(self._api, self._store, self._hand_on, now=now)
+        self._webhook = Webhook(name, self._take, lambda: self._watch.missed())
+        self._watch = Watch(
+            name,
+            self._api,
+            self._history,
+            self._webhook,
+            base=webhook_url,
+            listen=(listen_host, listen_port),
+            poll_s=poll_s,
+            now=now,
+        )
+        self._receive: Receive | None = None
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._taking: set[asyncio.Task[Any]] = set()
+        self._seen: OrderedDict[tuple[object, ...], None] = OrderedDict()
+
+    # ── Life ────────────────────────────────────────────────────────────────────────────
+
+    def routes(self) -> list[web.RouteDef]:
+        """The webhook; its path ends in the secret."""
+        return self._webhook.routes()
+
+    async def run(self, receive: Receive) -> None:
+        """Deliver events until cancelled. Raises ConfigError when the password is wrong."""
+        try:
+            await self._echoes.load()
+            if self._secret is None:
+                self._secret = await asyncio.to_thread(self._store.secret)
+            self._webhook.open(self._secret)
+            self._receive = receive
+            await self._watch.follow()
+        except WrongPassword:
+            raise self._wrong_password() from None
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Let go of what is open. A call after that opens it anew."""
+        self._receive = None
+        self._watch.end()
+        if self._taking:
+            await asyncio.wait(self._taking, timeout=_GRACE_S)
+        await self._directory.close()
+        await self._api.close()
+
+    async def check(self) -> Sequence[str]:
+        """What is missing at the server; asks it, and changes nothing."""
+        try:
+            base = await self._watch.own_address()
+            return await findings(self._api, self._directory, base, self._webhook.folder)
+        except WrongPassword:
+            raise self._wrong_password() from None
+        finally:
+            await self.close()
+
+    def _wrong_password(self) -> ConfigError:
+        return ConfigError(
+            f"BlueBubbles bot {self.name!r}: the server refuses the password: set "
+            "BLUEBUBBLES_PASSWORD to the one in its settings"
+        )
+
+    # ── Events ──────────────────────────────────────────────────────────────────────────
+
+    async def _take(self, payload: Mapping[str, Any]) -> None:
+        """Hand one payload of the webhook on; return when it is on disk."""
+        task = asyncio.current_task()
+        if self._receive is None or task is None:
+            raise PlatformError("the bot isn't running", outcome="retry")
+        self._taking.add(task)
+        try:
+            await self._watch.in_turn()
+            for found in heard(payload):
+                await self._hand_on(found)
+        finally:
+            self._taking.discard(task)
+
+    async def _hand_on(self, found: Heard) -> None:
+        """Hand on what wasn't yet; what the contract rejects is left out."""
+        if isinstance(found, Renamed):
+            self._directory.forget_chat(found.guid)
+            return
+        chat = found.chat or await self._directory.chat_of_message(found.guid)
+        if chat is None:
+            log.warning("BlueBubbles bot %s: a message is left out: no chat of it", self.name)
+            return
+        async with self._turns[chat.guid]:  # in a chat, one after the other
+            if (sign := _sign(found)) in self._seen:
+                return
+            receive = self._receive
+            if receive is None:
+                raise PlatformError("the bot isn't running", outcome="retry")
+            try:
+                if (event := await self._event(found, chat)) is not None:
+                    await receive(event)
+                    self._watch.heard()
+            except (Rejected, ValueError) as error:
+                log.warning("BlueBubbles bot %s: an event is left out: %s", self.name, error)
+            self._seen[sign] = None
+            if len(self._seen) > _SEEN:
+                self._seen.popitem(last=False)
+
+    async def _event(self, found: Said | Changed | Removed, chat: Chat) -> Event | None:
+        """What the gateway is told; None for our own doing."""
+        if isinstance(found, Said):
+            return await self._inbound(found, chat)
+        if found.guid in self._echoes.guids:
+            return None
+        room = await self._directory.room(chat)
+        if isinstance(found, Removed):
+            return Deleted(room, found.guid)
+        return Edited(room, found.guid, found.content, found.at)
+
+    async def _inbound(self, said: Said, chat: Chat) -> Inbound | None:
+        """The message with what has to be looked up for it, all at once and not for long."""
+        with_ourselves = chat.kind == "dm" and await self._directory.is_own_address(chat.address)
+        if await self._echoes.is_own(said, with_ourselves=with_ourselves):
+            return None
+        if said.from_me and with_ourselves:
+            return None  # it comes a second time, as a message to me
+        mentioned = is_for_us(said, chat, self.personas, self._echoes.guids)
+        by, room, attachments, context = await asyncio.gather(
+            self._directory.speaker(said, chat),
+            self._directory.room(chat),
+            self._files.keep(chat.guid, said.files),
+            self._thread_context(said, mentioned),
+        )
+        sent_ms = int(self._now() * 1000) if said.sent_ms is None else said.sent_ms
+        return inbound(
+            said,
+            room,
+            by,
+            sent_at=moment(sent_ms),
+            mentioned=mentioned,
+            passive=is_aside(said, chat, mentioned=mentioned),
+            attachments=attachments,
+            thread_context=context,
+            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
+            require_mention=self._require_mention,
+        )
+
+    async def _thread_context(self, said: Said, mentioned: bool) -> str | None:
+        if not (mentioned and said.reply_to):
+            return None
+        return await self._directory.thread_context(said, self.personas[0])
+
+    # ── Posts ───────────────────────────────────────────────────────────────────────────
+
+    def split(self, text: str) -> list[str]:
+        """Markdown pieces that each fit one message."""
+        return split(text, LIMIT, size)
+
+    async def post(self, place: Place, text: str, key: str) -> str:
+        """Send one piece as plain text; return its guid."""
+        return await self._posts.post(place, written(text), key)
+
+    async def edit(self, place: Place, message_id: str, text: str) -> None:
+        """Replace an own message's text; refused where the private API isn't there."""
+        await self._posts.edit(message_id, written(text))
+
+    async def delete(self, place: Place, message_id: str) -> None:
+        """Take an own message back; refused where the private API isn't there."""
+        await self._posts.delete(message_id)
+
+    async def find(
+        self, place: Place, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        """The guid of the own message with the text that was sent under `key`."""
+        return await self._posts.find(place, key, since, known)
+
+    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+        """Send a file, after its comment as a message of its own; return the file's guid."""
+        return await self._posts.upload(place, name, data, written(comment), key)
+
+    async def ask(self, place: Place, question: Question, key: str) -> str:
+        """Post a question with `!1`, `!2` for its choices."""
+        return await self.post(place, question_markdown(question), key)
+
+    # ── Signs and people ────────────────────────────────────────────────────────────────
+
+    async def typing(self, place: Place, status: str) -> None:
+        """The three dots, where the private API is there ("" ends them). Never raises."""
+        await self._posts.typing(place, begins=bool(status))
+
+    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+        """None: a tapback would stay on the person's message and notify them."""
+
+    async def members(self, room: Room) -> Sequence[Speaker]:
+        """Those in the chat beside the account; empty when the server doesn't tell."""
+        try:
+            return await self._directory.members(room)
+        except PlatformError as error:
+            log.info("BlueBubbles bot %s: %s", self.name, error)
+            return []
+
+
+def _sign(found: Said | Changed | Removed) -> tuple[object, ...]:
+    """What tells one delivery from another."""
+    return type(found), found.guid, found.at if isinstance(found, Changed) else None

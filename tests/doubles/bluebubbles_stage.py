@@ -1,0 +1,56 @@
+"""A BlueBubbles bot at work in tests: the double's webhooks reach it over a server of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bots.bluebubbles import BlueBubblesBot
+from tests.doubles.bluebubbles import PASSWORD, BlueBubblesDouble
+from tests.doubles.inbox import PATIENCE_S, Inbox, running
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def make_bot(server: BlueBubblesDouble, folder: Path, **changes: Any) -> BlueBubblesBot:
+    values: dict[str, Any] = {
+        "personas": ["claude"],
+        "url": server.url,
+        "password": PASSWORD,
+        "files_dir": folder / "files",
+        "own_dir": folder / "own",
+        "poll_s": 0.2,
+    }
+    return BlueBubblesBot(**(values | changes))
+
+
+@asynccontextmanager
+async def at_work(
+    server: BlueBubblesDouble, folder: Path, inbox: Inbox, **changes: Any
+) -> AsyncIterator[BlueBubblesBot]:
+    """The bot with its webhook mounted and registered; both end when left."""
+    port = free_port()
+    bot = make_bot(server, folder, listen_port=port, **changes)
+    app = web.Application()
+    app.add_routes(bot.routes())
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        async with running(bot, inbox):
+            async with asyncio.timeout(PATIENCE_S):
+                while not any("after" in call.body for call in server.called("message/query")):
+                    await asyncio.sleep(0.01)
+            yield bot
+    finally:
+        await runner.cleanup()
