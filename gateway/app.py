@@ -11,6 +11,7 @@ from adapters.hooks import HookListener
 from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
+from gateway.accounts import Accounts
 from gateway.clock import clock
 from gateway.commands import Commands
 from gateway.config import Config
@@ -35,6 +36,7 @@ from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platforms import make_bots
+from gateway.presence import Presence
 from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
@@ -141,6 +143,8 @@ class House:
         self.bots = bots
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
+        self.presence = Presence(store, self.transcript, clock)
+        self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(
             rooms_open=config.access.rooms == "open",
             dms_open=config.access.dms == "open",
@@ -231,6 +235,7 @@ class House:
             ledger=self.ledger,
             transcript=self.transcript,
             personas=self.personas,
+            accounts=self.accounts,
             bots=self.bots,
             commands=self._commands(),
             marks=self._marks,
@@ -264,6 +269,8 @@ class House:
             ledger=self.ledger,
             transcript=self.transcript,
             personas=self.personas,
+            accounts=self.accounts,
+            presence=self.presence,
             access=self.access,
             questions=self.questions,
             publish=self._publish,
@@ -309,6 +316,8 @@ class House:
             sessions=self.sessions,
             personas=self.personas,
             bots=self.bots,
+            accounts=self.accounts,
+            presence=self.presence,
             questions=self.questions,
             rosters=Rosters(self._group),
             marks=self._marks,

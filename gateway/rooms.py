@@ -12,15 +12,17 @@ from datetime import datetime
 from bots.bot import Bot
 from contract import Place
 from gateway import show
+from gateway.accounts import Accounts
 from gateway.commands import Command, Commands, parse_command
 from gateway.events import Publish
 from gateway.happenings import TurnChanged
 from gateway.ledger import Ledger, Turn
 from gateway.marks import Marks
-from gateway.personas import Personas
+from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
+from gateway.routing import unaddressed
 from gateway.turn import Middle
-from memory.transcript import Transcript
+from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.rooms")
 
@@ -49,6 +51,7 @@ class Rooms:
         ledger: Ledger,
         transcript: Transcript,
         personas: Personas,
+        accounts: Accounts,
         bots: Mapping[str, Bot],
         commands: Commands,
         marks: Marks,
@@ -60,6 +63,7 @@ class Rooms:
         self._ledger = ledger
         self._transcript = transcript
         self._personas = personas
+        self._accounts = accounts
         self._bots = bots
         self._commands = commands
         self._marks = marks
@@ -130,12 +134,20 @@ class Rooms:
         asked = await self._transcript.get(turn.message_seq)
         if asked is None:
             return
-        bot = self._bots[turn.bot]
-        here = self._personas.of(bot.personas)
-        if turn.room.kind != "room":
-            here = [p for p in here if p.name == turn.persona]
+        here = await self._here(turn, asked)
         text = await self._commands.run(command, turn, asked, here)
         await self._middle.answer(replace(turn, answer=text))
+
+    async def _here(self, turn: Turn, asked: Stored) -> list[Persona]:
+        """Whom a command means: the personas of the account that was addressed, or all of ours."""
+        bot = self._bots[turn.bot]
+        if asked.content.strip() == unaddressed(asked.content):
+            here = [peer.persona for peer in await self._accounts.peers(turn.room, bot)]
+        else:
+            here = self._personas.of(bot.personas)
+        if turn.room.kind not in ("room", "gdm"):
+            here = [p for p in here if p.name == turn.persona]
+        return here
 
     async def recover(self) -> int:
         """Begin every turn that an earlier process left open; return how many."""

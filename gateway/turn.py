@@ -27,6 +27,7 @@ from contract import (
     ThreadMessage,
 )
 from gateway import show
+from gateway.accounts import Accounts
 from gateway.config import TurnsTable
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
@@ -36,10 +37,11 @@ from gateway.marks import Marks
 from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
+from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.roster import Rosters
-from gateway.routing import named, unaddressed
+from gateway.routing import unaddressed
 from gateway.sessions import Live, Sessions
 from gateway.window import Window, Windows
 from memory.layer import Ask, Interaction, Remembered
@@ -90,6 +92,8 @@ class Middle:
     sessions: Sessions
     personas: Personas
     bots: Mapping[str, Bot]
+    accounts: Accounts
+    presence: Presence
     questions: Questions
     rosters: Rosters
     marks: Marks
@@ -231,7 +235,7 @@ class Middle:
         thread = await self._thread(turn, asked)
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(roster, lines, asked, turn.persona)
+        participants = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
         known = await self._remembered(turn, asked, window, live, roster)
         if window.covered and not known.summary:
             lines = (await self.windows.without_summary(turn, live, window)).lines
@@ -295,13 +299,14 @@ class Middle:
             sent = await deliver(turn, posts, bot, place, self.ledger)
         except PlatformError as error:
             log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
+            await self.presence.left(turn.room, turn.bot)
             self._tell(await self.ledger.dropped(replace(turn, fault="crash"), self.clock()))
             return ()
         if clockwork is not None:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else _speaker(turn.persona)
-        wanted = [*self._hand_over(turn, bot), *await self._suggested(turn)]
+        wanted = [*await self._hand_over(turn, bot), *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
@@ -310,16 +315,21 @@ class Middle:
         log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
         return more
 
-    def _hand_over(self, turn: Turn, bot: Bot) -> list[Wanted]:
-        """The peers that an answer addresses, within the hop limit."""
+    async def _hand_over(self, turn: Turn, bot: Bot) -> list[Wanted]:
+        """The peers that an answer addresses, within the hop limit. Each answers through an account
+        that is in the room, its own or this one."""
         if turn.fault or turn.header is None or turn.room.kind != "room":
             return []
         if turn.hop + 1 > self.limits.max_hops:
             return []
+        peers = await self.accounts.peers(turn.room, bot)
+        roster = self.rosters.known(turn.room, bot)
+        mentions = self.accounts.addressing(peers, roster).mentions(turn.answer or "")
+        addressed = {peer.persona.name: peer.bot.name for peer in mentions if peer is not None}
         return [
-            Wanted(uuid4().hex, peer.name, turn.bot, turn.thread_id, turn.hop + 1)
-            for peer in named(turn.answer or "", self.personas.of(bot.personas))
-            if peer.name != turn.persona
+            Wanted(uuid4().hex, name, through, turn.thread_id, turn.hop + 1)
+            for name, through in addressed.items()
+            if name != turn.persona
         ]
 
     async def _members(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:
