@@ -163,7 +163,7 @@ class House:
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
-        self._marks = Marks(group)
+        self._marks = Marks(group, bots, config.turns.marks)
         self.rooms = self._rooms()
         self.idle = self._idle()
         self.door = self._door()

@@ -104,12 +104,16 @@ class AccessTable(_Table):
 
 
 class TurnsTable(_Table):
-    """[turns]"""
+    """[turns]
+
+    marks: reactions on messages that ask an agent: all; only on those that wait; none.
+    """
 
     timeout_s: Annotated[float, Field(gt=0)] = 1800.0
     question_timeout_s: Annotated[float, Field(gt=0)] = 600.0
     full_window: bool = False
     max_hops: Annotated[int, Field(ge=0)] = 2
+    marks: Literal["all", "waiting", "off"] = "all"
 
 
 class SessionsTable(_Table):

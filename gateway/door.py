@@ -92,6 +92,7 @@ class Door:
             case Deleted():
                 if stored := await self._transcript.delete(event, self._clock()):
                     self._publish(Gone(stored.room_id, stored.message_id))
+                    await self._rooms.withdraw(stored.seq)
                     self._changed(stored)
             case Chosen():
                 try:

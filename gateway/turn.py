@@ -37,6 +37,7 @@ from gateway.marks import Marks
 from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
+from gateway.places import place_of
 from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.reply import LiveReply
@@ -103,6 +104,7 @@ class Middle:
     timezone: str
     budget: Budget
     limits: TurnsTable
+    withdrawn: set[str] = field(default_factory=set)
 
     async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
         """Answer one question and post it; return the turns that the answer hands over to."""
@@ -110,14 +112,39 @@ class Middle:
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
             return await self._post(turn, posts)
         clockwork = _Clockwork()
-        outcome = await self._ask(turn, clockwork)
-        if outcome is None:  # it was deleted while it waited
-            self._tell(await self.ledger.dropped(turn, self.clock()))
+        try:
+            outcome = await self._ask(turn, clockwork)
+        finally:
+            withdrawn = turn.id in self.withdrawn
+            self.withdrawn.discard(turn.id)
+        if outcome is None or withdrawn:
+            await self.drop(outcome.turn if outcome else turn)
             return ()
         more = await self.answer(outcome.turn, clockwork)
         if outcome.lesson is not None:
             self.layers.remember(outcome.lesson)
         return more
+
+    async def withdraw(self, turn: Turn) -> None:
+        """The message of a turn that runs was deleted: nobody wants its answer any more."""
+        self.withdrawn.add(turn.id)
+        await self.sessions.interrupt(turn.persona, turn.scope)
+
+    async def drop(self, turn: Turn) -> None:
+        """End a turn whose message was deleted; nothing of it stays in the room."""
+        self.marks.ended(turn.id, None)
+        bot, place = self.bots[turn.bot], self.place_of(turn)
+        for post in await self.ledger.posts(turn.id):
+            if post.platform_id is not None:
+                try:
+                    await bot.delete(place, post.platform_id)
+                except PlatformError as error:
+                    log.info("draft.not_deleted turn=%s reason=%r", turn.id, str(error))
+        self._tell(await self.ledger.dropped(replace(turn, answer=None), self.clock()))
+
+    def place_of(self, turn: Turn) -> Place:
+        """Where everything goes that is posted in a turn."""
+        return place_of(turn, self.bots[turn.bot], self.personas)
 
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
@@ -143,6 +170,7 @@ class Middle:
                 persona, turn.scope, turn.room, lambda: self._waits(turn)
             ) as live:
                 clockwork.step("agent ready")
+                self.marks.goes_on(turn.id)
                 async with live.asking:
                     return await self._ask_live(turn, persona, live, clockwork)
         except AgentError as error:
@@ -153,8 +181,7 @@ class Middle:
         asked = await self.transcript.get(turn.message_seq)
         self._tell(replace(turn, state="queued"), asked, FULL_HOUSE)
         if asked is not None:
-            place = Place(turn.room, turn.thread_id)
-            self.marks.waiting(turn.id, self.bots[turn.bot], place, asked.message_id)
+            self.marks.waiting(turn.id, self.bots[turn.bot], self.place_of(turn), asked.message_id)
 
     async def _ask_live(
         self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
@@ -167,6 +194,8 @@ class Middle:
         briefing, known = await self._brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
         header = compose(briefing)
+        if turn.id in self.withdrawn:
+            return None
         names = [name for p in self.personas.all().values() for name in p.names]
         prompt = header.text
         if live.program.typed:
@@ -203,7 +232,7 @@ class Middle:
         return LiveReply(
             turn,
             self.bots[turn.bot],
-            Place(turn.room, turn.thread_id),
+            self.place_of(turn),
             occasion=occasion,
             ledger=self.ledger,
             questions=self.questions,
@@ -294,13 +323,14 @@ class Middle:
     async def _post(
         self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
     ) -> tuple[Turn, ...]:
-        bot, place = self.bots[turn.bot], Place(turn.room, turn.thread_id)
+        bot, place = self.bots[turn.bot], self.place_of(turn)
         try:
             sent = await deliver(turn, posts, bot, place, self.ledger)
         except PlatformError as error:
             log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
             await self.presence.left(turn.room, turn.bot)
             self._tell(await self.ledger.dropped(replace(turn, fault="crash"), self.clock()))
+            self.marks.ended(turn.id, "failed")
             return ()
         if clockwork is not None:
             clockwork.step("post")
@@ -311,6 +341,7 @@ class Middle:
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
         self._tell(done)
+        self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
         log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
         return more
