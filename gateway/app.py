@@ -35,6 +35,7 @@ from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
+from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
 from gateway.programs import Programs
@@ -273,6 +274,7 @@ class House:
             presence=self.presence,
             access=self.access,
             questions=self.questions,
+            pins=self._pins(),
             publish=self._publish,
             clock=clock,
             mention_free=frozenset(
@@ -281,6 +283,19 @@ class House:
             max_hops=self._config.turns.max_hops,
             heard=self.memories.hearing.heard,
             changed=self.memories.hearing.changed,
+        )
+
+    def _pins(self) -> PlatformPins:
+        return PlatformPins(
+            landmarks=self.memories.landmarks,
+            slices=self.memories.slices,
+            transcript=self.transcript,
+            ledger=self.ledger,
+            personas=self.personas,
+            accounts=self.accounts,
+            access=self.access,
+            changed=lambda room_id: self._publish(Remembered(room_id)),
+            clock=clock,
         )
 
     def _desk(self) -> Desk:

@@ -9,7 +9,17 @@ from datetime import datetime
 from uuid import uuid4
 
 from bots.bot import Bot
-from contract import Chosen, Deleted, Edited, Event, Inbound, MootError, Rejected, likely_typos
+from contract import (
+    Chosen,
+    Deleted,
+    Edited,
+    Event,
+    Inbound,
+    MootError,
+    Pinned,
+    Rejected,
+    likely_typos,
+)
 from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
@@ -20,6 +30,7 @@ from gateway.happenings import Gone, Reworded, RoomOpened, Said
 from gateway.ledger import Accepted, Ledger, Wanted
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER, asks_to_pin, begins_with_pin
+from gateway.platform_pins import NOBODY, PlatformPins
 from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
@@ -30,7 +41,6 @@ from memory.transcript import LATEST, Stored, Transcript
 log = logging.getLogger("moot.door")
 
 _REMEMBERED = 1_000  # deliveries that need not be looked up again
-NOBODY = "nobody"  # the persona of a scope in which no persona takes part
 
 
 class Door:
@@ -48,6 +58,7 @@ class Door:
         presence: Presence,
         access: Access,
         questions: Questions,
+        pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
         mention_free: frozenset[str],
@@ -65,6 +76,7 @@ class Door:
         self._presence = presence
         self._access = access
         self._questions = questions
+        self._pins = pins
         self._publish = publish
         self._clock = clock
         self._mention_free = mention_free
@@ -94,6 +106,8 @@ class Door:
                     self._publish(Gone(stored.room_id, stored.message_id))
                     await self._rooms.withdraw(stored.seq)
                     self._changed(stored)
+            case Pinned():
+                await self._pins.take(event)
             case Chosen():
                 try:
                     self._questions.choose(event.question_id, event.option, event.by)
