@@ -196,6 +196,26 @@ async def test_our_own_posts_are_no_messages_whoever_hears_them(tmp_path: Path) 
         assert [message.by.id for message in page] == ["fake:ash", "bot:claude"]
 
 
+@pytest.mark.parametrize("named", [{"content": "@codex hi"}, {"recipient_id": "bot:codex"}])
+async def test_what_comes_by_the_api_is_answered_by_the_account_of_whom_it_addresses(
+    tmp_path: Path, named: dict[str, str]
+) -> None:
+    meta = {
+        "source": "fake",
+        "sender_id": "fake:ash",
+        "sender_display_name": "Ash",
+        "sender_type": "human",
+    }
+    body = {"content": "hi", "metadata": meta, "room": {"id": ROOM.id, "name": "general"}}
+    meta |= {key: value for key, value in named.items() if key == "recipient_id"}
+    body |= {key: value for key, value in named.items() if key == "content"}
+    async with two(tmp_path) as (platform, claude, codex):
+        receipt = await platform.moot.house.desk.submit(body, wait_s=10)
+        assert receipt.replies is not None
+        assert [reply.persona for reply in receipt.replies] == ["codex"]
+        assert (claude.posted, len(codex.posted)) == ([], 1)
+
+
 async def test_an_alias_of_a_source_is_the_same_account(tmp_path: Path) -> None:
     bot = FakeBot(name="imessage", own_ids=frozenset({"bluebubbles:me@example.org"}))
     async with gateway(tmp_path, bot=bot) as moot:
