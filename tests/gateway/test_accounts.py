@@ -13,7 +13,7 @@ from adapters.agent import Reply
 from contract import Edited, Inbound, PlatformError, Room, Speaker
 from gateway.config import AccessTable, TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, Posted, said
-from tests.doubles.running import Opened, gateway
+from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
 
 CLAUDE = "fake:U01"
@@ -294,5 +294,34 @@ async def test_a_restart_between_answer_and_post_hands_over_once(tmp_path: Path)
     for _ in range(2):
         async with gateway(tmp_path, bot=claude, **open_again) as moot:  # type: ignore[arg-type]
             await moot.settle()
+            echo = said("over to @codex", message_id=claude.posted[0].id, by="U01", kind="bot")
+            await moot.receive(echo, codex)
+            await moot.settle()
             assert (texts(claude), texts(codex)) == (["over to @codex"], ["codex was here"])
     assert len(programs.prompts) == 2
+
+
+async def test_a_restart_before_the_peer_has_answered_lets_it_answer_once(tmp_path: Path) -> None:
+    never = asyncio.Event()
+
+    async def script(prompt: str, reply: Reply) -> str:
+        if "You are: @claude" in prompt:
+            return "over to <@U09>"
+        await never.wait()
+        return "codex was here"
+
+    programs = ScriptedPrograms(script)
+    claude, codex = accounts()
+    async with gateway(
+        tmp_path, bot=claude, siblings=(codex,), personas=("claude",), programs=programs
+    ) as moot:
+        await moot.receive(said("@claude begin"), claude, codex)
+        await until(lambda: len(programs.prompts) == 2)
+    never.set()
+    async with gateway(
+        tmp_path, bot=claude, siblings=(codex,), personas=("claude",), programs=programs
+    ) as moot:
+        await moot.settle()
+        assert (texts(claude), texts(codex)) == (["over to <@U09>"], ["codex was here"])
+        assert "Respond to @claude (bot, hop 1 of 2)" in programs.prompts[-1]
+        assert codex.marks == []
