@@ -354,8 +354,11 @@ class Middle:
         if turn.hop + 1 > self.limits.max_hops:
             return []
         peers = await self.accounts.peers(turn.room, bot)
-        roster = self.rosters.known(turn.room, bot)
-        mentions = self.accounts.addressing(peers, roster).mentions(turn.answer or "")
+        text = turn.answer or ""
+        mentions = list(self.accounts.addressing(peers).mentions(text))
+        if None in mentions and any(peer.bot is not bot for peer in peers):
+            roster = await self.rosters.awaited(turn.room, bot)  # it tells what accounts are called
+            mentions = list(self.accounts.addressing(peers, roster).mentions(text))
         addressed = {peer.persona.name: peer.bot.name for peer in mentions if peer is not None}
         return [
             Wanted(uuid4().hex, name, through, turn.thread_id, turn.hop + 1)

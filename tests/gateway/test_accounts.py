@@ -102,6 +102,30 @@ async def test_a_peer_with_an_account_of_its_own_is_handed_over_to_once(
         assert "Respond to @claude (bot, hop 1 of 2) in room #general." in programs.prompts[-1]
 
 
+async def test_what_an_account_is_called_is_waited_for(tmp_path: Path) -> None:
+    class Slow(FakeBot):
+        async def members(self, room: Room) -> list[Speaker]:
+            await gate.wait()
+            return [Speaker(CODEX, "codex-bot", "bot")]
+
+    gate = asyncio.Event()
+    _, codex = accounts()
+    claude = Slow(name="claude", prefix="c", own_ids=frozenset({CLAUDE}))
+    async with gateway(
+        tmp_path,
+        bot=claude,
+        siblings=(codex,),
+        personas=("claude",),
+        programs=handing_over("@codex-bot"),
+    ) as moot:
+        await moot.receive(said("@claude begin"), claude, codex)
+        await until(lambda: bool(claude.posted))
+        assert codex.posted == []
+        gate.set()
+        await moot.settle()
+        assert texts(codex) == ["codex was here"]
+
+
 async def test_a_peer_whose_account_is_not_in_the_room_is_not_handed_over_to(
     tmp_path: Path,
 ) -> None:
