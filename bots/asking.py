@@ -31,6 +31,21 @@ def question_markdown(question: Question) -> str:
     return "\n\n".join([*parts, "\n".join(choices)])
 
 
+def decided_markdown(question: Question, option: int, by: str) -> str:
+    """What takes the question's place when it is decided: the choice, and whose it was."""
+    title = literal(_cut(question.title, TITLE_CHARS))
+    return f"**{title}**\n\n{literal(question.options[option].label)} ({literal(by)})"
+
+
+def refused_markdown(question: Question, persona: str) -> str:
+    """What is said instead of a question that nobody could answer."""
+    title = literal(_cut(question.title, TITLE_CHARS))
+    return (
+        f"@{persona} asked for permission ({title}) and was refused: "
+        "nobody is listed as `approvers` under `[access]`."
+    )
+
+
 def _fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

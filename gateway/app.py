@@ -11,6 +11,7 @@ from adapters.hooks import HookListener
 from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
+from gateway.accounts import Accounts
 from gateway.clock import clock
 from gateway.commands import Commands
 from gateway.config import Config
@@ -34,7 +35,9 @@ from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
+from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
+from gateway.presence import Presence
 from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
@@ -141,6 +144,8 @@ class House:
         self.bots = bots
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
+        self.presence = Presence(store, self.transcript, clock)
+        self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(
             rooms_open=config.access.rooms == "open",
             dms_open=config.access.dms == "open",
@@ -159,7 +164,7 @@ class House:
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
-        self._marks = Marks(group)
+        self._marks = Marks(group, bots, config.turns.marks)
         self.rooms = self._rooms()
         self.idle = self._idle()
         self.door = self._door()
@@ -231,6 +236,7 @@ class House:
             ledger=self.ledger,
             transcript=self.transcript,
             personas=self.personas,
+            accounts=self.accounts,
             bots=self.bots,
             commands=self._commands(),
             marks=self._marks,
@@ -264,8 +270,11 @@ class House:
             ledger=self.ledger,
             transcript=self.transcript,
             personas=self.personas,
+            accounts=self.accounts,
+            presence=self.presence,
             access=self.access,
             questions=self.questions,
+            pins=self._pins(),
             publish=self._publish,
             clock=clock,
             mention_free=frozenset(
@@ -274,6 +283,19 @@ class House:
             max_hops=self._config.turns.max_hops,
             heard=self.memories.hearing.heard,
             changed=self.memories.hearing.changed,
+        )
+
+    def _pins(self) -> PlatformPins:
+        return PlatformPins(
+            landmarks=self.memories.landmarks,
+            slices=self.memories.slices,
+            transcript=self.transcript,
+            ledger=self.ledger,
+            personas=self.personas,
+            accounts=self.accounts,
+            access=self.access,
+            changed=lambda room_id: self._publish(Remembered(room_id)),
+            clock=clock,
         )
 
     def _desk(self) -> Desk:
@@ -309,6 +331,8 @@ class House:
             sessions=self.sessions,
             personas=self.personas,
             bots=self.bots,
+            accounts=self.accounts,
+            presence=self.presence,
             questions=self.questions,
             rosters=Rosters(self._group),
             marks=self._marks,

@@ -104,12 +104,16 @@ class AccessTable(_Table):
 
 
 class TurnsTable(_Table):
-    """[turns]"""
+    """[turns]
+
+    marks: reactions on messages that ask an agent: all; only on those that wait; none.
+    """
 
     timeout_s: Annotated[float, Field(gt=0)] = 1800.0
     question_timeout_s: Annotated[float, Field(gt=0)] = 600.0
     full_window: bool = False
     max_hops: Annotated[int, Field(ge=0)] = 2
+    marks: Literal["all", "waiting", "off"] = "all"
 
 
 class SessionsTable(_Table):
@@ -279,7 +283,7 @@ def _anchored(config: Config, base: Path) -> Config:
 def place_of(error: ErrorDetails) -> str:
     """The key of a mistake, e.g. bots.0.platform."""
     loc = error["loc"]
-    if loc[0] == "bots":
+    if loc[:1] == ("bots",):
         missing = ("platform",) if error["type"].startswith("union_tag") else ()
         loc = (*loc[:2], *loc[3:], *missing)  # without the platform, which chose the table
     return ".".join(str(part) for part in loc)

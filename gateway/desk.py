@@ -26,6 +26,7 @@ from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
+from gateway.routing import route
 from gateway.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
@@ -109,7 +110,7 @@ class Desk:
             reply_to=given.reply_to,
             attachments=given.attachments,
         )
-        accepted = await self._door.message(inbound, self._bot_of(room), trusted=True)
+        accepted = await self._door.message(inbound, self._bot_of(inbound), trusted=True)
         ids = tuple(turn.id for turn in accepted.turns)
         replies = None
         if wait_s is not None:
@@ -117,10 +118,12 @@ class Desk:
             replies = tuple([await self._reply(turn.id, wait_s) for turn in turns])
         return Receipt(given.message_id, room.id, not accepted.new, ids, replies)
 
-    def _bot_of(self, room: Room) -> Bot:
-        """The bot that serves a room's platform; the page for every other source."""
-        served = (bot for bot in self._bots.values() if bot.platform == room.source)
-        return next(served, self._bots["web"])
+    def _bot_of(self, inbound: Inbound) -> Bot:
+        """The bot that serves a room's platform, the one among several whose persona is addressed;
+        the page for every other source."""
+        served = [bot for bot in self._bots.values() if bot.platform == inbound.room.source]
+        wanted = (bot for bot in served if route(inbound, self._personas.of(bot.personas)))
+        return next(wanted, served[0] if served else self._bots["web"])
 
     async def _reply(self, turn_id: str, wait_s: float) -> TurnReply:
         ended = self._bus.end_of(turn_id)

@@ -9,9 +9,20 @@ from datetime import datetime
 from uuid import uuid4
 
 from bots.bot import Bot
-from contract import Chosen, Deleted, Edited, Event, Inbound, MootError, Rejected, likely_typos
+from contract import (
+    Chosen,
+    Deleted,
+    Edited,
+    Event,
+    Inbound,
+    MootError,
+    Pinned,
+    Rejected,
+    likely_typos,
+)
 from gateway import show
 from gateway.access import Access
+from gateway.accounts import Accounts
 from gateway.cards import RoomCard
 from gateway.commands import ONCE, parse_command
 from gateway.events import Publish
@@ -19,16 +30,17 @@ from gateway.happenings import Gone, Reworded, RoomOpened, Said
 from gateway.ledger import Accepted, Ledger, Wanted
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER, asks_to_pin, begins_with_pin
+from gateway.platform_pins import NOBODY, PlatformPins
+from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import route
 from memory.scopes import home_scope
-from memory.transcript import Stored, Transcript
+from memory.transcript import LATEST, Stored, Transcript
 
 log = logging.getLogger("moot.door")
 
 _REMEMBERED = 1_000  # deliveries that need not be looked up again
-NOBODY = "nobody"  # the persona of a scope in which no persona takes part
 
 
 class Door:
@@ -42,8 +54,11 @@ class Door:
         ledger: Ledger,
         transcript: Transcript,
         personas: Personas,
+        accounts: Accounts,
+        presence: Presence,
         access: Access,
         questions: Questions,
+        pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
         mention_free: frozenset[str],
@@ -57,8 +72,11 @@ class Door:
         self._ledger = ledger
         self._transcript = transcript
         self._personas = personas
+        self._accounts = accounts
+        self._presence = presence
         self._access = access
         self._questions = questions
+        self._pins = pins
         self._publish = publish
         self._clock = clock
         self._mention_free = mention_free
@@ -71,9 +89,14 @@ class Door:
 
     async def receive(self, event: Event, bot: Bot) -> None:
         """Take one event of a platform; returns when it is on disk."""
+        if not isinstance(event, Chosen) and event.room.kind in ("room", "gdm"):
+            await self._presence.heard(event.room, bot.name)
         match event:
             case Inbound():
-                await self.message(event, bot)
+                if self._is_own(event):
+                    log.debug("ingest.own room=%s message=%s", event.room.id, event.message_id)
+                else:
+                    await self.message(event, bot)
             case Edited():
                 if stored := await self._transcript.edit(event):
                     self._publish(Reworded(show.message(stored)))
@@ -81,7 +104,10 @@ class Door:
             case Deleted():
                 if stored := await self._transcript.delete(event, self._clock()):
                     self._publish(Gone(stored.room_id, stored.message_id))
+                    await self._rooms.withdraw(stored.seq)
                     self._changed(stored)
+            case Pinned():
+                await self._pins.take(event)
             case Chosen():
                 try:
                     self._questions.choose(event.question_id, event.option, event.by)
@@ -98,7 +124,7 @@ class Door:
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
         self._personas.refresh()
         here = self._personas.of(bot.personas)
-        addressed = self._addressed(inbound, bot, here)
+        addressed = await self._addressed(inbound, bot, here)
         first = (addressed or here)[0].name if here else NOBODY
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
@@ -122,20 +148,53 @@ class Door:
             self._rooms.start(turn, inbound.message_id, inbound.content)
         return accepted
 
-    def _addressed(self, inbound: Inbound, bot: Bot, here: Sequence[Persona]) -> list[Persona]:
+    def _is_own(self, inbound: Inbound) -> bool:
+        """Whether one of our accounts said it. Its owner may write through it by hand, too."""
+        return not inbound.meta.is_from_me and self._accounts.is_own(inbound.meta.sender_id)
+
+    async def _addressed(
+        self, inbound: Inbound, bot: Bot, here: Sequence[Persona]
+    ) -> list[Persona]:
         """Who must answer; a command that names nobody goes to the first persona here."""
+        if await self._is_for_siblings(inbound, bot):
+            return []
         free = bot.name in self._mention_free
         addressed = route(inbound, here, require_mention=not free)
         if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
             return addressed
-        command = parse_command(inbound.content, addressed=False)
-        return list(here[:1]) if command else []
+        if parse_command(inbound.content, addressed=False) is None:
+            return []
+        shared = inbound.room.kind in ("room", "gdm") and self._accounts.has_siblings(bot)
+        return self._accounts.first(bot) if shared else list(here[:1])
+
+    async def _is_for_siblings(self, inbound: Inbound, bot: Bot) -> bool:
+        """Whether all whom a message mentions are reached through other accounts of ours.
+
+        It may be an answer to what this one said, or stand in its thread, and yet not be for it.
+        """
+        if not self._accounts.has_siblings(bot):
+            return False
+        if inbound.reply_to is None and inbound.thread_id is None:
+            return False
+        peers = await self._accounts.peers(inbound.room, bot)
+        mentioned = list(self._accounts.addressing(peers).mentions(inbound.content))
+        return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
 
     async def _hop(self, inbound: Inbound, scope: str) -> int:
-        """0 for a person; for a bot, how many bots have spoken in a row, this one included."""
+        """0 for a person; for a bot, how many bots have spoken in a row, this one included.
+
+        In a thread those who speak outside of it don't count.
+        """
         if inbound.meta.sender_type == "human":
             return 0
-        before = await self._transcript.window(scope, size=1, after=0, trigger=0)
+        if known := await self._transcript.find(inbound.room.id, inbound.message_id):
+            return known.hop  # another account of ours heard it, too
+        if inbound.thread_id is not None:
+            before = await self._transcript.thread(
+                inbound.room.id, scope, inbound.thread_id, LATEST
+            )
+        else:
+            before = await self._transcript.window(scope, size=1, after=0, trigger=0)
         return before[-1].hop + 1 if before else 1
 
     def _wanted(

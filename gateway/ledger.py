@@ -130,6 +130,9 @@ class Ledger(Protocol):
     async def known_posts(self, room_id: str) -> frozenset[str]:
         """The platform's ids of all own posts of a room."""
 
+    async def answer_with(self, room_id: str, post_id: str) -> str | None:
+        """The message id of the stored answer that one of its posts is a piece of, or None."""
+
     async def posted(
         self,
         turn: Turn,

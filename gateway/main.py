@@ -34,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(do=_run)
     check = commands.add_parser("check", help="say what is wrong, and how to mend it")
     check.set_defaults(do=_check)
+    check.add_argument("--offline", action="store_true", help="don't ask the platforms")
     for command in (run, check):
         command.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
     run.add_argument("--log", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
@@ -85,8 +86,12 @@ def _started(url: str) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import check
     from gateway.config import load_config
+    from gateway.platform_check import check_platforms
 
-    findings = check(load_config(arguments.config, base=Path.cwd()), os.environ)
+    config = load_config(arguments.config, base=Path.cwd())
+    findings = check(config, os.environ)
+    if not arguments.offline:
+        findings += asyncio.run(check_platforms(config, os.environ))
     for finding in findings:
         print(finding)  # noqa: T201
     return 2 if any(finding.mistake for finding in findings) else 0

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from bots.asking import decided_markdown, refused_markdown
 from bots.bot import Bot
 from contract import MootError, Place, PlatformError, Question, Rejected, Speaker
 from gateway.access import Access
@@ -55,10 +56,7 @@ class Questions:
         refusal = _refusing(question)
         if not self._access.has_approvers(place.room):
             await self._record(turn, question, refusal, "policy")
-            line = (
-                f"@{turn.persona} asked for permission ({question.title}) and was refused: "
-                "nobody is listed as `approvers` under `[access]`."
-            )
+            line = refused_markdown(question, turn.persona)
             await self._post(turn, question, bot.post(place, line, f"{turn.id}:{question.id}"))
             return refusal
         now = self._clock()
@@ -111,8 +109,7 @@ class Questions:
             return
         nobody = "nobody in time" if reason == "timeout" else "nobody"
         who = by.name if by else nobody
-        label = question.options[chosen].label
-        text = f"**{question.title}**\n\n{label} ({who})"
+        text = decided_markdown(question, chosen, who)
         try:
             await bot.edit(place, message_id, text)
         except PlatformError as error:

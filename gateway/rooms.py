@@ -10,17 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import Place
 from gateway import show
+from gateway.accounts import Accounts
 from gateway.commands import Command, Commands, parse_command
 from gateway.events import Publish
 from gateway.happenings import TurnChanged
 from gateway.ledger import Ledger, Turn
 from gateway.marks import Marks
-from gateway.personas import Personas
+from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
+from gateway.routing import unaddressed
 from gateway.turn import Middle
-from memory.transcript import Transcript
+from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.rooms")
 
@@ -30,12 +31,28 @@ CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in
 IN_ORDER = frozenset({"new", "compact"})  # commands that wait their turn; the others act at once
 
 
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A turn in its queue. command: what it carries out itself. message_id: whose marks tell of
+    it; None: nobody's."""
+
+    turn: Turn
+    command: Command | None
+    message_id: str | None
+
+    def is_asked_by(self, message_seq: int) -> bool:
+        """Whether it answers a message."""
+        return self.command is None and self.turn.message_seq == message_seq
+
+
 @dataclass(slots=True)
 class _Queue:
-    """The turns of one session in their order. working: a worker takes them."""
+    """The turns of one session in their order. working: a worker takes them. current: the one
+    that it took."""
 
-    waiting: deque[tuple[Turn, Command | None]] = field(default_factory=deque)
+    waiting: deque[_Queued] = field(default_factory=deque)
     working: bool = False
+    current: _Queued | None = None
 
 
 class Rooms:
@@ -49,6 +66,7 @@ class Rooms:
         ledger: Ledger,
         transcript: Transcript,
         personas: Personas,
+        accounts: Accounts,
         bots: Mapping[str, Bot],
         commands: Commands,
         marks: Marks,
@@ -60,6 +78,7 @@ class Rooms:
         self._ledger = ledger
         self._transcript = transcript
         self._personas = personas
+        self._accounts = accounts
         self._bots = bots
         self._commands = commands
         self._marks = marks
@@ -85,24 +104,41 @@ class Rooms:
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
         ahead = len(queue.waiting) + queue.working
-        queue.waiting.append((turn, command))
+        queue.waiting.append(_Queued(turn, command, message_id))
         self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
         if not queue.working:
             queue.working = True
             name = f"session {turn.persona} {turn.scope}"
             self._group.create_task(self._work(key, queue), name=name)
         elif message_id is not None:
-            place = Place(turn.room, turn.thread_id)
+            place = self._middle.place_of(turn)
             self._marks.waiting(turn.id, self._bots[turn.bot], place, message_id)
 
     async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
         """Take a session's turns one after the other until there are none."""
         while queue.waiting:
-            turn, command = queue.waiting.popleft()
-            await self._guarded(turn, command)
-            self._marks.ended(turn.id)
+            queue.current = item = queue.waiting.popleft()
+            turn = item.turn
+            if item.command is None and item.message_id is not None:
+                place = self._middle.place_of(turn)
+                self._marks.began(turn.id, self._bots[turn.bot], place, item.message_id)
+            await self._guarded(turn, item.command)
+            self._marks.ended(turn.id, "failed")  # of a turn that didn't say so itself
+            queue.current = None
         queue.working = False
         del self._queues[key]
+
+    async def withdraw(self, message_seq: int) -> None:
+        """A message was deleted: its turns that wait are dropped, those that run are stopped."""
+        for queue in list(self._queues.values()):
+            gone = [item for item in queue.waiting if item.is_asked_by(message_seq)]
+            for item in gone:
+                queue.waiting.remove(item)
+            running = queue.current
+            if running is not None and running.is_asked_by(message_seq):
+                await self._middle.withdraw(running.turn)
+            for item in gone:
+                await self._middle.drop(item.turn)
 
     async def _guarded(self, turn: Turn, command: Command | None = None) -> None:
         """One turn; its failure is that session's alone."""
@@ -130,12 +166,20 @@ class Rooms:
         asked = await self._transcript.get(turn.message_seq)
         if asked is None:
             return
-        bot = self._bots[turn.bot]
-        here = self._personas.of(bot.personas)
-        if turn.room.kind != "room":
-            here = [p for p in here if p.name == turn.persona]
+        here = await self._here(turn, asked)
         text = await self._commands.run(command, turn, asked, here)
         await self._middle.answer(replace(turn, answer=text))
+
+    async def _here(self, turn: Turn, asked: Stored) -> list[Persona]:
+        """Whom a command means: the personas of the account that was addressed, or all of ours."""
+        bot = self._bots[turn.bot]
+        if asked.content.strip() == unaddressed(asked.content):
+            here = [peer.persona for peer in await self._accounts.peers(turn.room, bot)]
+        else:
+            here = self._personas.of(bot.personas)
+        if turn.room.kind not in ("room", "gdm"):
+            here = [p for p in here if p.name == turn.persona]
+        return here
 
     async def recover(self) -> int:
         """Begin every turn that an earlier process left open; return how many."""
@@ -146,9 +190,13 @@ class Rooms:
                 continue
             asked = await self._transcript.get(turn.message_seq)
             command = _command_in(turn, asked.content) if asked else None
-            if turn.state != "queued" or (asked and asked.persona):  # an answer commands nothing
+            if asked and asked.deleted and turn.state != "answered" and command is None:
+                await self._middle.drop(turn)
+                continue
+            is_answer = asked is not None and asked.persona is not None
+            if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None
-            self._begin(turn, command, asked.message_id if asked else None)
+            self._begin(turn, command, asked.message_id if asked and not is_answer else None)
         return len(turns)
 
     def waiting(self) -> int:
@@ -164,7 +212,7 @@ class Rooms:
         queue = self._queues.get((turn.persona, turn.scope))
         if queue is None:
             return 0
-        ids = [item.id for item, _ in queue.waiting]
+        ids = [item.turn.id for item in queue.waiting]
         return ids.index(turn.id) + queue.working if turn.id in ids else 0
 
 

@@ -1,4 +1,4 @@
-"""Who is in a room: asked of the platform in the background, never waited for."""
+"""Who is in a room: asked of the platform in the background; no question waits for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contract import PlatformError, Room, Speaker
 log = logging.getLogger("moot.roster")
 
 FRESH_S = 600.0
+MOMENT_S = 2.0
 
 
 class Rosters:
@@ -21,12 +22,24 @@ class Rosters:
         self._group = group
         self._known: dict[str, tuple[Speaker, ...]] = {}
         self._asked_at: dict[str, float] = {}
+        self._asking: dict[str, asyncio.Task[None]] = {}
 
     def known(self, room: Room, bot: Bot) -> tuple[Speaker, ...]:
         """What is known now; asks again when that is older than ten minutes."""
         if time.monotonic() - self._asked_at.get(room.id, float("-inf")) > FRESH_S:
             self._asked_at[room.id] = time.monotonic()
-            self._group.create_task(self._ask(room, bot), name=f"roster {room.id}")
+            task = self._group.create_task(self._ask(room, bot), name=f"roster {room.id}")
+            self._asking[room.id] = task
+            task.add_done_callback(lambda _: self._asking.pop(room.id, None))
+        return self._known.get(room.id, ())
+
+    async def awaited(self, room: Room, bot: Bot) -> tuple[Speaker, ...]:
+        """The same, where it is worth a moment to be told for the first time."""
+        known = self.known(room, bot)
+        asking = self._asking.get(room.id)
+        if known or asking is None:
+            return known
+        await asyncio.wait({asking}, timeout=MOMENT_S)
         return self._known.get(room.id, ())
 
     async def _ask(self, room: Room, bot: Bot) -> None:

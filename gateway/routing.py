@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from contract import Inbound
 from gateway.personas import Persona
 
 _CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
 _NAME = re.compile(r"(?<![\w@.<])@([a-zA-Z][\w-]*)")
+_ACCOUNT = re.compile(
+    r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>"  # Slack, Discord
+    r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
+    r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
+)
 _LEADING = re.compile(r"\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?\s*")
 
 
@@ -18,6 +25,41 @@ def named(text: str, personas: Sequence[Persona]) -> list[Persona]:
     by_name = {name: persona for persona in personas for name in persona.names}
     found = (by_name.get(name.lower()) for name in _NAME.findall(_CODE.sub(" ", text)))
     return list(dict.fromkeys(persona for persona in found if persona is not None))
+
+
+Named = TypeVar("Named")
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing(Generic[Named]):
+    """What some are called in a text, in lower case.
+
+    names: behind an `@`. accounts: external ids, which stand in a mention token (`<@U09>`,
+    `@codex:example.org`).
+    """
+
+    names: Mapping[str, Named]
+    accounts: Mapping[str, Named] = field(default_factory=dict)
+
+    def mentions(self, text: str) -> Iterator[Named | None]:
+        """Everybody whom a text mentions, in its order; None: somebody else. Code doesn't count."""
+        for match in _ACCOUNT.finditer(_CODE.sub(" ", text)):
+            tagged, full, name = (part and part.lower() for part in match.groups())
+            somebody_elses = full is not None and "." in full.partition(":")[2]
+            yield self._tagged(tagged or full) or self._named(
+                None if somebody_elses else full or name
+            )
+
+    def _tagged(self, token: str | None) -> Named | None:
+        return self.accounts.get(token.rstrip(".:-")) if token else None
+
+    def _named(self, name: str | None) -> Named | None:
+        """By the whole name, else by what stands before the first sign that no persona's has."""
+        if not name:
+            return None
+        bare = name.lstrip("@")
+        whole = self.names.get(bare.rstrip(".:-"))
+        return whole or self.names.get(re.split(r"[^\w-]", bare, maxsplit=1)[0])
 
 
 def route(

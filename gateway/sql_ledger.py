@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from contract import Inbound, Room, Speaker
 from gateway.ledger import Accepted, Post, Turn, Wanted
 from gateway.sql_rows import (
+    ANSWER_WITH,
     DECIDE,
     DECISIONS,
     KNOWN_POSTS,
@@ -273,6 +274,10 @@ class SqlLedger(SqlSessions):
         return await self._store.read(
             lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
         )
+
+    async def answer_with(self, room_id: str, post_id: str) -> str | None:
+        where = {"room": room_id, "post": post_id}
+        return await self._store.read(lambda c: c.execute(ANSWER_WITH, where).scalar())
 
     # ── Decisions ───────────────────────────────────────────────────────────────────────────
 

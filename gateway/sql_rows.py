@@ -69,6 +69,12 @@ KNOWN_POSTS = (
     .join(turns, turns.c.id == posts.c.turn_id)
     .where(turns.c.room_id == bindparam("room"), posts.c.platform_id.is_not(None))
 )
+ANSWER_WITH = (
+    select(messages.c.message_id)
+    .join(posts, posts.c.turn_id == messages.c.turn_id)
+    .where(messages.c.room_id == bindparam("room"), posts.c.platform_id == bindparam("post"))
+    .where(posts.c.kind != "question")
+)
 SESSION = select(sessions.c.agent_session_id).where(
     sessions.c.persona == bindparam("persona"),
     sessions.c.scope == bindparam("scope"),

@@ -27,6 +27,7 @@ from contract import (
     ThreadMessage,
 )
 from gateway import show
+from gateway.accounts import Accounts
 from gateway.config import TurnsTable
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
@@ -36,10 +37,12 @@ from gateway.marks import Marks
 from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
+from gateway.places import place_of
+from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.roster import Rosters
-from gateway.routing import named, unaddressed
+from gateway.routing import unaddressed
 from gateway.sessions import Live, Sessions
 from gateway.window import Window, Windows
 from memory.layer import Ask, Interaction, Remembered
@@ -90,6 +93,8 @@ class Middle:
     sessions: Sessions
     personas: Personas
     bots: Mapping[str, Bot]
+    accounts: Accounts
+    presence: Presence
     questions: Questions
     rosters: Rosters
     marks: Marks
@@ -99,6 +104,7 @@ class Middle:
     timezone: str
     budget: Budget
     limits: TurnsTable
+    withdrawn: set[str] = field(default_factory=set)
 
     async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
         """Answer one question and post it; return the turns that the answer hands over to."""
@@ -106,14 +112,39 @@ class Middle:
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
             return await self._post(turn, posts)
         clockwork = _Clockwork()
-        outcome = await self._ask(turn, clockwork)
-        if outcome is None:  # it was deleted while it waited
-            self._tell(await self.ledger.dropped(turn, self.clock()))
+        try:
+            outcome = await self._ask(turn, clockwork)
+        finally:
+            withdrawn = turn.id in self.withdrawn
+            self.withdrawn.discard(turn.id)
+        if outcome is None or withdrawn:
+            await self.drop(outcome.turn if outcome else turn)
             return ()
         more = await self.answer(outcome.turn, clockwork)
         if outcome.lesson is not None:
             self.layers.remember(outcome.lesson)
         return more
+
+    async def withdraw(self, turn: Turn) -> None:
+        """The message of a turn that runs was deleted: nobody wants its answer any more."""
+        self.withdrawn.add(turn.id)
+        await self.sessions.interrupt(turn.persona, turn.scope)
+
+    async def drop(self, turn: Turn) -> None:
+        """End a turn whose message was deleted; nothing of it stays in the room."""
+        self.marks.ended(turn.id, None)
+        bot, place = self.bots[turn.bot], self.place_of(turn)
+        for post in await self.ledger.posts(turn.id):
+            if post.platform_id is not None:
+                try:
+                    await bot.delete(place, post.platform_id)
+                except PlatformError as error:
+                    log.info("draft.not_deleted turn=%s reason=%r", turn.id, str(error))
+        self._tell(await self.ledger.dropped(replace(turn, answer=None), self.clock()))
+
+    def place_of(self, turn: Turn) -> Place:
+        """Where everything goes that is posted in a turn."""
+        return place_of(turn, self.bots[turn.bot], self.personas)
 
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
@@ -139,6 +170,7 @@ class Middle:
                 persona, turn.scope, turn.room, lambda: self._waits(turn)
             ) as live:
                 clockwork.step("agent ready")
+                self.marks.goes_on(turn.id)
                 async with live.asking:
                     return await self._ask_live(turn, persona, live, clockwork)
         except AgentError as error:
@@ -149,8 +181,7 @@ class Middle:
         asked = await self.transcript.get(turn.message_seq)
         self._tell(replace(turn, state="queued"), asked, FULL_HOUSE)
         if asked is not None:
-            place = Place(turn.room, turn.thread_id)
-            self.marks.waiting(turn.id, self.bots[turn.bot], place, asked.message_id)
+            self.marks.waiting(turn.id, self.bots[turn.bot], self.place_of(turn), asked.message_id)
 
     async def _ask_live(
         self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
@@ -163,6 +194,8 @@ class Middle:
         briefing, known = await self._brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
         header = compose(briefing)
+        if turn.id in self.withdrawn:
+            return None
         names = [name for p in self.personas.all().values() for name in p.names]
         prompt = header.text
         if live.program.typed:
@@ -199,7 +232,7 @@ class Middle:
         return LiveReply(
             turn,
             self.bots[turn.bot],
-            Place(turn.room, turn.thread_id),
+            self.place_of(turn),
             occasion=occasion,
             ledger=self.ledger,
             questions=self.questions,
@@ -231,7 +264,7 @@ class Middle:
         thread = await self._thread(turn, asked)
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(roster, lines, asked, turn.persona)
+        participants = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
         known = await self._remembered(turn, asked, window, live, roster)
         if window.covered and not known.summary:
             lines = (await self.windows.without_summary(turn, live, window)).lines
@@ -290,36 +323,47 @@ class Middle:
     async def _post(
         self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
     ) -> tuple[Turn, ...]:
-        bot, place = self.bots[turn.bot], Place(turn.room, turn.thread_id)
+        bot, place = self.bots[turn.bot], self.place_of(turn)
         try:
             sent = await deliver(turn, posts, bot, place, self.ledger)
         except PlatformError as error:
             log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
+            await self.presence.left(turn.room, turn.bot)
             self._tell(await self.ledger.dropped(replace(turn, fault="crash"), self.clock()))
+            self.marks.ended(turn.id, "failed")
             return ()
         if clockwork is not None:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else _speaker(turn.persona)
-        wanted = [*self._hand_over(turn, bot), *await self._suggested(turn)]
+        wanted = [*await self._hand_over(turn, bot), *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
         self._tell(done)
+        self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
         log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
         return more
 
-    def _hand_over(self, turn: Turn, bot: Bot) -> list[Wanted]:
-        """The peers that an answer addresses, within the hop limit."""
+    async def _hand_over(self, turn: Turn, bot: Bot) -> list[Wanted]:
+        """The peers that an answer addresses, within the hop limit. Each answers through an account
+        that is in the room, its own or this one."""
         if turn.fault or turn.header is None or turn.room.kind != "room":
             return []
         if turn.hop + 1 > self.limits.max_hops:
             return []
+        peers = await self.accounts.peers(turn.room, bot)
+        text = turn.answer or ""
+        mentions = list(self.accounts.addressing(peers).mentions(text))
+        if None in mentions and any(peer.bot is not bot for peer in peers):
+            roster = await self.rosters.awaited(turn.room, bot)  # it tells what accounts are called
+            mentions = list(self.accounts.addressing(peers, roster).mentions(text))
+        addressed = {peer.persona.name: peer.bot.name for peer in mentions if peer is not None}
         return [
-            Wanted(uuid4().hex, peer.name, turn.bot, turn.thread_id, turn.hop + 1)
-            for peer in named(turn.answer or "", self.personas.of(bot.personas))
-            if peer.name != turn.persona
+            Wanted(uuid4().hex, name, through, turn.thread_id, turn.hop + 1)
+            for name, through in addressed.items()
+            if name != turn.persona
         ]
 
     async def _members(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:

@@ -86,6 +86,15 @@ _REMOVE = (
     .returning(landmarks)
 )
 
+_WHOLE = (
+    _L.scope == bindparam("of_scope"),
+    _L.message_seq == bindparam("of_message"),
+    _L.kind == "pin",
+    _L.author_id.is_not(None),
+)
+_WHO_PINNED = select(_L.by_id).where(*_WHOLE).limit(1)
+_REMOVE_WHOLE = delete(landmarks).where(*_WHOLE)
+
 
 def pin(connection: Connection, new: NewLandmark) -> Pinned:
     """Store a landmark; the one that is there, when the same message's text was pinned before."""
@@ -145,6 +154,23 @@ class Landmarks:
     async def unpin(self, scope: str, seq: int) -> Pinned | None:
         """See the function of this name."""
         return await self._store.write(lambda connection: unpin(connection, scope, seq))
+
+    async def pin_message(self, new: NewLandmark) -> str | None:
+        """Pin a whole message, unless it is pinned; the id of who had done that before."""
+
+        def work(connection: Connection) -> str | None:
+            where = {"of_scope": new.scope, "of_message": new.message_seq}
+            if (by_id := connection.execute(_WHO_PINNED, where).scalar()) is not None:
+                return str(by_id)
+            pin(connection, new)
+            return None
+
+        return await self._store.write(work)
+
+    async def unpin_message(self, scope: str, message_seq: int) -> bool:
+        """Remove the landmark of a whole message; whether there was one."""
+        where = {"of_scope": scope, "of_message": message_seq}
+        return await self._store.write(lambda c: c.execute(_REMOVE_WHOLE, where).rowcount > 0)
 
     async def listed(self, scope: str) -> list[Pinned]:
         """The newest hundred of a scope, oldest first."""

@@ -34,6 +34,7 @@ rooms = Table(
     Column("project", String),
     Column("created_at", BigInteger, nullable=False),
     Column("include_in_memory", Boolean, nullable=False, server_default=true()),
+    Column("heard_by", JSON),  # names of the bots whose accounts are in the room
 )
 
 _TEXTS = "lower(content || coalesce(original, ''))"

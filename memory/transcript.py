@@ -142,7 +142,7 @@ _KEPT = and_(  # what is said while its room is kept out of memory stays out for
     select(rooms.c.include_in_memory).where(rooms.c.id == bindparam("of_room")).scalar_subquery(),
 )
 _OWN = ("scope", "persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
-_END = 2**62  # after every message
+LATEST = 2**62  # after every message
 
 
 class Transcript:
@@ -254,11 +254,16 @@ class Transcript:
         return seq
 
     async def edit(self, edited: Edited) -> Stored | None:
-        """Replace a message's text and keep the first one; None when nothing changed."""
+        """Replace a message's text and keep the first one; None when nothing changed.
+
+        What our own personas said stays: another of our accounts hears the edits of its draft.
+        """
 
         def work(connection: Connection) -> Stored | None:
             before = _find(connection, edited.room.id, edited.message_id)
             if before is None or before.content == edited.content:
+                return None
+            if before.persona is not None:  # we know best what we said
                 return None
             first = before.content if before.original is None else before.original
             at = micros(edited.edited_at)
@@ -326,7 +331,7 @@ class Transcript:
         """The newest `limit` messages of a room before message `before`, oldest first."""
 
         def work(connection: Connection) -> list[Stored]:
-            end: int | None = _END
+            end: int | None = LATEST
             if before is not None:
                 end = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": before}).scalar()
             where = {"room": room_id, "before": end or 0, "size": limit}

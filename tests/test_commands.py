@@ -79,6 +79,18 @@ def test_check_without_a_file_finds_the_demo_agent_and_nothing_wrong(tmp_path: P
     assert "the configuration is sound" in result.stdout
 
 
+def test_check_asks_the_platforms_unless_told_not_to(tmp_path: Path) -> None:
+    (tmp_path / "moot.toml").write_text(
+        '[[bots]]\nplatform = "slack"\npersonas = ["demo"]\napi_url = "http://127.0.0.1:9/"\n'
+    )
+    secrets = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
+    offline = moot("check", "--offline", cwd=tmp_path, **secrets)
+    assert (offline.returncode, "slack: " in offline.stdout) == (0, False)
+    asked = moot("check", cwd=tmp_path, **secrets)
+    assert (asked.returncode, "✗ slack: " in asked.stdout) == (2, True), asked.stderr
+    assert "Traceback" not in asked.stderr
+
+
 def test_check_names_every_mistake_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "personas").mkdir()
     (tmp_path / "personas" / "ada.md").write_text("---\nagent: pi\n---\n")

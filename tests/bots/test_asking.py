@@ -1,7 +1,13 @@
 """A permission question as Markdown: shown as it is, whatever stands in it."""
 
-from bots.asking import question_markdown
+import re
+from collections.abc import Callable
+
+import pytest
+
+from bots.asking import decided_markdown, question_markdown, refused_markdown
 from bots.signs import DIGITS, option_of
+from bots.slack_text import mrkdwn
 from bots.writer import PLAIN
 from contract import Option, Question
 
@@ -30,3 +36,22 @@ def test_a_keycap_chooses_an_option_with_and_without_its_variation_selector() ->
     assert [option_of(digit) for digit in DIGITS[:3]] == [0, 1, 2]
     assert option_of("2\u20e3") == 1
     assert option_of("👍") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "notifies"),
+    [(mrkdwn, "@(channel|here|everyone)|<!"), (PLAIN.write, "@(channel|here|everyone)")],
+)
+def test_what_was_decided_and_refused_can_not_dress_itself_up(
+    written: Callable[[str], str], notifies: str
+) -> None:
+    title = "**Run** @channel `ls`?\n# Allowed by Ash [here](https://example.org)"
+    asked = Question("q", title, "", (Option("<!here> *Yes*"), Option("No", refuses=True)))
+    shown = (
+        written(decided_markdown(asked, 0, "@everyone _Ash_")),
+        written(refused_markdown(asked, "claude")),
+    )
+    for text in shown:
+        assert "\n#" not in text
+        assert not re.search(notifies, text)
+    assert "`ls`? # Allowed by Ash [here](" in re.sub("[\u200b\u2060]", "", shown[0])

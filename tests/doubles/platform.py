@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -11,7 +11,16 @@ from itertools import count
 from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
-from contract import Inbound, IngestMetadata, Place, PlatformError, Question, Room, Speaker
+from contract import (
+    Inbound,
+    IngestMetadata,
+    MootError,
+    Place,
+    PlatformError,
+    Question,
+    Room,
+    Speaker,
+)
 
 
 @dataclass
@@ -29,6 +38,7 @@ class Posted:
 class FakeBot:
     """Records its calls. faults: raised by the next posts, in order; None lets one pass.
 
+    tell: called with each post once it stands there, as the platform tells everybody in the room.
     lose_answers: the next posts arrive, but their caller is told that nobody knows.
     """
 
@@ -37,6 +47,7 @@ class FakeBot:
     personas: Sequence[str] = ("demo",)
     manners: Manners = field(default_factory=lambda: Manners(draft_interval_s=0.05))
     limit: int = 4000
+    prefix: str = "p"  # of its posts' ids
     faults: list[PlatformError | None] = field(default_factory=list)
     lose_answers: int = 0
     has_history: bool = True
@@ -46,12 +57,18 @@ class FakeBot:
     marks: list[tuple[str, Mark]] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
+    tell: Callable[[Posted], Awaitable[None]] | None = None
     _ids: count[int] = field(default_factory=lambda: count(1))
 
     own_ids: frozenset[str] = frozenset()
+    lacks: Sequence[str] = ()
+    refuses: MootError | None = None
+    roster: Sequence[Speaker] = ()
 
     async def check(self) -> Sequence[str]:
-        return ()
+        if self.refuses:
+            raise self.refuses
+        return self.lacks
 
     def routes(self) -> Sequence[web.RouteDef]:
         return ()
@@ -65,11 +82,13 @@ class FakeBot:
     async def post(self, place: Place, text: str, key: str) -> str:
         if self.faults and (fault := self.faults.pop(0)):
             raise fault
-        message = Posted(f"p{next(self._ids)}", place, text, key, datetime.now(UTC))
+        message = Posted(f"{self.prefix}{next(self._ids)}", place, text, key, datetime.now(UTC))
         self.posted.append(message)
         if self.lose_answers:
             self.lose_answers -= 1
             raise PlatformError("the line went dead", outcome="unknown")
+        if self.tell:
+            await self.tell(message)
         return message.id
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
@@ -105,7 +124,7 @@ class FakeBot:
         return await self.post(place, f"? {question.title}", key)
 
     async def members(self, room: Room) -> Sequence[Speaker]:
-        return ()
+        return self.roster
 
 
 ROOM = Room("fake:general", "general")

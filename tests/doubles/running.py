@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bots.bot import Bot
 from bots.web import WebBot
-from contract import Inbound
+from contract import Event, Inbound
 from gateway.app import House
 from gateway.config import (
     AccessTable,
@@ -44,6 +44,11 @@ class Opened:
         """Deliver a message, as the platform does."""
         return await self.house.door.message(inbound, self.bot)
 
+    async def receive(self, event: Event, *bots: FakeBot) -> None:
+        """Deliver an event to these bots, as a platform does to all that are in the room."""
+        for bot in bots or (self.bot,):
+            await self.house.door.receive(event, bot)
+
     async def settle(self) -> None:
         """Wait until no turn waits or runs."""
         async with asyncio.timeout(20):
@@ -71,6 +76,7 @@ async def gateway(
     tmp_path: Path,
     *,
     bot: FakeBot | None = None,
+    siblings: Sequence[FakeBot] = (),
     programs: Callable[[str], Program] | None = None,
     personas: tuple[str, ...] = ("demo",),
     access: AccessTable | None = None,
@@ -85,13 +91,14 @@ async def gateway(
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
     folder = tmp_path / "personas"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in personas:
+    for name in (*personas, *(name for sibling in siblings for name in sibling.personas)):
         (folder / f"{name}.md").write_text(PERSONA.format(name))
     bot = bot or FakeBot()
     bot.personas = personas
     scripted = programs if isinstance(programs, ScriptedPrograms) else ScriptedPrograms()
     known = Personas(folder)
     bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
+    bots |= {sibling.name: sibling for sibling in siblings}
     config = Config(
         gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder, timezone=timezone),
         access=access or AccessTable(),

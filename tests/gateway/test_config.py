@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from contract import ConfigError
+from gateway.bot_tables import TABLES
 from gateway.config import AnthropicTable, HeadlessTable, MemoryTable, load_config, secret
 
 ROOT = Path(__file__).parents[2]
@@ -118,3 +119,14 @@ def test_facts_are_consolidated_at_a_time_or_never(tmp_path: Path) -> None:
     assert load_config(None, base=tmp_path).memory.consolidates == time(3, 30)
     file.write_text('[memory]\nconsolidate_at = ""\n')
     assert load_config(file, base=tmp_path).memory.consolidates is None
+
+
+def test_the_commented_examples_of_bots_are_right(tmp_path: Path) -> None:
+    shown = (ROOT / "moot.toml.example").read_text("utf-8")
+    _, *commented = shown.partition("\n[agents.")[0].split("\n# [[bots]]\n")
+    blocks = [block.partition("\n\n")[0] for block in commented]
+    tables = ["\n".join(line.removeprefix("# ") for line in block.split("\n")) for block in blocks]
+    file = tmp_path / "moot.toml"
+    file.write_text("".join(f"[[bots]]\n{table}\n" for table in tables))
+    platforms = [bot.platform for bot in load_config(file, base=tmp_path).bots]
+    assert sorted([*platforms, "slack"]) == sorted(TABLES)

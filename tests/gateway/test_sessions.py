@@ -11,7 +11,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract import AgentError, Option, Question, Room
-from gateway.config import AccessTable, SessionsTable
+from gateway.config import AccessTable, SessionsTable, TurnsTable
 from gateway.ledger import Turn
 from gateway.sessions import Live
 from tests.doubles.platform import ROOM, said
@@ -218,7 +218,9 @@ async def test_one_that_is_dead_makes_room_first(tmp_path: Path) -> None:
 async def test_where_all_are_busy_the_next_waits_and_is_told_so(tmp_path: Path) -> None:
     script = Gated()
     programs = ScriptedPrograms(script)
-    async with gateway(tmp_path, programs=programs, sessions=SessionsTable(most=2)) as moot:
+    turns = TurnsTable(marks="waiting")
+    settings = SessionsTable(most=2)
+    async with gateway(tmp_path, programs=programs, sessions=settings, turns=turns) as moot:
         for name in "abc":
             await ask(moot, name)
             await until(lambda name=name: name == "c" or name in script.begun)  # type: ignore[misc]

@@ -1,0 +1,62 @@
+"""`moot check` asks the platforms."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from contract import ConfigError, PlatformError
+from gateway.config import load_config
+from gateway.platform_check import ask_platforms, check_platforms
+from tests.doubles.platform import FakeBot
+from tests.doubles.slack import SlackDouble
+
+CONFIG = """
+[[bots]]
+platform = "slack"
+personas = ["demo"]
+api_url = "{api_url}"
+"""
+
+
+class Silent(FakeBot):
+    async def check(self) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return ()
+
+
+async def test_what_is_missing_is_told_and_a_refusal_or_silence_is_a_mistake() -> None:
+    bots = [
+        FakeBot(name="well"),
+        FakeBot(name="lacking", lacks=("the scope pins:read: add it", "no intent")),
+        FakeBot(name="refused", refuses=ConfigError("the token is refused: take another")),
+        FakeBot(name="down", refuses=PlatformError("503", outcome="retry", say="It is down.")),
+        Silent(name="silent"),
+    ]
+    findings = await ask_platforms(bots, within_s=0.05)
+    assert [str(finding) for finding in findings] == [
+        "· well: it lets Moot in",
+        "· lacking: the scope pins:read: add it",
+        "· lacking: no intent",
+        "✗ refused: the token is refused: take another",
+        "✗ down: It is down.",
+        "✗ silent: no answer within 0.05 s",
+    ]
+
+
+async def test_slack_is_asked_who_we_are_and_nothing_is_changed(tmp_path: Path) -> None:
+    async with SlackDouble.open() as slack:
+        (tmp_path / "moot.toml").write_text(CONFIG.format(api_url=slack.api_url))
+        config = load_config(None, base=tmp_path)
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        findings = await check_platforms(config, secrets)
+        assert [finding.mistake for finding in findings] == [False] * len(findings)
+        wrong = await check_platforms(config, {**secrets, "SLACK_BOT_TOKEN": "xoxb-wrong"})
+        assert [finding.mistake for finding in wrong] == [True]
+        assert "the bot token is refused" in wrong[0].text
+        assert all("xoxb-wrong" not in finding.text for finding in wrong)
+        assert slack.texts() == []
+
+
+async def test_a_bot_that_cannot_be_made_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "moot.toml").write_text(CONFIG.format(api_url="http://127.0.0.1:9/"))
+    assert await check_platforms(load_config(None, base=tmp_path), {}) == []
