@@ -67,9 +67,7 @@ class Signs:
         if kind in self._silent:
             return
         try:
-            await self._api.call(
-                method, path, timeout_s=_PATIENCE_S, channel_id=channel_id, **ids
-            )
+            await self._api.call(method, path, timeout_s=_PATIENCE_S, channel_id=channel_id, **ids)
         except DiscordRefused as error:
             if error.code in _MAY_NOT:
                 self._silent.add(kind)
