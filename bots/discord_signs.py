@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
 
 from bots.bot import Mark
 from bots.discord_api import DiscordApi, DiscordRefused
@@ -31,7 +34,9 @@ class Signs:
         except PlatformError as error:
             log.info("a sign is left out: %s", error)
             return
-        await self._tried("POST", "/channels/{channel_id}/typing", channel_id=channel)
+        path = "/channels/{channel_id}/typing"
+        call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
+        await self._tried("type", channel, call)
 
     async def mark(self, place: Place, message: str, mark: Mark) -> None:
         """Put the mark's reaction, then take back the one before."""
@@ -53,24 +58,26 @@ class Signs:
             await self._react("DELETE", channel, message, old)
 
     async def _react(self, method: str, channel: str, message: str, mark: Mark) -> None:
-        await self._tried(
+        call = partial(
+            self._api.call,
             method,
             "/channels/{channel_id}/messages/{message_id}/reactions/{emoji}/@me",
+            timeout_s=_PATIENCE_S,
             channel_id=channel,
             message_id=message,
             emoji=MARKS[mark],
         )
+        await self._tried("react", channel, call)
 
-    async def _tried(self, method: str, path: str, *, channel_id: str, **ids: str) -> None:
+    async def _tried(self, what: str, channel: str, call: Callable[[], Awaitable[Any]]) -> None:
         """Stops for good in a channel where the bot may not."""
-        kind = (path, channel_id)
-        if kind in self._silent:
+        if (what, channel) in self._silent:
             return
         try:
-            await self._api.call(method, path, timeout_s=_PATIENCE_S, channel_id=channel_id, **ids)
+            await call()
         except DiscordRefused as error:
             if error.code in _MAY_NOT:
-                self._silent.add(kind)
-                log.warning("%s: no longer tried in channel %s", error, channel_id)
+                self._silent.add((what, channel))
+                log.warning("%s: no longer tried in channel %s", error, channel)
         except PlatformError as error:
             log.info("a sign is left out: %s", error)

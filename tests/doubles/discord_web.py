@@ -153,7 +153,7 @@ async def _create(discord: DiscordDouble, asked: Asked) -> Json:
         made = discord.nonces.get((channel["id"], str(nonce)))
         if made is not None and made in discord.messages[channel["id"]]:
             return discord.told(discord.messages[channel["id"]][made]) | {"nonce": nonce}
-    more = {"flags": int(body.get("flags") or 0) & (_EMBEDS | 1 << 12)}
+    more: Json = {"flags": int(body.get("flags") or 0) & (_EMBEDS | 1 << 12)}
     more |= _reply(discord, channel["id"], body.get("message_reference"))
     more["components"] = _numbered(body.get("components") or [])
     more["attachments"] = [discord.file(name, data) for name, data in asked.files]
