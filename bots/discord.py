@@ -139,7 +139,9 @@ class DiscordBot:
             own = await self._introduced()
             await self._cursors.load(own.id)
             self._receive, self._lanes = receive, Lanes()
-            self._reader = Reader(self._api, self._cursors, self._lanes, self._read_back)
+            self._reader = Reader(
+                self._api, self._cursors, self._lanes, self._read_back, self._directory.room_id
+            )
             await register(self._api, own.application_id, self._commands, self._cursors)
             await self._listen(intents(own), self._lanes)
         finally:
@@ -208,11 +210,13 @@ class DiscordBot:
         elif isinstance(told, WireChannel):
             reader.appeared(told, told.guild_id)
         if name == "MESSAGE_CREATE":
-            lanes.put(str(data["channel_id"]), lambda: self._take_message(found, data))
+            room = self._directory.room_id(str(data["channel_id"]))
+            lanes.put(room, lambda: self._take_message(found, data))
         elif isinstance(found, Pressed | Commanded | Strange):
             lanes.put(f"interaction {found.interaction}", lambda: self._interact(found))
         elif found is not None and not isinstance(found, Echo):
-            lanes.put(found.channel, lambda: self._take(found))
+            room = self._directory.room_id(found.channel)
+            lanes.put(room, lambda: self._take(found))
 
     async def _catch_up_rest(self) -> None:
         if self._reader is not None:
@@ -282,7 +286,7 @@ class DiscordBot:
         """The pin of an update, where nothing has said since then who pinned."""
         sign, lanes = self._notes.pin_of(update), self._lanes
         if sign is not None and lanes is not None:
-            lanes.put(sign.channel, lambda: self._take(sign))
+            lanes.put(self._directory.room_id(sign.channel), lambda: self._take(sign))
 
     async def _pinned(self, sign: PinSign) -> Pinned:
         room, _ = await self._directory.place(sign.channel, sign.guild)

@@ -113,6 +113,11 @@ class Directory:
         found = self._channels.get(channel)
         return found is not None and found.type in THREADS
 
+    def room_id(self, channel: str) -> str:
+        """The channel itself, or that of a known thread."""
+        found = self._channels.get(channel)
+        return found.parent_id if found and found.type in THREADS and found.parent_id else channel
+
     async def channel(self, channel: str) -> WireChannel | None:
         return await self._rooms.get(channel)
 

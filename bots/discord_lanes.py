@@ -26,14 +26,19 @@ class Lanes:
 
     async def _run(self, lane: str, work: Callable[[], Awaitable[None]]) -> None:
         async with self._locks[lane]:
-            if self._open:
+            if not self._open:
+                return
+            taken = False
+            try:
                 await work()
+                taken = True
+            finally:
+                self._open &= taken  # a later message must not overtake the one that failed
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
             return
-        self._open = False  # a later message must not overtake the one that failed
         if not self.failed.done():
             self.failed.set_exception(error)
 

@@ -26,8 +26,18 @@ _TRIES, _LONGEST_WAIT_S = 6, 30.0  # then the bot's supervisor has it
 
 
 class Reader:
-    def __init__(self, api: DiscordApi, cursors: Cursors, lanes: Lanes, take: Take) -> None:
+    """room_id: of a channel or a thread; what happens in a room is taken in its order."""
+
+    def __init__(
+        self,
+        api: DiscordApi,
+        cursors: Cursors,
+        lanes: Lanes,
+        take: Take,
+        room_id: Callable[[str], str],
+    ) -> None:
         self._api, self._cursors, self._lanes, self._take = api, cursors, lanes, take
+        self._room_id = room_id
         self._behind: dict[str, str] = {}  # channels not yet caught up, and after what to read
 
     def taken(self, channel: str, message: str, guild: str | None) -> None:
@@ -94,10 +104,10 @@ class Reader:
             newest = found[0].get("id") if isinstance(found, list) and found else "0"
             self._cursors.advance(channel.id, str(newest), guild)
 
-        self._lanes.put(channel.id, ask)
+        self._lanes.put(self._room_id(channel.id), ask)
 
     def _catch_up(self, channel: str, guild: str | None) -> None:
-        self._lanes.put(channel, lambda: self._read(channel, guild))
+        self._lanes.put(self._room_id(channel), lambda: self._read(channel, guild))
 
     async def _read(self, channel: str, guild: str | None) -> None:
         wait_s = 1.0

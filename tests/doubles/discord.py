@@ -61,7 +61,7 @@ class Interaction:
 class DiscordDouble:
     """One guild with one bot. The verbs below are what people there do."""
 
-    token: str = "bot-token"
+    token: str = "a-token-for-tests"
     flags: int = 1 << 18 | 1 << 15  # message content and members are switched on
     forbidden_intents: int = 0
     permissions: int = objects.EVERYTHING
@@ -259,8 +259,7 @@ class DiscordDouble:
         buttons = [b for row in written["components"] for b in row["components"]]
         button = next(b for b in buttons if b["label"] == label)
         data = {"component_type": 2, "custom_id": button["custom_id"], "id": button["id"]}
-        told = {"message": self.told(written)}
-        return await self._interact(3, channel, by, data, message=message, **told, **more)
+        return await self._interact(3, channel, by, data, message=self.told(written), **more)
 
     async def command(
         self, name: str, text: str = "", by: str = OLIVIA, channel: str = GENERAL
@@ -275,9 +274,8 @@ class DiscordDouble:
         self, kind: int, channel: str, by: str, data: Json, **more: Any
     ) -> Interaction:
         interaction_id, token = snowflake(), f"secret-{snowflake()}"
-        message = more.pop("message", None) if isinstance(more.get("message"), str) else None
-        message = message or (more.get("message") or {}).get("id")
-        self.interactions[interaction_id] = made = Interaction(token, kind, channel, message)
+        pressed_on = (more.get("message") or {}).get("id")
+        self.interactions[interaction_id] = made = Interaction(token, kind, channel, pressed_on)
         event: Json = {
             "id": interaction_id,
             "application_id": self.application_id,

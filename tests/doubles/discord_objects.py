@@ -192,9 +192,6 @@ def application(app_id: str, bot: Json, flags: int) -> Json:
         "integration_types_config": {},
         "hook": True,
         "storefront_available": False,
-        "slug": None,
-        "primary_sku_id": None,
-        "guild_id": None,
         "max_participants": None,
         "tags": [],
         "creator_monetization_state": 1,
@@ -209,6 +206,7 @@ def application(app_id: str, bot: Json, flags: int) -> Json:
         "monetization_eligibility_flags": 0,
         "monetization_state": 1,
         "rpc_application_state": 0,
+        "eligible_oauth2_scopes": [],
         "store_application_state": 1,
         "verification_state": 1,
     }

@@ -316,7 +316,11 @@ def _command(discord: DiscordDouble, command: Json) -> Json:
     told = {"id": snowflake(), "application_id": discord.application_id, "version": snowflake()}
     more = {"default_member_permissions": None, "dm_permission": True, "nsfw": False}
     integration = {"contexts": None, "integration_types": [0]}
-    return {**told, **more, **integration, "type": 1, **command}
+    return {**told, **more, **integration, "type": 1, **_given(command)}
+
+
+def _given(command: Json) -> Json:
+    return {name: value for name, value in command.items() if value is not None}
 
 
 async def _callback(discord: DiscordDouble, asked: Asked) -> Json | None:
