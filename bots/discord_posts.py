@@ -164,8 +164,7 @@ class Posts:
         path = "/channels/{channel_id}/messages"
         if file is None:
             return await self._api.call("POST", path, body=body, channel_id=channel)
-        payload = {"name": "payload_json", "value": json.dumps(body, ensure_ascii=False)}
-        form = [payload | {"content_type": "application/json"}, file]
+        form = [{"name": "payload_json", "value": json.dumps(body, ensure_ascii=False)}, file]
         return await self._api.call("POST", path, form=form, channel_id=channel)
 
     async def edit(self, place: Place, message: str, text: str) -> None:

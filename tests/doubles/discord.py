@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -306,7 +307,7 @@ class DiscordDouble:
         file_id = snowflake()
         self.files[file_id] = data
         mime = "text/plain; charset=utf-8" if name.endswith((".txt", ".md")) else "image/png"
-        url = f"{self.base}/attachments/{file_id}/{name}"
+        url = f"{self.base}/attachments/{file_id}/{quote(name, safe='')}"
         told = {"id": file_id, "filename": name, "size": len(data), "url": url, "proxy_url": url}
         return {**told, "content_type": mime}
 

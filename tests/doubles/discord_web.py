@@ -61,7 +61,7 @@ async def asked_of(request: web.Request, route: str) -> Asked:
             if isinstance(part, web.FileField):
                 files.append((part.filename, part.file.read()))
             elif name == "payload_json":
-                body = json.loads(str(part))
+                body = json.loads(part)
     elif request.can_read_body:
         if request.content_type != "application/json":
             raise Refusal(400, 50109, "The request body contains invalid JSON.")
