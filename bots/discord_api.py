@@ -175,7 +175,7 @@ class DiscordApi:
             pages = pages - 1 if pages is not None else None
 
     async def gateway_url(self) -> str | None:
-        """Where the gateway is; None: where discord.py expects Discord's own."""
+        """Where the gateway is, as the server tells it; None: where discord.py expects it."""
         if self._gateway_url or self.api_url == OFFICIAL:
             return self._gateway_url
         for path in ("/gateway/bot", "/gateway"):
@@ -185,7 +185,8 @@ class DiscordApi:
                 continue
             if isinstance(found, dict) and found.get("url"):
                 return str(found["url"])
-        raise PlatformError(f"{self.api_url} tells no gateway: set gateway_url", outcome="refused")
+        url = URL(self.api_url)
+        return str(url.origin().with_scheme("wss" if url.scheme == "https" else "ws") / "")
 
     async def read(self, url: str, most_bytes: int, timeout_s: float) -> bytes:
         """The bytes of a file beside a message. No token travels there."""
@@ -275,7 +276,11 @@ def _raise_for_status(what: str, error: HTTPException) -> NoReturn:
         ) from error
     if error.status >= 500:
         raise PlatformError(f"Discord: {what}: HTTP {error.status}", outcome="unknown") from error
-    raise DiscordRefused(what, error.status, error.code, error.text) from error
+    code, text = error.code, error.text
+    told = _decoded(text) if code == 0 else None
+    if isinstance(told, dict):  # JSON under a content type that discord.py doesn't know
+        code, text = _number(told.get("code")), str(told.get("message") or "")
+    raise DiscordRefused(what, error.status, code, text) from error
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from bots.discord_api import PAGE, DiscordApi
-from bots.discord_events import SOURCE, Person, person, speaker
+from bots.discord_events import SOURCE, Person, person
+from bots.discord_inbound import speaker
 from bots.discord_wire import (
     WireChannel,
     WireGuild,
@@ -57,7 +58,6 @@ class Directory:
     ) -> None:
         self._api = api
         self.own_id = ""
-        self.application_id = ""
         self._channels: dict[str, WireChannel] = {}
         self._roles: dict[str, dict[str, WireRole]] = {}
         self._guild_names: dict[str, str] = {}

@@ -7,8 +7,8 @@ in between.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,7 +24,6 @@ from bots.discord_wire import (
     WireUser,
 )
 from bots.signs import PIN
-from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
 
 SOURCE = "discord"
 CHOOSE = "moot:"  # begins the custom id of a question's button
@@ -59,7 +58,8 @@ class FileRef:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message. channel: where it was posted, a thread's id in a thread."""
+    """A message. channel: where it was posted, a thread's id in a thread. is_command: it was run
+    by a slash, and stands nowhere."""
 
     channel: str
     guild: str | None
@@ -73,6 +73,7 @@ class Said:
     reply_to: str | None = None
     quoted: WireMessage | None = None
     files: tuple[FileRef, ...] = ()
+    is_command: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Echo:
 class Updated:
     """A message is not as it was: its text, its pin, or only the preview of a link.
 
-    content, edited_at: None, it was never edited. pinned: None, not told. by: who wrote it.
+    content, edited_at, pinned: None, not told. by: who wrote it.
     """
 
     channel: str
@@ -138,6 +139,12 @@ class Commanded:
     guild: str | None
     by: Person
     text: str
+
+    def said(self) -> Said:
+        """The same as a message; its id is the interaction's, and nobody can reply to it."""
+        id_, at = self.interaction, moment(None, self.interaction)
+        said = Said(self.channel, self.guild, id_, self.by, self.text, at, mentioned=True)
+        return replace(said, is_command=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,19 +229,19 @@ def _said(message: WireMessage, author: WireUser, own_id: str) -> Said:
     )
 
 
-def _updated(message: WireMessage, own_id: str) -> Updated | None:
+def _updated(message: WireMessage, own_id: str) -> Updated:
+    """An update may leave out all but the ids; who wrote it is then a person without one."""
     author = message.author
-    if author is None:
-        return None
-    edited = message.edited_timestamp if (message.type or 0) in _SAID else None
-    own = author.id == own_id  # our own edits are no news; a pin on our answer is
+    by = person(author, message.member) if author else Person("", "", False)
+    said = (message.type or 0) in _SAID and by.id != own_id  # a pin on our answer is news
+    edited = message.edited_timestamp
     return Updated(
         message.channel_id,
         message.guild_id,
         message.id,
-        person(author, message.member),
-        message.content if edited and not own else None,
-        moment(edited, message.id) if edited and not own else None,
+        by,
+        message.content if said else None,
+        moment(edited, message.id) if said and edited else None,
         message.pinned,
     )
 
@@ -287,56 +294,3 @@ def moment(timestamp: str | None, snowflake: str) -> datetime:
         except ValueError:
             pass
     return datetime.fromtimestamp(((int(snowflake) >> 22) + _EPOCH_MS) / 1000, UTC)
-
-
-# ── The ingest contract ─────────────────────────────────────────────────────────────────
-
-
-def speaker(by: Person, name: str = "", role: str | None = None) -> Speaker:
-    """name: as the guild calls them, where that is known."""
-    shown = name or by.name or by.id
-    if by.is_bot:
-        return Speaker(f"{SOURCE}:{by.id}", shown, "bot", None, role)
-    return Speaker(f"{SOURCE}:{by.id}", shown, "human", f"<@{by.id}>", role)
-
-
-def addressed(message: Said, room: Room, own_roles: Collection[str]) -> bool:
-    """By a mention, a reply, a mention of our own role, or in a direct message."""
-    return message.mentioned or room.kind == "dm" or bool(set(message.role_ids) & set(own_roles))
-
-
-def inbound(
-    message: Said,
-    room: Room,
-    by: Speaker,
-    *,
-    mentioned: bool,
-    thread_id: str | None = None,
-    attachments: Sequence[Attachment] = (),
-    thread_context: str | None = None,
-    recipient_id: str | None = None,
-    require_mention: bool = True,
-) -> Inbound:
-    """The message with everything that was looked up for it."""
-    meta = IngestMetadata(
-        source=SOURCE,
-        sender_id=by.id,
-        sender_display_name=by.name,
-        sender_type=by.kind,
-        channel_external_id=room.external_id,
-        mention_token=by.mention,
-        thread_context=thread_context,
-        trigger_rag=mentioned or not require_mention,
-        recipient_id=recipient_id if mentioned else None,
-    )
-    return Inbound(
-        content=message.content,
-        meta=meta,
-        room=room,
-        message_id=message.id,
-        sent_at=message.at,
-        thread_id=thread_id,
-        reply_to=message.reply_to,
-        attachments=tuple(attachments),
-        mentioned=mentioned,
-    )

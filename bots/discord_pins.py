@@ -28,9 +28,10 @@ class Notes:
 
     def edited(self, update: Updated) -> bool:
         """Whether the update is an edit; a preview that unfolds changes no text."""
-        if update.content is None or update.edited_at is None:
+        if update.content is None:
             return False
-        if self._texts.get(update.id) == update.content:
+        known = self._texts.get(update.id)
+        if known == update.content or (known is None and update.edited_at is None):
             return False
         self.read(update.id, update.content)
         return True
@@ -46,7 +47,7 @@ class Notes:
 
     def pin_of(self, update: Updated) -> PinSign | None:
         """The pin that an update tells, if it is news: by its author, where nobody said who."""
-        if update.pinned is None or update.pinned == (update.id in self._pins):
+        if update.pinned is None or update.pinned == (update.id in self._pins) or not update.by.id:
             return None
         by = self._pins.get(update.id, update.by)
         return PinSign(update.channel, update.guild, update.id, update.pinned, by)

@@ -63,6 +63,10 @@ class Posts:
         """Whether it can be marked and replied to; an interaction has an id, and no message."""
         return self._plain.get(message, True)
 
+    def made(self, message: str) -> bool:
+        """Whether it is one of our own, as far as we remember."""
+        return message in self._made
+
     def echoed(self, channel: str, message: str, nonce: str | None) -> None:
         """Discord told us of a message of our own."""
         if nonce or message not in self._made:

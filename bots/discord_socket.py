@@ -104,7 +104,7 @@ async def _connected(api: DiscordApi, intents: int, hear: Hear, rest_s: float) -
     try:
         async with client:
             await http.static_login(api.token)
-            await client.connect()
+            await client.connect(reconnect=False)  # resumes all the same
     finally:
         await http.close()
 

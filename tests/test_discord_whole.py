@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.doubles.discord import (
+    ASH,
     BOT,
     DM,
     GENERAL,
@@ -113,4 +114,29 @@ async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(
         await until(lambda: answers(discord).keys() >= set(asked))
         await settled(discord)
         assert answers(discord) == Counter(asked)
+        assert "Traceback" not in moot.log()
+
+
+async def test_a_permission_is_given_by_a_button_and_a_turn_is_stopped_by_a_slash(
+    tmp_path: Path,
+) -> None:
+    async with (
+        DiscordDouble.open() as discord,
+        service(tmp_path, config(discord), DISCORD_TOKEN=discord.token) as moot,
+    ):
+        await discord.gateway.connected()
+        await discord.say(f"<@{BOT}> permission")
+        await until(lambda: any(post["components"] for post in discord.posts()))
+        question = next(post for post in discord.posts() if post["components"])
+        yes = question["components"][0]["components"][0]["label"]
+        await discord.press(GENERAL, question["id"], yes, ASH)
+        await discord.press(GENERAL, question["id"], yes, OLIVIA)
+        await until(lambda: not question["components"])
+        await settled(discord)
+        assert all(interaction.answer for interaction in discord.interactions.values())
+        assert "stop" in [command["name"] for command in discord.commands]
+        await discord.say(f"<@{BOT}> slow")
+        await until(lambda: len(discord.posts()) > 2)  # its draft is there
+        await discord.command("stop")
+        await until(lambda: any("⏹" in text for text in discord.texts()))
         assert "Traceback" not in moot.log()

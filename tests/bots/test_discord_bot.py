@@ -25,6 +25,14 @@ REGISTER = ("PUT", "/applications/{application}/commands")
 ROOM = Room(f"discord:{GENERAL}", "general")
 
 
+async def registered(double: DiscordDouble, calls: int) -> None:
+    """Until so many sets of commands were registered, and no more."""
+    async with asyncio.timeout(PATIENCE_S):
+        while len(double.called(REGISTER)) < calls:
+            await asyncio.sleep(0.01)
+    assert len(double.called(REGISTER)) == calls
+
+
 async def test_a_mention_comes_with_all_that_the_contract_wants(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
@@ -298,6 +306,7 @@ async def test_a_slash_command_is_what_one_would_type(
     bot = discord_bot(commands={"stop": "interrupt `it`", "new": "begin anew", "1": "no name"})
     async with running(bot, inbox):
         await discord_double.gateway.connected()
+        await registered(discord_double, 1)
         assert {c["name"]: c["description"] for c in discord_double.commands} == {
             "new": "begin anew",
             "stop": "interrupt it",
@@ -320,8 +329,64 @@ async def test_a_slash_command_is_what_one_would_type(
 async def test_slash_commands_are_registered_when_their_set_has_changed_only(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
-    for number, commands in enumerate(({"stop": "x"}, {"stop": "x"}, {"stop": "y"}, {}, {}), 1):
+    sets: tuple[dict[str, str], ...] = ({"stop": "x"}, {"stop": "x"}, {"stop": "y"}, {}, {})
+    for number, (commands, calls) in enumerate(zip(sets, (1, 1, 2, 3, 3), strict=True), 1):
         async with running(discord_bot(commands=commands), inbox):
             await discord_double.gateway.connected(number)
-    assert len(discord_double.called(REGISTER)) == 3
+            await registered(discord_double, calls)
     assert discord_double.commands == []
+
+
+async def test_an_edit_that_tells_only_the_text_is_an_edit(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        sent = await discord_double.say("frist")
+        own = await bot.post(Place(ROOM), "ours", "k")
+        bare = {"channel_id": GENERAL, "guild_id": GUILD}
+        for told in ({"id": own, "content": "ours, edited"}, {"id": sent, "content": "first"}):
+            frame = {"op": 0, "t": "MESSAGE_UPDATE", "s": 9, "d": {**bare, **told}}
+            await discord_double.gateway.raw(frame)
+        _, edited = await inbox.kept(2)
+    assert isinstance(edited, Edited)
+    assert (edited.message_id, edited.content) == (sent, "first")
+
+
+async def test_json_under_another_content_type_is_read(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    discord_double.content_type = "application/json; charset=utf-8"
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await discord_double.say(f"<@{BOT}> hello")
+        await inbox.kept(1)
+        posted = await bot.post(Place(ROOM), "good day", "k")
+        await bot.delete(Place(ROOM), posted)
+        await bot.delete(Place(ROOM), posted)
+    assert inbox.messages[0].mentioned
+
+
+async def test_two_bots_in_one_process_have_a_server_each(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with DiscordDouble.open(token="another-token") as other:
+        second = discord_bot(
+            name="codex",
+            token=other.token,
+            api_url=other.base,  # the version is left out
+            gateway_url=other.gateway_url,
+            own_dir=discord_bot()._cursors._path.parent / "codex",
+        )
+        async with running(discord_bot(), inbox), running(second, inbox):
+            await discord_double.gateway.connected()
+            await other.gateway.connected()
+            await discord_double.say("here")
+            await inbox.kept(1)
+            await other.say("there")
+            await inbox.kept(2)
+            await second.post(Place(ROOM), "to the other", "k")
+    assert [m.content for m in inbox.messages] == ["here", "there"]
+    assert (discord_double.texts(), other.texts()) == ([], ["to the other"])

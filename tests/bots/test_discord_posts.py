@@ -1,5 +1,6 @@
 """What the bot says in Discord: replies, drafts, files, and posts whose outcome is in doubt."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +22,7 @@ from tests.doubles.discord import (
     DiscordDouble,
     Fault,
 )
-from tests.doubles.inbox import Inbox, running
+from tests.doubles.inbox import PATIENCE_S, Inbox, running
 
 MakeDiscordBot = Callable[..., DiscordBot]
 ROOM = Room(f"discord:{GENERAL}", "general")
@@ -124,8 +125,8 @@ async def test_the_history_is_looked_through_page_by_page_and_no_further_than_ne
         personas=["claude"],
         token=discord_double.token,
         api_url=discord_double.api_url,
-        files_dir=bot._files._folder,
-        own_dir=bot._files._folder,
+        files_dir=bot._cursors._path.parent,
+        own_dir=bot._cursors._path.parent,
     )
     assert await fresh.find(Place(ROOM), "key", LONG_AGO, ()) == target
     await fresh.close()
@@ -236,6 +237,9 @@ async def test_what_is_sent_is_what_discord_describes(
     bot = discord_bot(commands={"stop": "interrupt"})
     async with running(bot, inbox):
         await discord_double.gateway.connected()
+        async with asyncio.timeout(PATIENCE_S):
+            while not discord_double.commands:
+                await asyncio.sleep(0.01)
         asked = await discord_double.say("?")
         place = Place(ROOM, asked)
         question = Question("q", "May I?", "rm", (Option("Yes"), Option("No", refuses=True)))
