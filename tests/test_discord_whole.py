@@ -33,12 +33,12 @@ dms = "open"
 approvers = ["discord:{approver}"]
 [agents.demo]
 profile = "demo"
-env = {{ MOOT_DEMO_PACE = "0" }}
+env = {{ MOOT_DEMO_PACE = "{pace}" }}
 """
 
 
-def config(discord: DiscordDouble) -> str:
-    return CONFIG.format(api_url=discord.api_url, approver=OLIVIA)
+def config(discord: DiscordDouble, pace: int = 0) -> str:
+    return CONFIG.format(api_url=discord.api_url, approver=OLIVIA, pace=pace)
 
 
 async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
@@ -68,12 +68,35 @@ async def mention(discord: DiscordDouble, number: int, channel: str = GENERAL) -
     return await discord.say(f"<@{BOT}> echo word {number}", channel=channel)
 
 
-async def test_a_channel_a_thread_and_a_direct_message_are_answered_where_they_stand(
+async def permitted_by_a_button(discord: DiscordDouble) -> None:
+    """A permission question is answered by who may, with a button, which then is gone."""
+    await discord.say(f"<@{BOT}> permission")
+    await until(lambda: any(post["components"] for post in discord.posts()))
+    question = next(post for post in discord.posts() if post["components"])
+    yes = question["components"][0]["components"][0]["label"]
+    await discord.press(GENERAL, question["id"], yes, ASH)
+    await discord.press(GENERAL, question["id"], yes, OLIVIA)
+    await until(lambda: not question["components"])
+    await settled(discord)
+    assert all(interaction.answer for interaction in discord.interactions.values())
+
+
+async def stopped_by_a_slash(discord: DiscordDouble) -> None:
+    """`/stop` is `!stop`."""
+    before = len(discord.posts())
+    assert "stop" in [command["name"] for command in discord.commands]
+    await discord.say(f"<@{BOT}> slow")
+    await until(lambda: len(discord.posts()) > before)  # its draft is there
+    await discord.command("stop")
+    await until(lambda: any("⏹" in text for text in discord.texts()))
+
+
+async def test_people_are_answered_where_they_speak_and_what_they_press_is_done(
     tmp_path: Path,
 ) -> None:
     async with (
         DiscordDouble.open() as discord,
-        service(tmp_path, config(discord), DISCORD_TOKEN=discord.token),
+        service(tmp_path, config(discord, pace=1), DISCORD_TOKEN=discord.token) as moot,
     ):
         await discord.gateway.connected()
         asked = await mention(discord, 1)
@@ -87,6 +110,9 @@ async def test_a_channel_a_thread_and_a_direct_message_are_answered_where_they_s
         assert discord.texts() == ["word 1"]
         assert discord.texts(thread) == ["word 2"]
         assert discord.texts(DM) == ["word 3"]
+        await permitted_by_a_button(discord)
+        await stopped_by_a_slash(discord)
+        assert "Traceback" not in moot.log()
 
 
 async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(
@@ -114,29 +140,4 @@ async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(
         await until(lambda: answers(discord).keys() >= set(asked))
         await settled(discord)
         assert answers(discord) == Counter(asked)
-        assert "Traceback" not in moot.log()
-
-
-async def test_a_permission_is_given_by_a_button_and_a_turn_is_stopped_by_a_slash(
-    tmp_path: Path,
-) -> None:
-    async with (
-        DiscordDouble.open() as discord,
-        service(tmp_path, config(discord), DISCORD_TOKEN=discord.token) as moot,
-    ):
-        await discord.gateway.connected()
-        await discord.say(f"<@{BOT}> permission")
-        await until(lambda: any(post["components"] for post in discord.posts()))
-        question = next(post for post in discord.posts() if post["components"])
-        yes = question["components"][0]["components"][0]["label"]
-        await discord.press(GENERAL, question["id"], yes, ASH)
-        await discord.press(GENERAL, question["id"], yes, OLIVIA)
-        await until(lambda: not question["components"])
-        await settled(discord)
-        assert all(interaction.answer for interaction in discord.interactions.values())
-        assert "stop" in [command["name"] for command in discord.commands]
-        await discord.say(f"<@{BOT}> slow")
-        await until(lambda: len(discord.posts()) > 2)  # its draft is there
-        await discord.command("stop")
-        await until(lambda: any("⏹" in text for text in discord.texts()))
         assert "Traceback" not in moot.log()
