@@ -137,7 +137,10 @@ class DiscordApi:
             async with asyncio.timeout(timeout_s or self._timeout_s):
                 http = await self._opened()
                 return await http.request(Route(method, path, **ids), **options)
-        except (DiscordException, aiohttp.ClientError, OSError, ValueError, KeyError) as error:
+        except (DiscordException, aiohttp.ClientError, OSError) as error:
+            _raise_for(what, error)
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+            # an answer that discord.py can't read, or connections that were closed meanwhile
             _raise_for(what, error)
 
     async def _opened(self) -> DiscordHttp:

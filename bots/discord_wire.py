@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
 """An id: the time since 2015 and a count, so that a later one is greater."""
@@ -15,6 +23,31 @@ Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
 
 def _none_left_out(value: Any) -> Any:
     return [] if value is None else value
+
+
+def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Nothing, where it can't be read: the rest of the message counts."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+def _readable(model: type[BaseModel]) -> BeforeValidator:
+    """Those entries of a list that can be read."""
+
+    def keep(value: Any) -> list[Any]:
+        return [entry for entry in value if _reads(model, entry)] if value else []
+
+    return BeforeValidator(keep)
+
+
+def _reads(model: type[BaseModel], entry: Any) -> bool:
+    try:
+        model.model_validate(entry)
+    except ValidationError:
+        return False
+    return True
 
 
 class _Wire(BaseModel):
@@ -62,19 +95,19 @@ class WireMessage(_Wire):
     channel_type: int | None = None
     type: int | None = None
     author: WireUser | None = None
-    member: WireMember | None = None
+    member: Annotated[WireMember | None, WrapValidator(_or_none)] = None
     webhook_id: Snowflake | None = None
     content: str | None = None
     timestamp: str | None = None
     edited_timestamp: str | None = None
     nonce: str | int | None = None
     pinned: bool | None = None
-    mentions: Annotated[list[WireUser], BeforeValidator(_none_left_out)] = []
+    mentions: Annotated[list[WireUser], _readable(WireUser)] = []
     mention_roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []
-    attachments: Annotated[list[WireAttachment], BeforeValidator(_none_left_out)] = []
-    embeds: Annotated[list[WireEmbed], BeforeValidator(_none_left_out)] = []
-    message_reference: WireReference | None = None
-    referenced_message: WireMessage | None = None
+    attachments: Annotated[list[WireAttachment], _readable(WireAttachment)] = []
+    embeds: Annotated[list[WireEmbed], _readable(WireEmbed)] = []
+    message_reference: Annotated[WireReference | None, WrapValidator(_or_none)] = None
+    referenced_message: Annotated[WireMessage | None, WrapValidator(_or_none)] = None
 
 
 class WireDelete(_Wire):
@@ -108,7 +141,7 @@ class WireOption(_Wire):
 class WireData(_Wire):
     name: str = ""
     custom_id: str = ""
-    options: Annotated[list[WireOption], BeforeValidator(_none_left_out)] = []
+    options: Annotated[list[WireOption], _readable(WireOption)] = []
 
 
 class WireInteraction(_Wire):
@@ -152,7 +185,7 @@ class WireChannel(_Wire):
     parent_id: Snowflake | None = None
     name: str | None = None
     last_message_id: Snowflake | None = None
-    permission_overwrites: Annotated[list[WireOverwrite], BeforeValidator(_none_left_out)] = []
+    permission_overwrites: Annotated[list[WireOverwrite], _readable(WireOverwrite)] = []
 
     @property
     def tells_newest(self) -> bool:
@@ -164,15 +197,15 @@ class WireGuild(_Wire):
     id: Snowflake
     name: str | None = None
     unavailable: bool | None = None
-    channels: Annotated[list[WireChannel], BeforeValidator(_none_left_out)] = []
-    threads: Annotated[list[WireChannel], BeforeValidator(_none_left_out)] = []
-    roles: Annotated[list[WireRole], BeforeValidator(_none_left_out)] = []
-    members: Annotated[list[WireMember], BeforeValidator(_none_left_out)] = []
+    channels: Annotated[list[WireChannel], _readable(WireChannel)] = []
+    threads: Annotated[list[WireChannel], _readable(WireChannel)] = []
+    roles: Annotated[list[WireRole], _readable(WireRole)] = []
+    members: Annotated[list[WireMember], _readable(WireMember)] = []
 
 
 class WireThreadList(_Wire):
     guild_id: Snowflake | None = None
-    threads: Annotated[list[WireChannel], BeforeValidator(_none_left_out)] = []
+    threads: Annotated[list[WireChannel], _readable(WireChannel)] = []
 
 
 class WireRoleChange(_Wire):

@@ -390,3 +390,30 @@ async def test_two_bots_in_one_process_have_a_server_each(
             await second.post(Place(ROOM), "to the other", "k")
     assert [m.content for m in inbox.messages] == ["here", "there"]
     assert (discord_double.texts(), other.texts()) == ([], ["to the other"])
+
+
+async def test_what_can_not_be_read_of_a_message_is_left_out_of_it(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    strange = {
+        "id": 1574012836911251557,  # a number
+        "channel_id": GENERAL,
+        "guild_id": GUILD,
+        "author": {"id": ASH, "username": "ash"},
+        "content": f"<@{BOT}> hello",
+        "mentions": [{"name": "no id"}],
+        "embeds": None,
+        "attachments": [{"id": "x"}, {"id": "7", "filename": "a.txt", "url": "nowhere"}],
+        "referenced_message": {"nothing": "known"},
+        "member": "no object",
+    }
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        frame = {"op": 0, "t": "MESSAGE_CREATE", "s": 9, "d": strange}
+        await discord_double.gateway.raw(frame)
+        await inbox.kept(1)
+    (message,) = inbox.messages
+    assert (message.message_id, message.content) == ("1574012836911251557", f"<@{BOT}> hello")
+    assert message.mentioned
+    assert message.meta.sender_display_name == "Ash"  # who is a member was asked
+    assert [a.name for a in message.attachments] == ["a.txt"]

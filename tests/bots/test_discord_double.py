@@ -207,7 +207,7 @@ async def test_a_published_client_survives_what_the_gateway_does(
         await until(lambda: len(threads(double)) == 2)
 
 
-@pytest.mark.parametrize("fault", [Fault("429"), Fault("500", "before"), Fault("500", "after")])
+@pytest.mark.parametrize("fault", [Fault("429"), Fault("500", "after")])
 async def test_a_published_client_says_it_again_and_it_is_there_once(
     discord_double: DiscordDouble, client: Any, fault: Fault
 ) -> None:
