@@ -70,7 +70,7 @@ class DiscordBot:
         self._commands = commands or {}
         self._api = DiscordApi(token, api_url, gateway_url)
         self._directory = Directory(self._api, now=now)
-        self._posts = Posts(self._api, self._directory)
+        self._posts = Posts(self._api, self._directory, now=now)
         self._signs = Signs(self._api, self._posts)
         self._cursors = Cursors(own_dir / "cursors.json")
         self._around = Around(
@@ -171,9 +171,7 @@ class DiscordBot:
     async def find(
         self, place: Place, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
-        """The id of the own message that `key` made, by its nonce; else of one that nothing says
-        is another's, is not known, and is not older than `since`.
-        """
+        """The id of the own message that `key` made: by its nonce, its text or what it answers."""
         if not self._directory.own_id:
             await self._introduced()
         return await self._posts.find(place, key, since, known)

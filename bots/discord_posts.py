@@ -12,25 +12,22 @@ import json
 import mimetypes
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from bots.asking import question_markdown
-from bots.discord_api import PAGE, UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
+from bots.discord_api import UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
 from bots.discord_directory import FORUMS, THREADS, Directory
-from bots.discord_events import CHOOSE, moment
+from bots.discord_doubt import Doubt, own_since
+from bots.discord_events import CHOOSE
 from bots.discord_text import LIMIT, size, written
 from bots.split import split
 from contract import Place, PlatformError, Question
 
 _SUPPRESS_EMBEDS = 1 << 2
 _REMEMBERED = 5_000
-
-# Discord's clock and ours may differ; a post with its own nonce is ours, however early it seems.
-_SKEW = timedelta(seconds=120)
-_FIND_PAGES = 20
 
 # Message components: docs.discord.com, read 2026-11.
 _ROWS, _ROW, _LABEL, _CUSTOM_ID = 5, 5, 80, 100
@@ -49,11 +46,12 @@ class _Target:
 
 
 class Posts:
-    def __init__(self, api: DiscordApi, directory: Directory) -> None:
-        self._api, self._directory = api, directory
+    def __init__(self, api: DiscordApi, directory: Directory, *, now: Callable[[], float]) -> None:
+        self._api, self._directory, self._now = api, directory, now
         self._plain: OrderedDict[str, bool] = OrderedDict()  # messages that are no threads
         self._answered: OrderedDict[str, bool] = OrderedDict()  # replied to, and so notified
         self._made: OrderedDict[str, tuple[str, str]] = OrderedDict()  # id -> channel, nonce
+        self._texts: OrderedDict[str, str] = OrderedDict()  # nonce -> what was to be said
 
     def saw(self, message: str, *, exists: bool = True) -> None:
         """A message that stands in its channel, in no thread. exists: it can be replied to."""
@@ -149,6 +147,7 @@ class Posts:
     async def _send(
         self, target: _Target, body: dict[str, Any], file: dict[str, Any] | None
     ) -> str:
+        _remember(self._texts, str(body["nonce"]), str(body["content"]))
         try:
             answer = await self._create(target.channel, body, file)
         except DiscordRefused as error:
@@ -203,48 +202,19 @@ class Posts:
     async def find(
         self, place: Place, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
-        """The own message with this key's nonce; else the first one since then that is nobody's.
+        """The own message with this key's nonce; else the one that the key must have made.
 
         Discord tells a nonce in the event only, not in the history.
         """
         nonce, target = nonce_of(key), await self.target(place)
         if made := next((id_ for id_, (_, own) in self._made.items() if own == nonce), None):
             return made
-        strange: dict[str, datetime] = {}
-        for message in await self._own_since(target.channel, since):
-            message_id, told = str(message["id"]), message.get("nonce")
-            if told is not None and str(told) == nonce:
-                return message_id
-            if message_id in known or not self._may_be(message, target):
-                continue
-            strange[message_id] = _time(message)
-        fitting = [id_ for id_, at in strange.items() if at >= since]
-        return min(fitting, key=int, default=None)
-
-    def _may_be(self, message: Mapping[str, Any], target: _Target) -> bool:
-        """Whether nothing says that another key made it."""
-        made = self._made.get(str(message["id"]))
-        reference = (message.get("message_reference") or {}).get("message_id")
-        answers = reference is None or str(reference) == target.reply_to
-        return not (made and made[1]) and answers and not message.get("components")
-
-    async def _own_since(self, channel: str, since: datetime) -> list[Mapping[str, Any]]:
-        own: list[Mapping[str, Any]] = []
-        query: dict[str, object] = {"limit": PAGE}
-        for _ in range(_FIND_PAGES):
-            found = await self._api.call(
-                "GET", "/channels/{channel_id}/messages", query=query, channel_id=channel
-            )
-            page = [m for m in found if isinstance(m, dict) and str(m.get("id", "")).isdigit()]
-            own += [m for m in page if self._is_own(m)]
-            oldest = min(page, key=lambda m: int(m["id"]), default=None)
-            if oldest is None or len(page) < PAGE or _time(oldest) < since - _SKEW:
-                return own
-            query["before"] = oldest["id"]
-        raise PlatformError("Discord's history is too long to look through", outcome="unknown")
-
-    def _is_own(self, message: Mapping[str, Any]) -> bool:
-        return str((message.get("author") or {}).get("id")) == self._directory.own_id
+        own = await own_since(self._api, self._directory.own_id, target.channel, since)
+        if told := next((m for m in own if str(m.get("nonce")) == nonce), None):
+            return str(told["id"])
+        others = {*known, *(id_ for id_, (_, other) in self._made.items() if other)}
+        doubt = Doubt(since, others, target.reply_to, self._texts.get(nonce))
+        return doubt.settle(own, self._now())
 
     # ── Questions ───────────────────────────────────────────────────────────────────────
 
@@ -286,10 +256,6 @@ def nonce_of(key: str) -> str:
 def tagged(text: str) -> list[str]:
     """The people whom a text tags, at most the hundred that Discord takes. Nobody else is told."""
     return list(dict.fromkeys(re.findall(r"<@!?([0-9]{1,20})>", text)))[:100]
-
-
-def _time(message: Mapping[str, Any]) -> datetime:
-    return moment(message.get("timestamp"), str(message["id"]))
 
 
 def _remember(memory: OrderedDict[str, Any], key: str, value: Any) -> None:

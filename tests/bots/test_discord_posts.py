@@ -1,6 +1,7 @@
 """What the bot says in Discord: replies, drafts, files, and posts whose outcome is in doubt."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
@@ -116,21 +117,28 @@ async def test_a_post_that_never_arrived_is_not_found(
 
 
 async def test_the_history_is_looked_through_page_by_page_and_no_further_than_needed(
-    discord_double: DiscordDouble, bot: DiscordBot
+    discord_double: DiscordDouble, bot: DiscordBot, discord_bot: MakeDiscordBot
 ) -> None:
     target = await bot.post(Place(ROOM), "answer", "key")
     for number in range(150):
         await discord_double.say(f"{number}")
-    fresh = DiscordBot(
-        personas=["claude"],
-        token=discord_double.token,
-        api_url=discord_double.api_url,
-        files_dir=bot._cursors._path.parent,
-        own_dir=bot._cursors._path.parent,
-    )
-    assert await fresh.find(Place(ROOM), "key", LONG_AGO, ()) == target
-    await fresh.close()
+    later = discord_bot(now=lambda: time.time() + 600)
+    assert await later.find(Place(ROOM), "key", LONG_AGO, ()) == target
+    await later.close()
     assert len(discord_double.called(HISTORY)) == 2
+
+
+async def test_where_a_guess_could_be_wrong_a_fresh_post_is_repeated_by_its_nonce(
+    discord_double: DiscordDouble, bot: DiscordBot, discord_bot: MakeDiscordBot
+) -> None:
+    place = Place(Room(f"discord:{DM}", "Olivia", "dm"))
+    first = await bot.post(place, "one answer", "first")
+    restarted = discord_bot()
+    assert await restarted.find(place, "second", LONG_AGO, ()) is None
+    second = await restarted.post(place, "another answer", "second")
+    assert await restarted.post(place, "one answer", "first") == first
+    await restarted.close()
+    assert [post["id"] for post in discord_double.posts(DM)] == [first, second]
 
 
 async def test_an_echo_tells_the_id_of_a_post_in_doubt(
