@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 _GRACE_S = 2.0  # for what is being taken when the bot stops; the rest is read again at its start
 
@@ -14,6 +15,7 @@ class Lanes:
 
     def __init__(self) -> None:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._queued: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._open = True
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -22,7 +24,8 @@ class Lanes:
         """Queue some work; what is still queued when the lanes close is left undone."""
         task = asyncio.create_task(self._run(lane, work), name=f"discord {lane}")
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        self._queued[lane] += 1
+        task.add_done_callback(partial(self._done, lane))
 
     async def _run(self, lane: str, work: Callable[[], Awaitable[None]]) -> None:
         async with self._locks[lane]:
@@ -35,8 +38,12 @@ class Lanes:
             finally:
                 self._open &= taken  # a later message must not overtake the one that failed
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, lane: str, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self._queued[lane] -= 1
+        if not self._queued[lane]:  # a button's lane is used once
+            del self._queued[lane]
+            self._locks.pop(lane, None)
         if task.cancelled() or (error := task.exception()) is None:
             return
         if not self.failed.done():

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from bots.discord import DiscordBot
 from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
 from tests.doubles import discord_objects as objects
@@ -17,10 +19,12 @@ from tests.doubles.discord import (
     OLIVIA,
     SECRET,
     DiscordDouble,
+    Fault,
 )
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 
 MakeDiscordBot = Callable[..., DiscordBot]
+CALLBACK = ("POST", "/interactions/{interaction}/{token}/callback")
 REGISTER = ("PUT", "/applications/{application}/commands")
 ROOM = Room(f"discord:{GENERAL}", "general")
 
@@ -298,6 +302,20 @@ async def test_a_pressed_button_is_a_choice_and_is_acknowledged(
     )
     assert press.answer == {"type": 6}
     assert posted["components"] == []
+
+
+@pytest.mark.parametrize("fault", [Fault("cut"), Fault("cut", "after"), Fault("429")])
+async def test_a_choice_counts_even_when_it_can_not_be_acknowledged(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot, fault: Fault
+) -> None:
+    bot = discord_bot()
+    discord_double.fail(CALLBACK, fault)
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        asked = await bot.ask(Place(ROOM), Question("q", "May I?", "", (Option("Yes"),)), "k")
+        await discord_double.press(GENERAL, asked, "Yes")
+        (chosen,) = await inbox.kept(1)
+    assert isinstance(chosen, Chosen)
 
 
 async def test_a_slash_command_is_what_one_would_type(
