@@ -17,6 +17,7 @@ from gateway.bot_tables import (
     RocketChatTable,
     SlackTable,
 )
+from gateway.commands import HELP
 from gateway.config import Config, secret
 from gateway.personas import Personas
 
@@ -102,7 +103,19 @@ def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
 
 
 def _discord(table: DiscordTable, account: _Account) -> Bot:
-    raise ConfigError(f"bots ({account.name}): Discord is not there yet")
+    from bots.discord import DiscordBot  # discord.py takes 0.5 s to import
+
+    return DiscordBot(
+        name=account.name,
+        personas=table.personas,
+        token=account.secret("DISCORD_TOKEN"),
+        api_url=table.api_url,
+        gateway_url=table.gateway_url,
+        commands=HELP if table.slash_commands else {},
+        files_dir=account.files_dir,
+        own_dir=account.own_dir,
+        require_mention=table.require_mention,
+    )
 
 
 def _matrix(table: MatrixTable, account: _Account) -> Bot:

@@ -17,7 +17,7 @@ _ACCOUNT = re.compile(
     r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
     r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
 )
-_LEADING = re.compile(r"\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?\s*")
+_LEADING = re.compile(r"\s*(?:<@[!&]?[\w|]+>|@[\w.-]+)[,:]?\s*")
 
 
 def named(text: str, personas: Sequence[Persona]) -> list[Persona]:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from bots.discord import DiscordBot
 from bots.slack import SlackBot
+from tests.doubles.discord import DiscordDouble
 from tests.doubles.inbox import Inbox
 from tests.doubles.slack import SlackDouble
 
@@ -37,5 +39,30 @@ def slack_bot(slack: SlackDouble, tmp_path: Path) -> MakeSlackBot:
             "own_dir": tmp_path / "own",
         }
         return SlackBot(**(values | changes))
+
+    return make
+
+
+MakeDiscordBot = Callable[..., DiscordBot]
+
+
+@pytest.fixture
+async def discord_double() -> AsyncIterator[DiscordDouble]:
+    async with DiscordDouble.open() as double:
+        yield double
+
+
+@pytest.fixture
+def discord_bot(discord_double: DiscordDouble, tmp_path: Path) -> MakeDiscordBot:
+    def make(**changes: Any) -> DiscordBot:
+        values: dict[str, Any] = {
+            "personas": ["claude"],
+            "token": discord_double.token,
+            "api_url": discord_double.api_url,
+            "files_dir": tmp_path / "files",
+            "own_dir": tmp_path / "own",
+            "rest_s": 0.0,
+        }
+        return DiscordBot(**(values | changes))
 
     return make

@@ -51,5 +51,6 @@ def test_a_passive_message_never_runs_anybody() -> None:
 def test_leading_mentions_are_not_part_of_a_command() -> None:
     assert unaddressed("<@U1> @claude, !stop") == "!stop"
     assert unaddressed("<@U1|moot>: ") == ""
+    assert unaddressed("<@!1> <@&2> !stop") == "!stop"
     assert unaddressed("!stop @claude") == "!stop @claude"
     assert ROOM.kind == "room"

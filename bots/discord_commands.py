@@ -1,0 +1,89 @@
+"""Slash commands: registered when their set has changed, and answered within Discord's 3 s."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bots.discord_api import DiscordApi
+from bots.discord_cursors import Cursors
+from contract import PlatformError
+
+log = logging.getLogger("moot.bots")
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
+_DESCRIPTION = 100
+_CHAT_INPUT, _STRING = 1, 3
+_MESSAGE, _NOTHING = 4, 6  # kinds of an answer: a message; the post stays as it is
+_EPHEMERAL = 1 << 6
+_ACK_S = 3.0
+
+
+def described(commands: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The commands as Discord takes them, each with one text that may be left out."""
+    return [
+        {
+            "name": name,
+            "type": _CHAT_INPUT,
+            "description": _cut(" ".join(what.replace("`", "").split())) or name,
+            "options": [
+                {
+                    "type": _STRING,
+                    "name": "text",
+                    "description": f"what you would type behind !{name}",
+                    "required": False,
+                }
+            ],
+        }
+        for name, what in sorted(commands.items())
+        if _NAME.fullmatch(name)
+    ]
+
+
+async def register(
+    api: DiscordApi, application: str, commands: Mapping[str, str], cursors: Cursors
+) -> None:
+    """Tell Discord our commands, if they aren't those that it was told last.
+
+    It takes 200 new commands a day.
+    """
+    body = described(commands)
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest() if body else ""
+    if digest == cursors.commands or not application:
+        return
+    try:
+        await api.call(
+            "PUT", "/applications/{application_id}/commands", body=body, application_id=application
+        )
+    except PlatformError as error:
+        log.warning("the slash commands are not registered: %s", error)
+        return
+    cursors.registered(digest)
+    log.info("%d slash commands registered", len(body))
+
+
+async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str = "") -> None:
+    """Tell Discord that an interaction was taken. text: shown to who ran it, to nobody else."""
+    body: dict[str, Any] = {"type": _NOTHING}
+    if text:
+        data = {"content": text[:2_000], "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
+        body = {"type": _MESSAGE, "data": data}
+    try:
+        await api.call(
+            "POST",
+            "/interactions/{interaction_id}/{interaction_token}/callback",
+            body=body,
+            timeout_s=_ACK_S,
+            interaction_id=interaction,
+            interaction_token=token,
+        )
+    except PlatformError as error:
+        log.info("an interaction was not acknowledged: %s", error)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _DESCRIPTION else text[: _DESCRIPTION - 1] + "…"

@@ -1,0 +1,83 @@
+"""Signs that the bot is there: reactions on a message, and that it types. Best effort."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from bots.bot import Mark
+from bots.discord_api import DiscordApi, DiscordRefused
+from bots.discord_posts import Posts
+from bots.signs import BEFORE, MARKS
+from contract import Place, PlatformError
+
+log = logging.getLogger("moot.bots")
+
+_REMEMBERED = 1_000
+_PATIENCE_S = 10.0  # a sign that comes later tells nothing
+_MAY_NOT = {50001, 50013, 90001}  # may not see, may not do, was blocked by whom it would mark
+
+
+class Signs:
+    def __init__(self, api: DiscordApi, posts: Posts) -> None:
+        self._api, self._posts = api, posts
+        self._marks: OrderedDict[tuple[str, str], Mark] = OrderedDict()
+        self._silent: set[tuple[str, str]] = set()  # what is refused where
+
+    async def typing(self, place: Place) -> None:
+        """Shown for ten seconds, or until the next message; it can't be taken back."""
+        try:
+            channel = (await self._posts.target(place)).channel
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)
+            return
+        path = "/channels/{channel_id}/typing"
+        call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
+        await self._tried("type", channel, call)
+
+    async def mark(self, place: Place, message: str, mark: Mark) -> None:
+        """Put the mark's reaction, then take back the one before."""
+        key = (place.room.external_id, message)
+        last = self._marks.get(key)
+        if last == mark:
+            return
+        self._marks[key] = mark
+        self._marks.move_to_end(key)
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+        try:
+            channel = await self._posts.channel_of(place, message)
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)
+            return
+        await self._react("PUT", channel, message, mark)
+        for old in (last,) if last else BEFORE[mark]:
+            await self._react("DELETE", channel, message, old)
+
+    async def _react(self, method: str, channel: str, message: str, mark: Mark) -> None:
+        call = partial(
+            self._api.call,
+            method,
+            "/channels/{channel_id}/messages/{message_id}/reactions/{emoji}/@me",
+            timeout_s=_PATIENCE_S,
+            channel_id=channel,
+            message_id=message,
+            emoji=MARKS[mark],
+        )
+        await self._tried("react", channel, call)
+
+    async def _tried(self, what: str, channel: str, call: Callable[[], Awaitable[Any]]) -> None:
+        """Stops for good in a channel where the bot may not."""
+        if (what, channel) in self._silent:
+            return
+        try:
+            await call()
+        except DiscordRefused as error:
+            if error.code in _MAY_NOT:
+                self._silent.add((what, channel))
+                log.warning("%s: no longer tried in channel %s", error, channel)
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)

@@ -1,0 +1,220 @@
+"""What Discord's objects hold of interest, checked at the door; anything else is ignored.
+
+Discord leaves out fields, writes null for others, and ids as strings.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+
+Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
+"""An id: the time since 2015 and a count, so that a later one is greater."""
+
+
+def _none_left_out(value: Any) -> Any:
+    return [] if value is None else value
+
+
+def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Nothing, where it can't be read: the rest of the message counts."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+def _readable(model: type[BaseModel]) -> BeforeValidator:
+    """Those entries of a list that can be read."""
+
+    def keep(value: Any) -> list[Any]:
+        return [entry for entry in value if _reads(model, entry)] if value else []
+
+    return BeforeValidator(keep)
+
+
+def _reads(model: type[BaseModel], entry: Any) -> bool:
+    try:
+        model.model_validate(entry)
+    except ValidationError:
+        return False
+    return True
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+
+
+class WireUser(_Wire):
+    id: Snowflake
+    username: str | None = None
+    global_name: str | None = None
+    bot: bool | None = None
+
+
+class WireMember(_Wire):
+    user: WireUser | None = None
+    nick: str | None = None
+    roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []
+
+
+class WireAttachment(_Wire):
+    id: Snowflake
+    filename: str = "file"
+    content_type: str | None = None
+    size: int = 0
+    url: str = ""
+
+
+class WireReference(_Wire):
+    type: int | None = None
+    message_id: Snowflake | None = None
+    channel_id: Snowflake | None = None
+
+
+class WireEmbed(_Wire):
+    title: str | None = None
+    description: str | None = None
+
+
+class WireMessage(_Wire):
+    """Of MESSAGE_CREATE, MESSAGE_UPDATE (where most can be missing) and of the history."""
+
+    id: Snowflake
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+    channel_type: int | None = None
+    type: int | None = None
+    author: WireUser | None = None
+    member: Annotated[WireMember | None, WrapValidator(_or_none)] = None
+    webhook_id: Snowflake | None = None
+    content: str | None = None
+    timestamp: str | None = None
+    edited_timestamp: str | None = None
+    nonce: str | int | None = None
+    pinned: bool | None = None
+    mentions: Annotated[list[WireUser], _readable(WireUser)] = []
+    mention_roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []
+    attachments: Annotated[list[WireAttachment], _readable(WireAttachment)] = []
+    embeds: Annotated[list[WireEmbed], _readable(WireEmbed)] = []
+    message_reference: Annotated[WireReference | None, WrapValidator(_or_none)] = None
+    referenced_message: Annotated[WireMessage | None, WrapValidator(_or_none)] = None
+
+
+class WireDelete(_Wire):
+    """Of MESSAGE_DELETE, and of MESSAGE_DELETE_BULK with its ids."""
+
+    id: Snowflake | None = None
+    ids: list[Snowflake] = []
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+
+
+class WireEmoji(_Wire):
+    id: Snowflake | None = None
+    name: str | None = None
+
+
+class WireReaction(_Wire):
+    user_id: Snowflake
+    channel_id: Snowflake
+    message_id: Snowflake
+    guild_id: Snowflake | None = None
+    member: WireMember | None = None
+    emoji: WireEmoji
+
+
+class WireOption(_Wire):
+    name: str = ""
+    value: str | int | float | bool | None = None
+
+
+class WireData(_Wire):
+    name: str = ""
+    custom_id: str = ""
+    options: Annotated[list[WireOption], _readable(WireOption)] = []
+
+
+class WireInteraction(_Wire):
+    """type: 2 a command, 3 a button."""
+
+    id: Snowflake
+    token: str
+    type: int
+    channel_id: Snowflake | None = None
+    guild_id: Snowflake | None = None
+    member: WireMember | None = None
+    user: WireUser | None = None
+    data: WireData | None = None
+
+
+class WireRole(_Wire):
+    id: Snowflake
+    name: str = ""
+    position: int = 0
+    permissions: str = "0"
+    tags: dict[str, Any] | None = None
+
+
+class WireOverwrite(_Wire):
+    id: Snowflake
+    type: int | str = 0
+    allow: str = "0"
+    deny: str = "0"
+
+
+class WireThreadData(_Wire):
+    archived: bool | None = None
+
+
+class WireChannel(_Wire):
+    """A channel, a thread (its parent is a channel) or a direct message."""
+
+    id: Snowflake
+    type: int = 0
+    guild_id: Snowflake | None = None
+    parent_id: Snowflake | None = None
+    name: str | None = None
+    last_message_id: Snowflake | None = None
+    permission_overwrites: Annotated[list[WireOverwrite], _readable(WireOverwrite)] = []
+
+    @property
+    def tells_newest(self) -> bool:
+        """Whether `last_message_id` says something, be it that there is none."""
+        return "last_message_id" in self.model_fields_set
+
+
+class WireGuild(_Wire):
+    id: Snowflake
+    name: str | None = None
+    unavailable: bool | None = None
+    channels: Annotated[list[WireChannel], _readable(WireChannel)] = []
+    threads: Annotated[list[WireChannel], _readable(WireChannel)] = []
+    roles: Annotated[list[WireRole], _readable(WireRole)] = []
+    members: Annotated[list[WireMember], _readable(WireMember)] = []
+
+
+class WireThreadList(_Wire):
+    guild_id: Snowflake | None = None
+    threads: Annotated[list[WireChannel], _readable(WireChannel)] = []
+
+
+class WireRoleChange(_Wire):
+    guild_id: Snowflake
+    role: WireRole
+
+
+class WireMemberChange(_Wire):
+    guild_id: Snowflake
+    user: WireUser
+    nick: str | None = None
+    roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []

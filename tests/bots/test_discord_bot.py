@@ -1,0 +1,437 @@
+"""The bot against the double: what people do in Discord, and what the gateway gets."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from bots.discord import DiscordBot
+from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
+from tests.doubles import discord_objects as objects
+from tests.doubles.discord import (
+    ASH,
+    BOT,
+    BOT_ROLE,
+    CODEX,
+    DM,
+    GENERAL,
+    GUILD,
+    OLIVIA,
+    SECRET,
+    DiscordDouble,
+    Fault,
+)
+from tests.doubles.inbox import PATIENCE_S, Inbox, running
+
+MakeDiscordBot = Callable[..., DiscordBot]
+CALLBACK = ("POST", "/interactions/{interaction}/{token}/callback")
+REGISTER = ("PUT", "/applications/{application}/commands")
+ROOM = Room(f"discord:{GENERAL}", "general")
+
+
+async def registered(double: DiscordDouble, calls: int) -> None:
+    """Until so many sets of commands were registered, and no more."""
+    async with asyncio.timeout(PATIENCE_S):
+        while len(double.called(REGISTER)) < calls:
+            await asyncio.sleep(0.01)
+    assert len(double.called(REGISTER)) == calls
+
+
+async def test_a_mention_comes_with_all_that_the_contract_wants(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    text = f"<@{BOT}> why  <15 minutes?\n\t**really** &amp; \\*\n"
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        sent = await discord_double.say(text, ASH)
+        await inbox.kept(1)
+        assert bot.own_ids == {f"discord:{BOT}"}
+    (message,) = inbox.messages
+    assert message.content == text
+    assert message.mentioned
+    assert (message.message_id, message.room, message.thread_id) == (sent, ROOM, None)
+    assert message.meta.source == "discord"
+    assert message.meta.sender_id == f"discord:{ASH}"
+    assert message.meta.sender_display_name == "Ash"
+    assert message.meta.sender_type == "human"
+    assert message.meta.mention_token == f"<@{ASH}>"
+    assert message.meta.channel_external_id == GENERAL
+    assert message.meta.trigger_rag
+    assert message.meta.recipient_id == "bot:claude"
+
+
+async def test_a_message_to_nobody_is_told_without_a_recipient(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        await discord_double.say("lunch?")
+        await inbox.kept(1)
+    (message,) = inbox.messages
+    assert (message.mentioned, message.meta.trigger_rag) == (False, False)
+    assert message.meta.recipient_id is None
+    assert message.meta.sender_display_name == "Olivia"
+
+
+async def test_who_is_in_a_guild_is_told_with_their_highest_role(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await discord_double.say("hello")
+        await inbox.kept(1)
+        people = {person.id: person for person in await bot.members(ROOM)}
+        assert await bot.members(Room(f"discord:{SECRET}", "secret")) == []
+        assert await bot.members(Room(f"discord:{DM}", "Olivia", "dm")) == []
+    assert people.keys() == {f"discord:{user}" for user in (OLIVIA, ASH, CODEX)}
+    assert people[f"discord:{OLIVIA}"].role == "backend lead"
+    assert (people[f"discord:{ASH}"].name, people[f"discord:{ASH}"].role) == ("Ash", None)
+    assert people[f"discord:{CODEX}"].kind == "bot"
+
+
+async def test_a_direct_message_is_for_us_and_has_no_thread(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await discord_double.say("hello", channel=DM)
+        await inbox.kept(1)
+        (message,) = inbox.messages
+        await bot.post(Place(message.room, message.thread_id), "good day", "k")
+    assert message.mentioned
+    assert message.room == Room(f"discord:{DM}", "Olivia", "dm")
+    (posted,) = discord_double.posts(DM)
+    assert "message_reference" not in posted
+
+
+async def test_a_mention_of_our_role_and_a_reply_to_us_are_for_us(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        ours = await bot.post(Place(ROOM), "ours", "k")
+        theirs = await discord_double.say("theirs")
+        await discord_double.say(f"<@&{BOT_ROLE}>?", roles=(BOT_ROLE,))
+        await discord_double.say("<@&1>?", roles=("90000000000000201",))
+        await discord_double.say("and then?", reply_to=ours)
+        await discord_double.say("why?", ASH, reply_to=theirs)
+        await inbox.kept(5)
+    assert [m.mentioned for m in inbox.messages] == [False, True, False, True, False]
+    assert [m.reply_to for m in inbox.messages] == [None, None, None, ours, theirs]
+    assert all(m.thread_id is None for m in inbox.messages)
+
+
+async def test_the_bot_does_not_hear_itself_but_hears_other_bots_and_webhooks(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await bot.post(Place(ROOM), "my own words", "k")
+        await discord_double.say("from codex", CODEX)
+        await discord_double.say("from a hook", OLIVIA, webhook_id="90000000000000300")
+        await discord_double.say("joined", ASH, type=7)
+        await discord_double.say("a link", CODEX)
+        await inbox.kept(3)
+    assert [m.content for m in inbox.messages] == ["from codex", "from a hook", "a link"]
+    assert {m.meta.sender_type for m in inbox.messages} == {"bot"}
+    assert {m.meta.mention_token for m in inbox.messages} == {None}
+
+
+async def test_an_edit_and_deletions_are_told_and_a_preview_is_no_edit(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        sent = await discord_double.say("frist https://example.org")
+        other = await discord_double.say("other")
+        third = await discord_double.say("third")
+        await discord_double.unfold(GENERAL, sent)
+        await discord_double.edit(GENERAL, sent, "first")
+        await discord_double.unfold(GENERAL, sent)
+        await discord_double.remove(GENERAL, sent)
+        await discord_double.remove(GENERAL, other, third)
+        events = await inbox.kept(7)
+    edited = events[3]
+    assert isinstance(edited, Edited)
+    assert (edited.message_id, edited.content, edited.room) == (sent, "first", ROOM)
+    assert events[4:] == [Deleted(ROOM, sent), Deleted(ROOM, other), Deleted(ROOM, third)]
+
+
+async def test_what_is_said_in_a_thread_belongs_to_its_channel_and_is_answered_in_it(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        root = await discord_double.say("The build is red.", ASH)
+        thread = await discord_double.open_thread(GENERAL, "red", under=root)
+        await discord_double.say("Since when?", OLIVIA, thread)
+        asked = await discord_double.say(f"<@{BOT}> find out", OLIVIA, thread)
+        await inbox.kept(3)
+        message = inbox.messages[-1]
+        place = Place(message.room, message.thread_id)
+        posted = await bot.post(place, "It was a typo.", "k")
+        await bot.edit(place, posted, "It is a typo.")
+        await bot.mark(place, asked, "working")
+        await bot.mark(Place(ROOM, root), root, "done")
+        await bot.typing(place, "is working")
+    assert message.room == ROOM
+    assert message.thread_id == thread == root
+    assert message.meta.channel_external_id == GENERAL
+    assert message.meta.thread_context == (
+        "[Thread context — prior messages in this thread, newest last]\n"
+        f"- Ash (<@{ASH}>): The build is red.\n"
+        f"- Olivia (<@{OLIVIA}>): Since when?"
+    )
+    assert discord_double.texts(thread) == ["It is a typo."]
+    assert discord_double.texts() == []
+    assert discord_double.reactions[asked] == {"👀": {BOT}}
+    assert discord_double.reactions[root]["✅"] == {BOT}
+    assert discord_double.typed == [thread]
+
+
+async def test_a_long_thread_shows_its_newest_fifteen_and_a_chain_of_replies_all_of_it(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        thread = await discord_double.open_thread(GENERAL, "long")
+        for number in range(20):
+            await discord_double.say(f"{number}.", ASH, thread)
+        await discord_double.say(f"<@{BOT}>", OLIVIA, thread)
+        first = await discord_double.say("one", ASH)
+        second = await discord_double.say("two", OLIVIA, reply_to=first)
+        third = await discord_double.say("three", ASH, reply_to=second)
+        await discord_double.say(f"<@{BOT}> four", OLIVIA, reply_to=third)
+        await inbox.kept(25)
+    told = [m.meta.thread_context for m in inbox.messages if m.mentioned]
+    by_thread, by_reply = (context.split("\n")[1:] for context in told if context)
+    assert [line.rpartition(" ")[2] for line in by_thread] == [f"{n}." for n in range(5, 20)]
+    assert [line.rpartition(" ")[2] for line in by_reply] == ["one", "two", "three"]
+
+
+async def test_an_unknown_thread_is_looked_up_before_anything_is_told(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        old = objects.thread("80000000000000001", GUILD, GENERAL, ASH, "archived")
+        discord_double.channels[old["id"]] = old
+        await discord_double.say(f"<@{BOT}>", channel=old["id"])
+        await inbox.kept(1)
+    assert (inbox.messages[0].room, inbox.messages[0].thread_id) == (ROOM, old["id"])
+
+
+async def test_after_a_restart_an_answer_finds_its_thread(
+    discord_double: DiscordDouble, discord_bot: MakeDiscordBot
+) -> None:
+    thread = await discord_double.open_thread(GENERAL, "t")
+    asked = await discord_double.say(f"<@{BOT}>")
+    bot = discord_bot()
+    await bot.post(Place(ROOM, thread), "in the thread", "k1")
+    await bot.post(Place(ROOM, asked), "in the channel", "k2")
+    await bot.close()
+    assert discord_double.texts(thread) == ["in the thread"]
+    (reply,) = discord_double.posts()
+    assert reply["message_reference"]["message_id"] == asked
+
+
+async def test_a_pin_is_told_once_with_who_did_it(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        sent = await discord_double.say("We keep JWT.", ASH)
+        await inbox.kept(1)
+        await discord_double.pin(GENERAL, sent)
+        await inbox.kept(2)
+        await discord_double.react(GENERAL, sent, "📌", CODEX)
+        await discord_double.react(GENERAL, sent, "👍")
+        await discord_double.react(GENERAL, sent, "📌", ASH, add=False)
+        _, pinned, unpinned = await inbox.kept(3)
+    assert isinstance(pinned, Pinned)
+    assert (pinned.room, pinned.message_id, pinned.pinned) == (ROOM, sent, True)
+    assert (pinned.by.id, pinned.by.role) == (f"discord:{OLIVIA}", "backend lead")
+    assert isinstance(unpinned, Pinned)
+    assert (unpinned.by.id, unpinned.pinned) == (f"discord:{ASH}", False)
+
+
+async def test_a_pin_of_which_only_the_update_tells_is_heard_too(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        sent = await discord_double.say("We keep JWT.", ASH)
+        written = discord_double.messages[GENERAL][sent]
+        written["pinned"] = True
+        await discord_double.tell_message("MESSAGE_UPDATE", written)
+        await inbox.kept(2)
+        await discord_double.unpin(GENERAL, sent)
+        events = await inbox.kept(3)
+    assert [e.pinned for e in events if isinstance(e, Pinned)] == [True, False]
+
+
+async def test_a_pressed_button_is_a_choice_and_is_acknowledged(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    options = (Option("Yes"), Option("No", refuses=True))
+    question = Question("turn 7", "Run a command?", "rm -rf <x>", options)
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        asked = await bot.ask(Place(ROOM), question, "k")
+        press = await discord_double.press(GENERAL, asked, "No", ASH)
+        (chosen,) = await inbox.kept(1)
+        async with asyncio.timeout(PATIENCE_S):
+            await press.acked.wait()
+        (posted,) = discord_double.posts()
+        assert "!2" in posted["content"]
+        await bot.edit(Place(ROOM), asked, "Answered: No")
+    assert isinstance(chosen, Chosen)
+    assert (chosen.question_id, chosen.option) == ("turn 7", 1)
+    assert (chosen.by.id, chosen.by.name, chosen.by.mention) == (
+        f"discord:{ASH}",
+        "Ash",
+        f"<@{ASH}>",
+    )
+    assert press.answer == {"type": 6}
+    assert posted["components"] == []
+
+
+@pytest.mark.parametrize("fault", [Fault("cut"), Fault("cut", "after"), Fault("429")])
+async def test_a_choice_counts_even_when_it_can_not_be_acknowledged(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot, fault: Fault
+) -> None:
+    bot = discord_bot()
+    discord_double.fail(CALLBACK, fault)
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        asked = await bot.ask(Place(ROOM), Question("q", "May I?", "", (Option("Yes"),)), "k")
+        await discord_double.press(GENERAL, asked, "Yes")
+        (chosen,) = await inbox.kept(1)
+    assert isinstance(chosen, Chosen)
+
+
+async def test_a_slash_command_is_what_one_would_type(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot(commands={"stop": "interrupt `it`", "new": "begin anew", "1": "no name"})
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await registered(discord_double, 1)
+        assert {c["name"]: c["description"] for c in discord_double.commands} == {
+            "new": "begin anew",
+            "stop": "interrupt it",
+        }
+        run = await discord_double.command("new", "codex")
+        await inbox.kept(1)
+        async with asyncio.timeout(PATIENCE_S):
+            await run.acked.wait()
+        (message,) = inbox.messages
+        await bot.mark(Place(ROOM, message.message_id), message.message_id, "working")
+        await bot.post(Place(ROOM, message.message_id), "done", "k")
+    assert (message.content, message.mentioned) == ("!new codex", True)
+    assert message.room == ROOM
+    assert run.answer is not None
+    assert run.answer["data"]["flags"] == 64
+    assert "message_reference" not in discord_double.posts()[0]
+    assert len(discord_double.called(REGISTER)) == 1
+
+
+async def test_slash_commands_are_registered_when_their_set_has_changed_only(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    sets: tuple[dict[str, str], ...] = ({"stop": "x"}, {"stop": "x"}, {"stop": "y"}, {}, {})
+    for number, (commands, calls) in enumerate(zip(sets, (1, 1, 2, 3, 3), strict=True), 1):
+        async with running(discord_bot(commands=commands), inbox):
+            await discord_double.gateway.connected(number)
+            await registered(discord_double, calls)
+    assert discord_double.commands == []
+
+
+async def test_an_edit_that_tells_only_the_text_is_an_edit(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        sent = await discord_double.say("frist")
+        own = await bot.post(Place(ROOM), "ours", "k")
+        bare = {"channel_id": GENERAL, "guild_id": GUILD}
+        for told in ({"id": own, "content": "ours, edited"}, {"id": sent, "content": "first"}):
+            frame = {"op": 0, "t": "MESSAGE_UPDATE", "s": 9, "d": {**bare, **told}}
+            await discord_double.gateway.raw(frame)
+        _, edited = await inbox.kept(2)
+    assert isinstance(edited, Edited)
+    assert (edited.message_id, edited.content) == (sent, "first")
+
+
+async def test_json_under_another_content_type_is_read(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    discord_double.content_type = "application/json; charset=utf-8"
+    bot = discord_bot()
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await discord_double.say(f"<@{BOT}> hello")
+        await inbox.kept(1)
+        posted = await bot.post(Place(ROOM), "good day", "k")
+        await bot.delete(Place(ROOM), posted)
+        await bot.delete(Place(ROOM), posted)
+    assert inbox.messages[0].mentioned
+
+
+async def test_two_bots_in_one_process_have_a_server_each(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    async with DiscordDouble.open(token="another-token") as other:
+        second = discord_bot(
+            name="codex",
+            token=other.token,
+            api_url=other.base,  # the version is left out
+            gateway_url=other.gateway_url,
+            own_dir=discord_bot()._cursors._path.parent / "codex",
+        )
+        async with running(discord_bot(), inbox), running(second, inbox):
+            await discord_double.gateway.connected()
+            await other.gateway.connected()
+            await discord_double.say("here")
+            await inbox.kept(1)
+            await other.say("there")
+            await inbox.kept(2)
+            await second.post(Place(ROOM), "to the other", "k")
+    assert [m.content for m in inbox.messages] == ["here", "there"]
+    assert (discord_double.texts(), other.texts()) == ([], ["to the other"])
+
+
+async def test_what_can_not_be_read_of_a_message_is_left_out_of_it(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    strange = {
+        "id": 1574012836911251557,  # a number
+        "channel_id": GENERAL,
+        "guild_id": GUILD,
+        "author": {"id": ASH, "username": "ash"},
+        "content": f"<@{BOT}> hello",
+        "mentions": [{"name": "no id"}],
+        "embeds": None,
+        "attachments": [{"id": "x"}, {"id": "7", "filename": "a.txt", "url": "nowhere"}],
+        "referenced_message": {"nothing": "known"},
+        "member": "no object",
+    }
+    async with running(discord_bot(), inbox):
+        await discord_double.gateway.connected()
+        frame = {"op": 0, "t": "MESSAGE_CREATE", "s": 9, "d": strange}
+        await discord_double.gateway.raw(frame)
+        await inbox.kept(1)
+    (message,) = inbox.messages
+    assert (message.message_id, message.content) == ("1574012836911251557", f"<@{BOT}> hello")
+    assert message.mentioned
+    assert message.meta.sender_display_name == "Ash"  # who is a member was asked
+    assert [a.name for a in message.attachments] == ["a.txt"]

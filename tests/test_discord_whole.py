@@ -1,0 +1,143 @@
+"""The whole way: a Discord, `moot run`, the demo agent in its terminal, and a bad day."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.doubles.discord import (
+    ASH,
+    BOT,
+    DM,
+    GENERAL,
+    OLIVIA,
+    POST,
+    SECRET,
+    DiscordDouble,
+    Fault,
+)
+from tests.doubles.service import service
+
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+data_dir = "data"
+[[bots]]
+platform = "discord"
+personas = ["demo"]
+api_url = "{api_url}"
+[access]
+dms = "open"
+approvers = ["discord:{approver}"]
+[agents.demo]
+profile = "demo"
+env = {{ MOOT_DEMO_PACE = "{pace}" }}
+"""
+
+
+def config(discord: DiscordDouble, pace: int = 0) -> str:
+    return CONFIG.format(api_url=discord.api_url, approver=OLIVIA, pace=pace)
+
+
+async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.05)
+
+
+async def settled(discord: DiscordDouble) -> None:
+    """Wait until nothing more is posted."""
+    before = -1
+    while before != (before := sum(len(m) for m in discord.messages.values())):
+        await asyncio.sleep(0.7)
+
+
+def answers(discord: DiscordDouble) -> Counter[str]:
+    """How often each message was answered with its own word, by the id of the message."""
+    return Counter(
+        str((post.get("message_reference") or {}).get("message_id"))
+        for messages in discord.messages.values()
+        for post in messages.values()
+        if post["author"]["id"] == BOT and post["content"].startswith("word ")
+    )
+
+
+async def mention(discord: DiscordDouble, number: int, channel: str = GENERAL) -> str:
+    return await discord.say(f"<@{BOT}> echo word {number}", channel=channel)
+
+
+async def permitted_by_a_button(discord: DiscordDouble) -> None:
+    """A permission question is answered by who may, with a button, which then is gone."""
+    await discord.say(f"<@{BOT}> permission")
+    await until(lambda: any(post["components"] for post in discord.posts()))
+    question = next(post for post in discord.posts() if post["components"])
+    yes = question["components"][0]["components"][0]["label"]
+    await discord.press(GENERAL, question["id"], yes, ASH)
+    await discord.press(GENERAL, question["id"], yes, OLIVIA)
+    await until(lambda: not question["components"])
+    await settled(discord)
+    assert all(interaction.answer for interaction in discord.interactions.values())
+
+
+async def stopped_by_a_slash(discord: DiscordDouble) -> None:
+    """`/stop` is `!stop`."""
+    before = len(discord.posts())
+    assert "stop" in [command["name"] for command in discord.commands]
+    await discord.say(f"<@{BOT}> slow")
+    await until(lambda: len(discord.posts()) > before)  # its draft is there
+    await discord.command("stop")
+    await until(lambda: any("⏹" in text for text in discord.texts()))
+
+
+async def test_people_are_answered_where_they_speak_and_what_they_press_is_done(
+    tmp_path: Path,
+) -> None:
+    async with (
+        DiscordDouble.open() as discord,
+        service(tmp_path, config(discord, pace=1), DISCORD_TOKEN=discord.token) as moot,
+    ):
+        await discord.gateway.connected()
+        asked = await mention(discord, 1)
+        thread = await discord.open_thread(GENERAL, "a thread")
+        await mention(discord, 2, thread)
+        await discord.say("echo word 3", channel=DM)
+        await until(lambda: bool(discord.posts() and discord.posts(thread) and discord.posts(DM)))
+        await settled(discord)
+        (in_channel,) = discord.posts()
+        assert in_channel["message_reference"]["message_id"] == asked
+        assert discord.texts() == ["word 1"]
+        assert discord.texts(thread) == ["word 2"]
+        assert discord.texts(DM) == ["word 3"]
+        await permitted_by_a_button(discord)
+        await stopped_by_a_slash(discord)
+        assert "Traceback" not in moot.log()
+
+
+async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(
+    tmp_path: Path,
+) -> None:
+    async with (
+        DiscordDouble.open() as discord,
+        service(tmp_path, config(discord), DISCORD_TOKEN=discord.token) as moot,
+    ):
+        await discord.gateway.connected()
+        asked = [await mention(discord, 0)]
+        await until(lambda: sum(answers(discord).values()) == 1)
+        faults = [("429", "before"), ("500", "after"), ("cut", "before"), ("cut", "after")]
+        for kind, when in faults:
+            discord.fail(POST, Fault(kind, when))  # type: ignore[arg-type]
+        await discord.gateway.cut(forget=True)
+        asked += [await mention(discord, n) for n in range(1, 8)]
+        asked += [await mention(discord, n, SECRET) for n in range(8, 11)]
+        await until(lambda: answers(discord).keys() >= set(asked))
+        await settled(discord)
+        assert answers(discord) == Counter(asked)
+        await moot.kill()
+        asked += [await mention(discord, n) for n in range(11, 21)]
+        await moot.start()
+        await until(lambda: answers(discord).keys() >= set(asked))
+        await settled(discord)
+        assert answers(discord) == Counter(asked)
+        assert "Traceback" not in moot.log()
