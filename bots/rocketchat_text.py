@@ -12,15 +12,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import zip_longest
 from typing import ClassVar
 
 from bots.styled import StyledWriter
-from bots.tree import Code, CodeBlock, Image, Inline, Item, Link, List, Span, Table
+from bots.tree import Code, CodeBlock, Image, Inline, Item, Link, List, Span, Table, Text
 from bots.writer import ZERO_WIDTH, Bit, Row, Style, Writer, quiet, spelled_out
 
 LIMIT = 4_900  # Message_MaxAllowedSize is 5,000 unless an administrator changed it
 
+_BRACKETS = re.compile(
+    r"^```.*?^```$|`[^`\n]+`|!?\[[^\[\]\n]*\]\((?:[^()\s]|\([^()\s]*\))*\)|^- \[[x ]\] ",
+    re.MULTILINE | re.DOTALL,
+)
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
 # What stands as it is: mentions, channels, addresses, timestamps.
 _TOKEN = re.compile(
@@ -29,23 +32,34 @@ _TOKEN = re.compile(
 )
 _MARK = re.compile(r"[*_~`]")
 _SPOILER = re.compile(r"\|\|")
-_EMOJI = re.compile(r"(?<![^\s*_~]):(?=[0-9A-Za-z_+.-]+:(?![^\s*_~]))")
+_EMOJI = re.compile(r"(?<![0-9A-Za-z:]):(?=[0-9A-Za-z_+.-]+:(?![0-9A-Za-z:]))")
 _REFERENCE = re.compile(r"<(?=[^\s|<>]*\|[^<>]*>)|\](?=\()")
 _ESCAPES = re.compile(r"\\(?=[*_~`#.])")
-_START = re.compile(r"[-*](?=[ \t])|>|(?=[ \t]*-{3,}[ \t]*$)|\|(?=.*\|$)")
-_NUMBER = re.compile(r"(\d+)\.(?=[ \t])")
-_HEADING = re.compile(r"#{1,4}(?=[ \t])")
-_WORD = re.compile(r"[A-Za-z0-9]+(?:__?[A-Za-z0-9]+)*_{0,2}")
+_START = re.compile(r"^(?:[-*](?=[ \t])|>|(?=[ \t]*-{3,}[ \t]*$)|\|(?=.*\|$))")
+_BLOCK = re.compile(r"#(?=#{0,3}[ \t])|\d+\.(?=[ \t])")
+_NAME = re.compile(r"[A-Za-z0-9]+(?:__?[A-Za-z0-9]+)*_{0,2}")
+_NAME_SIGN = re.compile(r"[A-Za-z0-9_]")
+_WORD = re.compile(r"\S+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_.-]+")
 _LANGUAGES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp"}
-_AFTER_URL = re.compile(r"[.,!%~*\"':;()=]*(?:\s|$)")
+_AFTER_URL = re.compile(r"[.,!%\"':;()=]*(?:\s|$)")
+_TAGGED = re.compile(r"[@#][\w.-]*$")
+_DOT = re.compile(
+    r"(?<=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]])\.(?=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]]|$)"
+)
+_DOTTED = re.compile(r"[^\s:/@]*\.[^\s.]")
 _PLAIN_ALT = re.compile(r"[^\[\]()*_~`^{}|\\]*")
 
 
 @lru_cache(maxsize=64)  # a piece is written when it is split and again when it is posted
 def written(text: str) -> str:
-    """The Markdown text as Rocket.Chat takes it."""
-    return _WRITER.write(text)
+    """The Markdown text as Rocket.Chat takes it.
+
+    A bracket of the author's own would begin a label that ends at any later link, lines below:
+    in a text that has one, links stand in angles.
+    """
+    message = _WRITER.write(text)
+    return _ANGLED.write(text) if "[" in _BRACKETS.sub("", message) else message
 
 
 def size(text: str) -> int:
@@ -59,11 +73,18 @@ class _InnerWriter(StyledWriter):
     marks: ClassVar[Mapping[Style, str]] = {"strong": "*", "emphasis": "_", "strike": "~"}
     indent = "\u00a0" * 4  # plain blanks at a line's start aren't shown
 
+    def __init__(self, *, angled: bool) -> None:
+        self.angled = angled
+
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
         return self.join(self.span(Span("strong", content)))
 
     def quote(self, rows: list[Row]) -> list[Row]:
-        return [row if row.fixed else Row(f"> {row.text}".rstrip(), fixed=True) for row in rows]
+        """Quotes begin in the first column and are one level deep: a `>` inside is text."""
+        return [
+            row if row.fixed and not row.quoted else Row(f"> {row.text}".rstrip(), True, True)
+            for row in rows
+        ]
 
     def code_block(self, block: CodeBlock) -> Iterable[str]:
         return _fenced(block.code, block.info)
@@ -80,7 +101,8 @@ class _InnerWriter(StyledWriter):
                 case Code():
                     yield from _code(node)
                 case Image() if _PLAIN_ALT.fullmatch(node.alt) and _LINKED.match(node.url):
-                    yield Bit(f"![{node.alt}]({_url(node.url)})", "image")
+                    spare = _referred(node.url, node.alt or node.url)
+                    yield Bit(f"![{node.alt}]({_url(node.url)})", "image", spare=spare)
                     yield from self._title(node.title)
                 case _:
                     yield from super().bits((node,))
@@ -90,20 +112,22 @@ class _InnerWriter(StyledWriter):
         if not _LINKED.match(link.url):
             yield Bit(self.text(spelled_out(link, label)))
             return
-        if label == link.url or not label:
+        if label in ("", link.url):
             yield Bit(link.url, "link")
-        elif _MARK.search(label) or any(isinstance(node, Span) for node in link.children):
-            yield from self._labelled(link, label)
         else:
-            yield Bit(f"[{quiet(label)}]({_url(link.url)})", "link")
+            yield from self._labelled(link, label)
         yield from self._title(link.title)
 
     def _labelled(self, link: Link, label: str) -> Iterator[Bit]:
+        """A link under words of its own; in brackets marks count, in angles none does."""
+        angled = "" if re.search(r"[<>|]", label) else _referred(link.url, quiet(label))
         if not _MARK.search(label):
-            shown = self.join(self.bits(link.children)).replace("\n", " ")
-            yield Bit(f"[{shown}]({_url(link.url)})", "link")
-        elif not re.search(r"[<>|]", label):
-            yield Bit(_referred(link.url, quiet(label)), "link")
+            content = [*self.bits(_uncoded(link.children))]
+            shown = self.marked([replace(bit, text=_harmless(bit.text)) for bit in content])
+            shown = shown.replace("\n", " ")
+            yield Bit(f"[{shown}]({_url(link.url)})", "link", spare=angled)
+        elif angled:
+            yield Bit(angled, "link")
         else:
             yield Bit(self.text(f"{label} ("))
             yield Bit(link.url, "link")
@@ -121,35 +145,90 @@ class _InnerWriter(StyledWriter):
         for place, bit in enumerate(bits):
             match bit.role:
                 case "text":
-                    yield from _literal(bit, counts, at_start=place == 0)
+                    yield from _literal(bits, place, counts)
                 case "link" if not bit.text.startswith(("[", "<")):
-                    after = "".join(b.text for b in bits[place + 1 : place + 3])
-                    plain = not bit.styles and _AFTER_URL.match(after)
-                    many = any(bit.text.count(mark) > 1 for mark in "*_~`")
-                    yield (
-                        bit
-                        if plain and not many
-                        else replace(bit, text=_referred(bit.text, bit.text))
-                    )
+                    yield _bare(bit, "".join(b.text for b in bits[place + 1 : place + 3]))
+                case "link" if self.angled and bit.spare:
+                    yield replace(bit, text=bit.spare)
                 case "image":
-                    yield replace(bit, styles=())
+                    yield Bit(bit.spare if self.angled else bit.text, "image")
                 case _:
                     yield bit
 
+    def mark(self, style: Style, words: str) -> str:
+        """One underscore before a word with a dot in it would be taken for a part of a domain."""
+        return "__" if style == "emphasis" and _DOTTED.match(words) else self.marks[style]
+
     def gap(self, before: str, mark: str, after: str, *, opens: bool) -> str:
-        if "_" not in mark:
-            return ""
         neighbour = before[-1:] if opens else after[:1]
-        return ZERO_WIDTH if neighbour.isalnum() else ""
+        if opens and neighbour and neighbour in mark and before[-2:-1] != "\\":
+            return ZERO_WIDTH
+        return ZERO_WIDTH if "_" in mark and neighbour.isalnum() else ""
+
+    def seal(self, before: str, mark: str) -> str:
+        """A name that is tagged would take the underscore in."""
+        return ZERO_WIDTH if "_" in mark and _TAGGED.search(before) else ""
+
+    def breaks(self, before: str, bit: Bit) -> bool:
+        """Code and links behind a sign in bold are taken for words."""
+        return bit.role in ("code", "link") and before[-1:] not in tuple("*_~ \t")
+
+
+class _CellWriter(_InnerWriter):
+    """Writes the rows of a table. The parser reads a row's marks across its cells, and an angle's
+    bar as the end of a cell.
+    """
+
+    def row(self, cells: Iterable[tuple[Inline, ...]], columns: int) -> str:
+        line = []
+        for cell in cells:
+            line += [Bit("| ", "token"), *map(_unbroken, self.bits(cell)), Bit(" ", "token")]
+        missing = columns - sum(bit.text == "| " for bit in line)
+        return self._line(line) + "|  " * missing + "|"
+
+    def _labelled(self, link: Link, label: str) -> Iterator[Bit]:
+        if self.angled or re.search(r"[*_~`|]", label):
+            yield Bit(self.text(f"{label} ("))
+            yield Bit(link.url, "link")
+            yield Bit(")")
+        else:
+            yield from super()._labelled(link, label)
+
+    def escaped(self, bits: list[Bit]) -> Iterator[Bit]:
+        for bit in super().escaped(bits):
+            match bit.role:
+                case "text":
+                    yield from _barred(bit)
+                case "link" | "image" if bit.text.startswith("<"):
+                    yield replace(bit, text=bit.text[1:-1].partition("|")[0])
+                case _:
+                    yield bit
+
+
+def _barred(bit: Bit) -> Iterator[Bit]:
+    """A bit whose bars end no cell. In a code span they do not."""
+    for place, words in enumerate(bit.text.split("|")):
+        if place:
+            yield Bit("\\|", "escaped")
+        yield replace(bit, text=words)
+
+
+def _unbroken(bit: Bit) -> Bit:
+    return Bit(" ") if bit.role == "break" else bit
 
 
 class _RocketChatWriter(_InnerWriter):
     bullet = "-"
     rule = "---"
 
+    def __init__(self, *, angled: bool) -> None:
+        super().__init__(angled=angled)
+        self._inner = _InnerWriter(angled=angled)
+        self._cells = _CellWriter(angled=angled)
+
     @property
     def inside(self) -> Writer:
-        return _INNER
+        return self._inner
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
         return f"{'#' * min(level, 4)} {self.join(self.bits(content))}".rstrip("# ")
@@ -178,26 +257,13 @@ class _RocketChatWriter(_InnerWriter):
         return Row(text)
 
     def table(self, table: Table) -> Iterable[str]:
-        rows = [[self._cell(cell) for cell in row] for row in table.rows]
-        columns = max(map(len, rows))
-        if not table.headed:
-            rows.insert(0, [""] * columns)
-        lines = [
-            "|".join(["", *(f" {cell} " for cell in _padded(row, columns)), ""]) for row in rows
-        ]
+        columns = max(map(len, table.rows))
+        rows = [self._cells.row(row, columns) for row in table.rows]
         dashes = {"left": "---", "right": "--:", "center": ":-:"}
-        sides = [
-            dashes[a or "left"] for a, _ in zip_longest(table.aligns[:columns], range(columns))
-        ]
-        lines.insert(1, "|".join(["", *sides, ""]))
-        return lines
-
-    def _cell(self, cell: tuple[Inline, ...]) -> str:
-        return self.join(self.bits(cell)).replace("\n", " ").replace("|", "\\|")
-
-
-def _padded(row: list[str], columns: int) -> list[str]:
-    return [*row, *[""] * (columns - len(row))]
+        sides = [dashes[side] for side in table.aligns[:columns]]
+        ruler = "|".join(["", *sides, *["---"] * (columns - len(sides)), ""])
+        head = rows[:1] if table.headed else ["|  " * columns + "|"]
+        return [*head, ruler, *rows[len(head) if table.headed else 0 :]]
 
 
 def _fenced(lines: Iterable[str], info: str = "") -> list[str]:
@@ -227,8 +293,23 @@ def _url(url: str) -> str:
     return url
 
 
+def _uncoded(content: Iterable[Inline]) -> Iterator[Inline]:
+    """The content of a label, which knows no code and no images."""
+    for node in content:
+        match node:
+            case Code():
+                yield Text(node.text)
+            case Image():
+                yield Text(node.alt or node.url)
+            case Span():
+                yield replace(node, children=tuple(_uncoded(node.children)))
+            case _:
+                yield node
+
+
 def _referred(url: str, label: str) -> str:
-    return f"<{_url(url).replace('(', '%28').replace(')', '%29')}|{label}>"
+    address = _url(url).replace("(", "%28").replace(")", "%29")
+    return f"<{address}|{label.replace('](', f']{ZERO_WIDTH}(')}>"
 
 
 def _unquoted(bit: Bit) -> Bit:
@@ -247,58 +328,93 @@ def _counts(bits: list[Bit]) -> dict[str, int]:
     return counts
 
 
-def _literal(bit: Bit, counts: dict[str, int], *, at_start: bool) -> Iterator[Bit]:
+def _bare(bit: Bit, after: str) -> Bit:
+    """An address as it is where it is read so, else in angles."""
+    plain = not bit.styles and _AFTER_URL.match(after)
+    if plain and all(bit.text.count(mark) < 2 for mark in "*_~`"):
+        return bit
+    label = _url(bit.text) if re.search(r"[<>|]", bit.text) else bit.text
+    return replace(bit, text=_referred(bit.text, label))
+
+
+def _literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit]:
+    """The author's own text at this place of a line, its tokens as they are."""
+    bit = bits[place]
+    after = bits[place + 1 : place + 2]
+    followed = any(other.styles or other.role != "text" for other in after)
+    behind = any("emphasis" in other.styles for other in bits[max(place - 1, 0) : place])
+    start = "line" if place == 0 and not bit.styles else "mark" if behind else ""
     end = 0
     for token in _TOKEN.finditer(bit.text):
-        yield from _signs(
-            replace(bit, text=bit.text[end : token.start()]), counts, at_start and not end
-        )
-        yield replace(bit, text=token[0], role="token")
-        end = token.end()
-    yield from _signs(replace(bit, text=bit.text[end:]), counts, at_start and not end)
+        words = replace(bit, text=bit.text[end : token.start()])
+        yield from _signs(words, counts, start=start, followed=False)
+        crossed = "_" in token[0] and "emphasis" in bit.styles
+        yield Bit(token[0], "token", () if crossed else bit.styles)
+        end, start = token.end(), ""
+    yield from _signs(replace(bit, text=bit.text[end:]), counts, start=start, followed=followed)
 
 
-def _signs(bit: Bit, counts: dict[str, int], at_start: bool) -> Iterator[Bit]:
+def _harmless(text: str) -> str:
+    """A text without calls to all, and without the names of emoji."""
+    return _EMOJI.sub(":" + ZERO_WIDTH, quiet(text))
+
+
+def _signs(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> Iterator[Bit]:
+    """start: what the text begins, a "line", or stands behind, a "mark"; followed: by a mark."""
     text = _EMOJI.sub(":" + ZERO_WIDTH, bit.text)
     text = _REFERENCE.sub(lambda sign: sign[0] + ZERO_WIDTH, text)
-    if counts["||"] > 1:
-        text = text.replace("||", f"|{ZERO_WIDTH}|")
-    if at_start:
-        text = (
-            _START.sub(lambda sign: ZERO_WIDTH + sign[0], text, count=1)
-            if _START.match(text)
-            else text
-        )
-        if number := _NUMBER.match(text):
-            yield Bit(f"{number[1]}\\.", "escaped")
-            text = text[number.end() :]
-        elif _HEADING.match(text):
-            yield Bit("\\#", "escaped")
-            text = text[1:]
+    text = text.replace("||", f"|{ZERO_WIDTH}|") if counts["||"] > 1 else text
+    text = _START.sub(lambda sign: ZERO_WIDTH + sign[0], text) if start == "line" else text
     text = _ESCAPES.sub("\\\\" + ZERO_WIDTH, text)
+    text += ZERO_WIDTH if followed and text.endswith("\\") else ""
     end = 0
-    for mark in _MARK.finditer(text):
-        if counts[mark[0]] > 1 and not (mark[0] == "_" and _in_word(text, mark.start(), bit)):
-            yield replace(bit, text=text[end : mark.start()])
-            yield Bit("\\" + mark[0], "escaped")
-            end = mark.end()
+    for spot in _misread(replace(bit, text=text), counts, start=start, followed=followed):
+        yield replace(bit, text=text[end:spot])
+        yield Bit("\\" + text[spot], "escaped")
+        end = spot + 1
     yield replace(bit, text=text[end:])
 
 
-def _in_word(text: str, at: int, bit: Bit) -> bool:
+def _misread(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> list[int]:
+    """The offsets of the signs that need a backslash."""
+    text = bit.text
+    spots = {
+        mark.start()
+        for mark in _MARK.finditer(text)
+        if counts[mark[0]] > 1 and not (mark[0] == "_" and _in_word(bit, mark.start(), start))
+    }
+    if start == "line" and (block := _BLOCK.match(text)):
+        spots.add(block.end() - 1)
+    if not bit.styles and "." in text:
+        spots |= _dots(text, spots, followed=followed)
+    return sorted(spots)
+
+
+def _dots(text: str, spots: set[int], *, followed: bool) -> set[int]:
+    """The dots that make a domain of a word, from which on no mark is read up to the next blank."""
+    dots: set[int] = set()
+    for word in _WORD.finditer(text):
+        last = followed and word.end() == len(text)
+        if last or any(word.start() <= spot < word.end() for spot in spots):
+            dots |= {dot.start() for dot in _DOT.finditer(text, *word.span())}
+    return dots
+
+
+def _in_word(bit: Bit, at: int, line_start: str) -> bool:
     """Whether a `_` stands in a name in snake case, where it is no mark."""
-    if "emphasis" in bit.styles:
+    if "emphasis" in bit.styles or "strike" in bit.styles:
         return False
     start = at
-    while start and (
-        (text[start - 1].isascii() and text[start - 1].isalnum()) or text[start - 1] == "_"
-    ):
+    while start and _NAME_SIGN.match(bit.text, start - 1):
         start -= 1
-    word = _WORD.match(text, start)
-    before = text[start - 1 : start]
-    free = not before or before in " \t" or (not bit.styles and before in "([:!<)]|")
-    return bool(free and word and word.start() < at < word.end())
+    name = _NAME.match(bit.text, start)
+    before = bit.text[start - 1 : start]
+    if not name or not name.start() < at < name.end() or (not before and line_start == "mark"):
+        return False
+    if bit.styles:
+        return before in ("", " ", "\t") and bit.text[at + 1 : at + 2].isalnum()
+    return before in ("", " ", "\t") or before in "([:!<)]|"
 
 
-_INNER = _InnerWriter()
-_WRITER = _RocketChatWriter()
+_WRITER = _RocketChatWriter(angled=False)
+_ANGLED = _RocketChatWriter(angled=True)

@@ -56,10 +56,13 @@ def quiet(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of output. fixed: its place is the first column, whatever it stands in (code)."""
+    """A line of output. fixed: its place is the first column, whatever it stands in (code);
+    quoted: it has the sign of a quote.
+    """
 
     text: str
     fixed: bool = False
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Bit:
     """A stretch of a line. role: "text" the author's own characters, "open" and "close" marks of
     the dialect, "code", "link" and "image" whole ones, marks and all, "token" and "escaped" what
     stands as it is, "break" a line's end. styles: the spans around it, the outermost first.
+    spare: another way to write it.
     """
 
     text: str
@@ -74,6 +78,7 @@ class Bit:
         "text"
     )
     styles: tuple[Style, ...] = ()
+    spare: str = ""
 
 
 class Writer:
