@@ -92,13 +92,13 @@ class _InnerWriter(StyledWriter):
             yield Bit(f"<{_url(url)}>", "link")
         elif not label or label == url:
             yield Bit(url, "link")
-        elif _LOOKS_LINKED.search(label):  # Discord masks no address by another
+        elif _LOOKS_LINKED.search(label) or not _balanced(label):  # neither is masked
             yield Bit(f"{quiet(label)} (", "text")
             yield Bit(f"<{_url(url)}>", "link")
             yield Bit(")", "text")
         else:
             shown = self.join(self.bits(link.children)).replace("\n", " ")
-            yield Bit(f"[{_bracketed(shown)}]({_url(url, parens=True)})", "link")
+            yield Bit(f"[{shown}]({_url(url, parens=True)})", "link")
         if link.title:
             yield Bit(f" ({link.title})")
 
@@ -110,13 +110,17 @@ class _InnerWriter(StyledWriter):
                 yield replace(bit, text=_safe(bit.text, at_start=place == 0))
             elif bit.role == "link" and bit.text.startswith("http"):
                 after = "".join(b.text for b in bits[place + 1 : place + 3])
-                yield bit if _AFTER_URL.match(after) else replace(bit, text=f"<{_url(bit.text)}>")
+                address = bit.text if _AFTER_URL.match(after) else f"<{_url(bit.text)}>"
+                yield _unmarked(replace(bit, text=address))
             else:
-                yield bit
+                yield _unmarked(bit)
 
     def gap(self, before: str, mark: str, after: str, *, opens: bool) -> str:
         neighbour = before[-1:] if opens else after[:1]
         return ZERO_WIDTH if neighbour and neighbour in mark else ""
+
+    def seal(self, before: str, mark: str) -> str:
+        return ZERO_WIDTH if mark == "~~" and before.endswith("~") else ""
 
 
 class _DiscordWriter(_InnerWriter):
@@ -128,6 +132,12 @@ class _DiscordWriter(_InnerWriter):
         if level > 3:
             return super().heading(content, level)
         return f"{'#' * level} {self.join(self.bits(content))}".rstrip("# ")
+
+
+def _unmarked(bit: Bit) -> Bit:
+    """Code or a link without the styles whose marks stand in it: they would end there."""
+    marks = _InnerWriter.marks
+    return replace(bit, styles=tuple(s for s in bit.styles if marks[s][0] not in bit.text))
 
 
 def _safe(text: str, *, at_start: bool) -> str:
@@ -150,8 +160,9 @@ def _once(text: str) -> str:
     return re.sub(r"^>(?=[ >])", r"\\>", text)
 
 
-def _bracketed(label: str) -> str:
-    return label if label.count("[") == label.count("]") else re.sub(r"([\[\]])", r"\\\1", label)
+def _balanced(label: str) -> bool:
+    """Whether Discord reads a label with these brackets to its end."""
+    return not re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", label))
 
 
 def _url(url: str, *, parens: bool = False) -> str:

@@ -34,9 +34,10 @@ from bots.tree import (
 )
 from bots.writer import PLAIN, quiet, spelled_out
 
-# An event has 65,536 bytes. Encryption makes four bytes of three, so that 49,152 hold the content;
-# from these come 2,600 for the signatures, the frame and the keys around both bodies.
-LIMIT = 46_500
+# An event has 65,536 bytes. The server's own part of one takes up to 4,500 (twenty earlier events,
+# signatures); encryption makes four bytes of three, so that 45,700 hold the content; from these
+# come 1,200 for mentions, the relation and the keys around both bodies.
+LIMIT = 44_500
 
 _LINKED = re.compile(r"(?:https?|ftp|mailto|magnet):\S", re.IGNORECASE)
 _MENTION = re.compile(r"(?<![\w/@#.])@[\w.=/+-]+:[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9](?::\d{1,5})?")
