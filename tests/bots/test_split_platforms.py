@@ -111,19 +111,19 @@ REPLY = (
 @on_every_platform
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_reply_of_30_kilobytes_arrives_whole(platform: Platform, end: str) -> None:
-    text = (REPLY * 10).replace("\n", end)
+    text = (REPLY * 13).replace("\n", end)
     assert len(text) > 30_000
     cut = pieces(text, platform.limit, platform.size)
     assert "".join(piece.body for piece in cut) == text
     assert all(platform.size(piece.text) <= platform.limit for piece in cut)
     code = [line for piece in cut for line in code_of(piece.text.replace("\r\n", "\n"))]
     assert [line for line in code if line.startswith("    value")] == [
-        f"    value[{n}] = compute({n})" for _ in range(10) for n in range(40)
+        f"    value[{n}] = compute({n})" for _ in range(13) for n in range(40)
     ]
 
 
 @on_every_platform
-@pytest.mark.parametrize("unit", ["x", "漢", "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301", "*", "&", "[", "|", "`a"])
+@pytest.mark.parametrize("unit", ["x", "漢", "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301", "&", "["])
 def test_a_single_word_of_10000_characters_is_cut_between_graphemes(
     platform: Platform, unit: str
 ) -> None:
