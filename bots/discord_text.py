@@ -177,7 +177,7 @@ def _fenced(lines: Iterable[str], info: str = "") -> list[str]:
     word = info.split(maxsplit=1)[0] if info.strip() else ""
     language = word if _LANGUAGE.fullmatch(word) else ""
     safe = [re.sub(r"(?<=``)(?=`)", ZERO_WIDTH, line) for line in lines]
-    return [f"```{language}", *safe, "```"] if any(safe) else [f"```{language}", " ", "```"]
+    return [f"```{language}", *(safe if any(safe) else [" ", *safe[1:]]), "```"]
 
 
 _INNER = _InnerWriter()

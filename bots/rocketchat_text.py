@@ -9,11 +9,11 @@ is written outside of it, and what has no escape gets a zero-width space. Blocks
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar
 
+from bots.rocketchat_escapes import MARK, MARKS, counted, harmless, literal, unquoted
 from bots.styled import StyledWriter
 from bots.tree import Code, CodeBlock, Image, Inline, Item, Link, List, Span, Table, Text
 from bots.writer import ZERO_WIDTH, Bit, Row, Style, Writer, quiet, spelled_out
@@ -21,32 +21,15 @@ from bots.writer import ZERO_WIDTH, Bit, Row, Style, Writer, quiet, spelled_out
 LIMIT = 4_900  # Message_MaxAllowedSize is 5,000 unless an administrator changed it
 
 _BRACKETS = re.compile(
-    r"^```.*?^```$|`[^`\n]+`|!?\[[^\[\]\n]*\]\((?:[^()\s]|\([^()\s]*\))*\)|^- \[[x ]\] ",
+    r"^```.*?^```$|(?<!\\)`[^`\n]+`|!?\[[^\[\]\n]*\]\((?:[^()\s]|\([^()\s]*\))*\)|^- \[[x ]\] ",
     re.MULTILINE | re.DOTALL,
 )
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
-# What stands as it is: mentions, channels, addresses, timestamps.
-_TOKEN = re.compile(
-    r"(?<![\w@])@[\w][\w.@:-]*|(?<!\S)#[\w.-]*[\w]|<t:[\w:.+-]+>"
-    r"|(?<!\S)[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-)
-_MARK = re.compile(r"[*_~`]")
-_SPOILER = re.compile(r"\|\|")
-_EMOJI = re.compile(r"(?<![0-9A-Za-z:]):(?=[0-9A-Za-z_+.-]+:(?![0-9A-Za-z:]))")
-_REFERENCE = re.compile(r"<(?=[^\s|<>]*\|[^<>]*>)|\](?=\()")
-_ESCAPES = re.compile(r"\\(?=[*_~`#.])")
-_START = re.compile(r"^(?:[-*](?=[ \t])|>|(?=[ \t]*-{3,}[ \t]*$)|\|(?=.*\|$))")
-_BLOCK = re.compile(r"#(?=#{0,3}[ \t])|\d+\.(?=[ \t])")
-_NAME = re.compile(r"[A-Za-z0-9]+(?:__?[A-Za-z0-9]+)*_{0,2}")
-_NAME_SIGN = re.compile(r"[A-Za-z0-9_]")
-_WORD = re.compile(r"\S+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_.-]+")
 _LANGUAGES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp"}
+_LABEL_END = re.compile(r"\](?=\((?:[\w+-]+:|[\w-]+\.)\S*\))")
 _AFTER_URL = re.compile(r"[.,!%\"':;()=]*(?:\s|$)")
 _TAGGED = re.compile(r"[@#][\w.-]*$")
-_DOT = re.compile(
-    r"(?<=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]])\.(?=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]]|$)"
-)
 _DOTTED = re.compile(r"[^\s:/@]*\.[^\s.]")
 _PLAIN_ALT = re.compile(r"[^\[\]()*_~`^{}|\\]*")
 
@@ -70,7 +53,7 @@ def size(text: str) -> int:
 class _InnerWriter(StyledWriter):
     """Writes what stands in a quote or an item: the dialect has no blocks there."""
 
-    marks: ClassVar[Mapping[Style, str]] = {"strong": "*", "emphasis": "_", "strike": "~"}
+    marks = MARKS
     indent = "\u00a0" * 4  # plain blanks at a line's start aren't shown
 
     def __init__(self, *, angled: bool) -> None:
@@ -87,19 +70,20 @@ class _InnerWriter(StyledWriter):
         ]
 
     def code_block(self, block: CodeBlock) -> Iterable[str]:
-        return _fenced(block.code, block.info)
+        return _fenced(map(self._whole, block.code), block.info)
 
     def table(self, table: Table) -> Iterable[str]:
         return _fenced(super().table(table))
 
-    def code(self, code: Code) -> str:
-        return code.text
+    def _whole(self, code: str) -> str:
+        """A line of code in which no label can end that a bracket before it began."""
+        return _LABEL_END.sub("]" + ZERO_WIDTH, code) if self.angled else code
 
     def bits(self, content: Iterable[Inline]) -> Iterator[Bit]:
         for node in content:
             match node:
                 case Code():
-                    yield from _code(node)
+                    yield from _code(self._whole(node.text))
                 case Image() if _PLAIN_ALT.fullmatch(node.alt) and _LINKED.match(node.url):
                     spare = _referred(node.url, node.alt or node.url)
                     yield Bit(f"![{node.alt}]({_url(node.url)})", "image", spare=spare)
@@ -121,9 +105,9 @@ class _InnerWriter(StyledWriter):
     def _labelled(self, link: Link, label: str) -> Iterator[Bit]:
         """A link under words of its own; in brackets marks count, in angles none does."""
         angled = "" if re.search(r"[<>|]", label) else _referred(link.url, quiet(label))
-        if not _MARK.search(label):
+        if not MARK.search(label):
             content = [*self.bits(_uncoded(link.children))]
-            shown = self.marked([replace(bit, text=_harmless(bit.text)) for bit in content])
+            shown = self.marked([replace(bit, text=harmless(bit.text)) for bit in content])
             shown = shown.replace("\n", " ")
             yield Bit(f"[{shown}]({_url(link.url)})", "link", spare=angled)
         elif angled:
@@ -140,12 +124,12 @@ class _InnerWriter(StyledWriter):
     # ── The author's own signs ──────────────────────────────────────────────────────────
 
     def escaped(self, bits: list[Bit]) -> Iterator[Bit]:
-        bits = [_unquoted(bit) for bit in bits]
-        counts = _counts(bits)
+        bits = [unquoted(bit) for bit in bits]
+        counts = counted(bits)
         for place, bit in enumerate(bits):
             match bit.role:
                 case "text":
-                    yield from _literal(bits, place, counts)
+                    yield from literal(bits, place, counts)
                 case "link" if not bit.text.startswith(("[", "<")):
                     yield _bare(bit, "".join(b.text for b in bits[place + 1 : place + 3]))
                 case "link" if self.angled and bit.spare:
@@ -248,13 +232,11 @@ class _RocketChatWriter(_InnerWriter):
         return [row for row in rows if row.text] if short else rows
 
     def _mixed(self, row: Row) -> Row:
-        if row.fixed:
-            return row
-        text = (
-            row.text.replace("- [x]", f"- {self.done}", 1) if row.text[:5] == "- [x]" else row.text
-        )
-        text = text.replace("- [ ]", f"- {self.undone}", 1) if text[:5] == "- [ ]" else text
-        return Row(text)
+        """A task among items that are none: the parser reads its box as text there."""
+        for box, sign in (("- [x]", self.done), ("- [ ]", self.undone)):
+            if row.text.startswith(box) and not row.fixed:
+                return Row(f"- {sign}{row.text[len(box) :]}")
+        return row
 
     def table(self, table: Table) -> Iterable[str]:
         columns = max(map(len, table.rows))
@@ -263,23 +245,21 @@ class _RocketChatWriter(_InnerWriter):
         sides = [dashes[side] for side in table.aligns[:columns]]
         ruler = "|".join(["", *sides, *["---"] * (columns - len(sides)), ""])
         head = rows[:1] if table.headed else ["|  " * columns + "|"]
-        return [*head, ruler, *rows[len(head) if table.headed else 0 :]]
+        return [*head, ruler, *(rows[1:] if table.headed else rows)]
 
 
 def _fenced(lines: Iterable[str], info: str = "") -> list[str]:
     """A code block; three backticks inside would end it."""
-    safe = [re.sub(r"(?<=``)(?=`)", ZERO_WIDTH, line) for line in lines] or [" "]
-    if safe == [""]:
-        safe = [" "]
+    safe = [re.sub(r"(?<=``)(?=`)", ZERO_WIDTH, line) for line in lines]
     word = info.split(maxsplit=1)[0] if info.strip() else ""
     word = _LANGUAGES.get(word.lower(), word)
     language = word if _LANGUAGE.fullmatch(word) else ""
-    return [f"```{language}", *safe, "```"]
+    return [f"```{language}", *(safe if any(safe) else [" ", *safe[1:]]), "```"]
 
 
-def _code(code: Code) -> Iterator[Bit]:
+def _code(code: str) -> Iterator[Bit]:
     """A code span, cut at its backticks, which it can't hold."""
-    for part in re.split(r"(`+)", code.text):
+    for part in re.split(r"(`+)", code):
         if part.startswith("`"):
             yield Bit(part)
         elif part:
@@ -312,22 +292,6 @@ def _referred(url: str, label: str) -> str:
     return f"<{address}|{label.replace('](', f']{ZERO_WIDTH}(')}>"
 
 
-def _unquoted(bit: Bit) -> Bit:
-    return replace(bit, text=quiet(bit.text)) if bit.role == "text" else bit
-
-
-def _counts(bits: list[Bit]) -> dict[str, int]:
-    """How often each mark stands in a line: the author's own, and those of the styles twice."""
-    counts = {
-        mark: sum(bit.text.count(mark) for bit in bits if bit.role in ("text", "code"))
-        for mark in "*_~`"
-    }
-    for style, mark in _InnerWriter.marks.items():
-        counts[mark] += 2 * any(style in bit.styles for bit in bits)
-    counts["||"] = sum(bit.text.count("||") for bit in bits if bit.role == "text")
-    return counts
-
-
 def _bare(bit: Bit, after: str) -> Bit:
     """An address as it is where it is read so, else in angles."""
     plain = not bit.styles and _AFTER_URL.match(after)
@@ -335,85 +299,6 @@ def _bare(bit: Bit, after: str) -> Bit:
         return bit
     label = _url(bit.text) if re.search(r"[<>|]", bit.text) else bit.text
     return replace(bit, text=_referred(bit.text, label))
-
-
-def _literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit]:
-    """The author's own text at this place of a line, its tokens as they are."""
-    bit = bits[place]
-    after = bits[place + 1 : place + 2]
-    followed = any(other.styles or other.role != "text" for other in after)
-    behind = any("emphasis" in other.styles for other in bits[max(place - 1, 0) : place])
-    start = "line" if place == 0 and not bit.styles else "mark" if behind else ""
-    end = 0
-    for token in _TOKEN.finditer(bit.text):
-        words = replace(bit, text=bit.text[end : token.start()])
-        yield from _signs(words, counts, start=start, followed=False)
-        crossed = "_" in token[0] and "emphasis" in bit.styles
-        yield Bit(token[0], "token", () if crossed else bit.styles)
-        end, start = token.end(), ""
-    yield from _signs(replace(bit, text=bit.text[end:]), counts, start=start, followed=followed)
-
-
-def _harmless(text: str) -> str:
-    """A text without calls to all, and without the names of emoji."""
-    return _EMOJI.sub(":" + ZERO_WIDTH, quiet(text))
-
-
-def _signs(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> Iterator[Bit]:
-    """start: what the text begins, a "line", or stands behind, a "mark"; followed: by a mark."""
-    text = _EMOJI.sub(":" + ZERO_WIDTH, bit.text)
-    text = _REFERENCE.sub(lambda sign: sign[0] + ZERO_WIDTH, text)
-    text = text.replace("||", f"|{ZERO_WIDTH}|") if counts["||"] > 1 else text
-    text = _START.sub(lambda sign: ZERO_WIDTH + sign[0], text) if start == "line" else text
-    text = _ESCAPES.sub("\\\\" + ZERO_WIDTH, text)
-    text += ZERO_WIDTH if followed and text.endswith("\\") else ""
-    end = 0
-    for spot in _misread(replace(bit, text=text), counts, start=start, followed=followed):
-        yield replace(bit, text=text[end:spot])
-        yield Bit("\\" + text[spot], "escaped")
-        end = spot + 1
-    yield replace(bit, text=text[end:])
-
-
-def _misread(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> list[int]:
-    """The offsets of the signs that need a backslash."""
-    text = bit.text
-    spots = {
-        mark.start()
-        for mark in _MARK.finditer(text)
-        if counts[mark[0]] > 1 and not (mark[0] == "_" and _in_word(bit, mark.start(), start))
-    }
-    if start == "line" and (block := _BLOCK.match(text)):
-        spots.add(block.end() - 1)
-    if not bit.styles and "." in text:
-        spots |= _dots(text, spots, followed=followed)
-    return sorted(spots)
-
-
-def _dots(text: str, spots: set[int], *, followed: bool) -> set[int]:
-    """The dots that make a domain of a word, from which on no mark is read up to the next blank."""
-    dots: set[int] = set()
-    for word in _WORD.finditer(text):
-        last = followed and word.end() == len(text)
-        if last or any(word.start() <= spot < word.end() for spot in spots):
-            dots |= {dot.start() for dot in _DOT.finditer(text, *word.span())}
-    return dots
-
-
-def _in_word(bit: Bit, at: int, line_start: str) -> bool:
-    """Whether a `_` stands in a name in snake case, where it is no mark."""
-    if "emphasis" in bit.styles or "strike" in bit.styles:
-        return False
-    start = at
-    while start and _NAME_SIGN.match(bit.text, start - 1):
-        start -= 1
-    name = _NAME.match(bit.text, start)
-    before = bit.text[start - 1 : start]
-    if not name or not name.start() < at < name.end() or (not before and line_start == "mark"):
-        return False
-    if bit.styles:
-        return before in ("", " ", "\t") and bit.text[at + 1 : at + 2].isalnum()
-    return before in ("", " ", "\t") or before in "([:!<)]|"
 
 
 _WRITER = _RocketChatWriter(angled=False)

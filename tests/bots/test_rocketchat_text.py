@@ -241,7 +241,8 @@ def same_letters(one: Letters, other: Letters) -> bool:
 
 
 def comparable(rows: Rows) -> Rows:
-    return [row for row in rows if row[0] in ("code", "hr", "table") or row[1]]
+    kept = [row for row in rows if row[0] in ("code", "hr", "table") or row[1]]
+    return [row for row in kept if row[0] != "quote" or any(c != ">" for c, _, _ in row[1])]
 
 
 def same(meant_rows: Rows, read_rows: Rows) -> bool:
@@ -382,7 +383,7 @@ block = st.one_of(
 documents = st.lists(block, min_size=1, max_size=4).map("\n\n".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(markdown=line)
 def test_a_line_means_the_same_to_rocket_chats_parser(
     parser: PublishedParser, markdown: str
@@ -390,7 +391,7 @@ def test_a_line_means_the_same_to_rocket_chats_parser(
     check(markdown, parser)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(markdown=documents)
 def test_blocks_mean_the_same_to_rocket_chats_parser(
     parser: PublishedParser, markdown: str
