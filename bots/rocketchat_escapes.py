@@ -133,3 +133,10 @@ def _in_word(bit: Bit, at: int, line_start: str) -> bool:
     if bit.styles:
         return before in ("", " ", "\t") and bit.text[at + 1 : at + 2].isalnum()
     return before in ("", " ", "\t") or before in "([:!<)]|"
+
+
+def encoded_url(url: str) -> str:
+    url = url.replace(" ", "%20").replace("|", "%7C").replace("\\", "%5C")
+    if re.search(r"\([^()]*\(", url) or url.count("(") != url.count(")"):
+        url = url.replace("(", "%28").replace(")", "%29")
+    return url

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from bots.rocketchat_escapes import MARK, MARKS, counted, harmless, literal, unquoted
+from bots.rocketchat_escapes import MARK, MARKS, counted, encoded_url, harmless, literal, unquoted
 from bots.styled import StyledWriter
 from bots.tree import Code, CodeBlock, Image, Inline, Item, Link, List, Span, Table, Text
 from bots.writer import ZERO_WIDTH, Bit, Row, Style, Writer, quiet, spelled_out
@@ -86,7 +86,7 @@ class _InnerWriter(StyledWriter):
                     yield from _code(self._whole(node.text))
                 case Image() if _PLAIN_ALT.fullmatch(node.alt) and _LINKED.match(node.url):
                     spare = _referred(node.url, node.alt or node.url)
-                    yield Bit(f"![{node.alt}]({_url(node.url)})", "image", spare=spare)
+                    yield Bit(f"![{node.alt}]({encoded_url(node.url)})", "image", spare=spare)
                     yield from self._title(node.title)
                 case _:
                     yield from super().bits((node,))
@@ -109,7 +109,7 @@ class _InnerWriter(StyledWriter):
             content = [*self.bits(_uncoded(link.children))]
             shown = self.marked([replace(bit, text=harmless(bit.text)) for bit in content])
             shown = shown.replace("\n", " ")
-            yield Bit(f"[{shown}]({_url(link.url)})", "link", spare=angled)
+            yield Bit(f"[{shown}]({encoded_url(link.url)})", "link", spare=angled)
         elif angled:
             yield Bit(angled, "link")
         else:
@@ -266,13 +266,6 @@ def _code(code: str) -> Iterator[Bit]:
             yield Bit(f"`{part}`", "code")
 
 
-def _url(url: str) -> str:
-    url = url.replace(" ", "%20").replace("|", "%7C").replace("\\", "%5C")
-    if re.search(r"\([^()]*\(", url) or url.count("(") != url.count(")"):
-        url = url.replace("(", "%28").replace(")", "%29")
-    return url
-
-
 def _uncoded(content: Iterable[Inline]) -> Iterator[Inline]:
     """The content of a label, which knows no code and no images."""
     for node in content:
@@ -288,7 +281,7 @@ def _uncoded(content: Iterable[Inline]) -> Iterator[Inline]:
 
 
 def _referred(url: str, label: str) -> str:
-    address = _url(url).replace("(", "%28").replace(")", "%29")
+    address = encoded_url(url).replace("(", "%28").replace(")", "%29")
     return f"<{address}|{label.replace('](', f']{ZERO_WIDTH}(')}>"
 
 
@@ -297,7 +290,7 @@ def _bare(bit: Bit, after: str) -> Bit:
     plain = not bit.styles and _AFTER_URL.match(after)
     if plain and all(bit.text.count(mark) < 2 for mark in "*_~`"):
         return bit
-    label = _url(bit.text) if re.search(r"[<>|]", bit.text) else bit.text
+    label = encoded_url(bit.text) if re.search(r"[<>|]", bit.text) else bit.text
     return replace(bit, text=_referred(bit.text, label))
 
 
