@@ -1,9 +1,15 @@
-"""Markdown as iMessage shows it, and the room that it takes there. Pure."""
+"""Markdown as the plain text of an iMessage, and the room that it takes there. Pure.
+
+A bubble shows no markup and its letters have different widths: the columns of a table can't be
+aligned, so a row is a line with dashes between its cells.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
+from bots.tree import Table
 from bots.writer import Writer
 
 LIMIT = 8_000  # it takes more, but nobody reads more in a bubble
@@ -16,8 +22,14 @@ def written(text: str) -> str:
 
 
 def size(text: str) -> int:
-    """Characters of the message that a Markdown text becomes."""
-    return len(written(text))
+    """UTF-16 units of the message that a Markdown text becomes."""
+    return len(written(text).encode("utf-16-le", "surrogatepass")) // 2
 
 
-_WRITER = Writer()
+class _BubbleWriter(Writer):
+    def table(self, table: Table) -> Iterable[str]:
+        for row in table.rows:
+            yield " — ".join(self.text(self.plain(cell)) for cell in row)
+
+
+_WRITER = _BubbleWriter()

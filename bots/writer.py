@@ -38,8 +38,12 @@ from bots.tree import (
 
 ZERO_WIDTH = "\u200b"
 
+Style = Literal["strong", "emphasis", "strike"]
+
 # What notifies a whole room on one platform or another; `@` inside a mail address is none.
-_BROADCAST = re.compile(r"(?<![A-Za-z0-9._%+-])@(?=(?:here|channel|everyone|all|group)\b)", re.I)
+_BROADCAST = re.compile(
+    r"(?<![A-Za-z0-9._%+-])@(?=(?:here|channel|everyone|all|group|room)\b)", re.IGNORECASE
+)
 
 # A column is padded up to this many cells of the terminal's grid; a longer cell sticks out.
 _WIDEST_COLUMN = 60
@@ -52,20 +56,29 @@ def quiet(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of output. fixed: its place is the first column, whatever it stands in (code)."""
+    """A line of output. fixed: its place is the first column, whatever it stands in (code);
+    quoted: it has the sign of a quote.
+    """
 
     text: str
     fixed: bool = False
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Bit:
     """A stretch of a line. role: "text" the author's own characters, "open" and "close" marks of
-    the dialect, "code" and "link" whole ones, marks and all, "break" a line's end.
+    the dialect, "code", "link" and "image" whole ones, marks and all, "token" and "escaped" what
+    stands as it is, "break" a line's end. styles: the spans around it, the outermost first.
+    spare: another way to write it.
     """
 
     text: str
-    role: Literal["text", "open", "close", "code", "link", "break"] = "text"
+    role: Literal["text", "open", "close", "code", "link", "image", "token", "escaped", "break"] = (
+        "text"
+    )
+    styles: tuple[Style, ...] = ()
+    spare: str = ""
 
 
 class Writer:
@@ -75,6 +88,11 @@ class Writer:
     done, undone = "☑", "☐"
     rule = "─" * 10
     indent = "    "
+
+    @property
+    def inside(self) -> Writer:
+        """What writes the blocks of a quote or an item, where a dialect knows fewer of them."""
+        return self
 
     def write(self, text: str) -> str:
         """The Markdown text in this dialect, without blank lines around it."""
@@ -111,9 +129,9 @@ class Writer:
             case CodeBlock():
                 return [Row(line, fixed=True) for line in self.code_block(block)]
             case Quote():
-                return self.quote(self._stack(block.blocks, block.lines, document))
+                return self.quote(self.inside._stack(block.blocks, block.lines, document))
             case List():
-                return self._stack(block.items, block.lines, document)
+                return self.listed(block, self._stack(block.items, block.lines, document))
             case Item():
                 return self._item(block, document)
             case Table():
@@ -125,18 +143,28 @@ class Writer:
         return [Row(line) for line in self.join(self.bits(content)).split("\n")]
 
     def _item(self, item: Item, document: Document) -> list[Row]:
-        sign = item.number or self.bullet
-        if item.done is not None:
-            state = self.done if item.done else self.undone
-            sign = f"{item.number} {state}" if item.number else state
-        rows = self._stack(item.blocks, item.lines, document)
+        sign = self.sign(item)
+        rows = self.inside._stack(item.blocks, item.lines, document)
         if not rows or rows[0].fixed:
             return [Row(sign), *rows]
         first = Row(f"{sign} {rows[0].text}".rstrip())
-        return [first, *(self._inset(row) for row in rows[1:])]
+        return [first, *(self._inset(row, sign) for row in rows[1:])]
 
-    def _inset(self, row: Row) -> Row:
-        return row if row.fixed or not row.text else Row(self.indent + row.text)
+    def _inset(self, row: Row, sign: str) -> Row:
+        return row if row.fixed or not row.text else Row(self.indent_under(sign) + row.text)
+
+    def indent_under(self, sign: str) -> str:
+        return self.indent
+
+    def sign(self, item: Item) -> str:
+        """What an item begins with."""
+        if item.done is None:
+            return item.number or self.bullet
+        state = self.done if item.done else self.undone
+        return f"{item.number} {state}" if item.number else state
+
+    def listed(self, block: List, rows: list[Row]) -> list[Row]:
+        return rows
 
     def quote(self, rows: list[Row]) -> list[Row]:
         return [row if row.fixed else Row(f"> {row.text}".rstrip()) for row in rows]
