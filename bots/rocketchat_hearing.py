@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from bots.rocketchat_api import RocketApi
 from bots.rocketchat_cursor import Cursor
 from bots.rocketchat_ddp import Ddp, DdpRefused, Patience, Told
-from bots.rocketchat_missed import Missed
+from bots.rocketchat_missed import Found, Missed
 from bots.rocketchat_wire import WireMessage, WireRoom, message
 from contract import PlatformError
 
@@ -81,6 +81,7 @@ class Hearing:
                 async with Ddp.open(self._api.http(), self._api.url, self._patience) as ddp:
                     own_id = await self._login(ddp)
                     await ddp.subscribe(MESSAGES, "__my_messages__")
+                    self.ddp = ddp
                     failures = 0
                     await self._attend(ddp, own_id, taker)
                 log.info("Rocket.Chat's socket was closed; it is opened anew")
@@ -108,10 +109,9 @@ class Hearing:
                     group.create_task(self._save(), name="save Rocket.Chat's cursor"),
                     group.create_task(self._subscribe(ddp, own_id), name="watch the rooms"),
                 ]
-                self.ddp = ddp
                 log.info("connected to Rocket.Chat: %d rooms", len(rooms))
-                missed = self._catch_up(rooms, since, taker)
-                group.create_task(missed, name="ask Rocket.Chat for what was missed")
+                missed = self._catch_up(rooms, since, taker, group)
+                own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
                 while (told := await ddp.next()) is not None:
                     group.create_task(self._take(told, since, taker), name="take a message")
                 for task in own:
@@ -140,21 +140,33 @@ class Hearing:
 
     # ── What was missed ─────────────────────────────────────────────────────────────────
 
-    async def _catch_up(self, rooms: dict[str, str], since: datetime, taker: Taker) -> None:
-        """Every room's missed messages; what the stream tells of a room waits for them."""
+    async def _catch_up(
+        self, rooms: dict[str, str], since: datetime, taker: Taker, group: asyncio.TaskGroup
+    ) -> None:
+        """Every room's missed messages; what the stream tells of a room waits for them.
+
+        It ends with the connection: the next one begins again where this one began. But what is
+        being handed on is let finish.
+        """
         waiting = set(rooms)
         try:
             with self._cursor.taking(since + OVERLAP, moves=False):
                 async for rid, found in self._missed.of(rooms, since):
-                    for wire in found.updated:
-                        await taker.message(wire, None, since=since, missed=True)
-                    for message_id in found.deleted:
-                        await taker.removed(rid, message_id)
                     waiting.discard(rid)
-                    self._turns[rid].release()
+                    handing = self._hand_on(rid, found, since, taker)
+                    await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
         finally:
             for rid in waiting:
                 self._turns[rid].release()
+
+    async def _hand_on(self, rid: str, found: Found, since: datetime, taker: Taker) -> None:
+        try:
+            for wire in found.updated:
+                await taker.message(wire, None, since=since, missed=True)
+            for message_id in found.deleted:
+                await taker.removed(rid, message_id)
+        finally:
+            self._turns[rid].release()
 
     # ── What is told ────────────────────────────────────────────────────────────────────
 

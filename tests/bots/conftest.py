@@ -4,11 +4,15 @@ from typing import Any
 
 import pytest
 
+from bots.rocketchat import RocketChatBot
+from bots.rocketchat_account import Login
 from bots.slack import SlackBot
 from tests.doubles.inbox import Inbox
+from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.slack import SlackDouble
 
 MakeSlackBot = Callable[..., SlackBot]
+MakeRocketChatBot = Callable[..., RocketChatBot]
 
 
 @pytest.fixture
@@ -37,5 +41,26 @@ def slack_bot(slack: SlackDouble, tmp_path: Path) -> MakeSlackBot:
             "own_dir": tmp_path / "own",
         }
         return SlackBot(**(values | changes))
+
+    return make
+
+
+@pytest.fixture
+async def rocketchat() -> AsyncIterator[RocketChatDouble]:
+    async with RocketChatDouble.open() as double:
+        yield double
+
+
+@pytest.fixture
+def rocketchat_bot(rocketchat: RocketChatDouble, tmp_path: Path) -> MakeRocketChatBot:
+    def make(**changes: Any) -> RocketChatBot:
+        values: dict[str, Any] = {
+            "personas": ["claude"],
+            "url": rocketchat.base,
+            "login": Login(user_id=CLAUDE, token="token-claude"),
+            "files_dir": tmp_path / "files",
+            "own_dir": tmp_path / "own",
+        }
+        return RocketChatBot(**(values | changes))
 
     return make
