@@ -70,6 +70,7 @@ class Hearing:
         self._patience = patience
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._watched: set[str] = set()
+        self._stale: set[str] = set()  # rooms of a lost connection
         self._unwatched: asyncio.Queue[str] = asyncio.Queue()
         self.ddp: Ddp | None = None  # while it is connected and logged in
 
@@ -100,6 +101,8 @@ class Hearing:
         rooms = await self._missed.rooms()
         self._cursor.rooms.update(rooms)
         self._watched.clear()
+        self._stale.clear()
+        waiting = set(rooms)
         for rid in rooms:
             self._watch(rid)
             await self._turns[rid].acquire()  # free: nothing runs between two connections
@@ -110,15 +113,17 @@ class Hearing:
                     group.create_task(self._subscribe(ddp, own_id), name="watch the rooms"),
                 ]
                 log.info("connected to Rocket.Chat: %d rooms", len(rooms))
-                missed = self._catch_up(rooms, since, taker, group)
+                missed = self._catch_up(rooms, waiting, since, taker, group)
                 own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
                 while (told := await ddp.next()) is not None:
                     group.create_task(self._take(told, since, taker), name="take a message")
                 for task in own:
                     task.cancel()
+                self._give_up(waiting)
         except BaseExceptionGroup as failed:
             raise _first(failed) from failed
         finally:
+            self._give_up(waiting)
             self._cursor.settle(self._cursor.since)
             await self._cursor.save()
 
@@ -141,23 +146,33 @@ class Hearing:
     # ── What was missed ─────────────────────────────────────────────────────────────────
 
     async def _catch_up(
-        self, rooms: dict[str, str], since: datetime, taker: Taker, group: asyncio.TaskGroup
+        self,
+        rooms: dict[str, str],
+        waiting: set[str],
+        since: datetime,
+        taker: Taker,
+        group: asyncio.TaskGroup,
     ) -> None:
         """Every room's missed messages; what the stream tells of a room waits for them.
 
         It ends with the connection: the next one begins again where this one began. But what is
         being handed on is let finish.
         """
-        waiting = set(rooms)
-        try:
-            with self._cursor.taking(since + OVERLAP, moves=False):
-                async for rid, found in self._missed.of(rooms, since):
-                    waiting.discard(rid)
-                    handing = self._hand_on(rid, found, since, taker)
-                    await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
-        finally:
-            for rid in waiting:
-                self._turns[rid].release()
+        with self._cursor.taking(since + OVERLAP, moves=False):
+            async for rid, found in self._missed.of(rooms, since):
+                waiting.discard(rid)
+                handing = self._hand_on(rid, found, since, taker)
+                await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
+        for rid in waiting:  # nothing was missed there
+            self._turns[rid].release()
+        waiting.clear()
+
+    def _give_up(self, waiting: set[str]) -> None:
+        """What was missed in these rooms never came: neither may what the stream told later."""
+        self._stale |= waiting
+        for rid in waiting:
+            self._turns[rid].release()
+        waiting.clear()
 
     async def _hand_on(self, rid: str, found: Found, since: datetime, taker: Taker) -> None:
         try:
@@ -192,8 +207,10 @@ class Hearing:
         told = {"rid": wire.rid, "t": kind, "name": about.get("roomName")}
         room = WireRoom.model_validate(told)
         self._watch(wire.rid)
-        with self._cursor.taking(wire.updated_at or wire.ts):
+        with suppress(_GivenUp), self._cursor.taking(wire.updated_at or wire.ts):
             async with self._turns[wire.rid]:
+                if wire.rid in self._stale:
+                    raise _GivenUp
                 await taker.message(wire, room, since=since, missed=False)
         self._cursor.rooms.setdefault(wire.rid, kind or "")
 
@@ -244,6 +261,10 @@ class Hearing:
             await ddp.subscribe(stream, event)
         except DdpRefused as error:
             log.info("%s", error)
+
+
+class _GivenUp(Exception):
+    """The next connection asks for this message."""
 
 
 def _flat(args: Sequence[Any]) -> Sequence[Any]:

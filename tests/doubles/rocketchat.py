@@ -299,7 +299,8 @@ class RocketChatDouble:
 
     def _file_info(self, file_id: str) -> Json:
         file = self.files[file_id]
-        return {"_id": file_id, "name": file.name, "type": file.mime, "size": len(file.data)}
+        about = {"name": file.name, "type": file.mime, "size": len(file.data)}
+        return {"_id": file_id, **about, "format": file.name.rpartition(".")[2]}
 
     def texts(self, rid: str = GENERAL, user: str = CLAUDE) -> list[str]:
         """What somebody's messages in a room say, oldest first."""

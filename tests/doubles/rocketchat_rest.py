@@ -348,7 +348,9 @@ ROUTES: dict[str, Route] = {
     "groups.history": Route("GET", ("roomId",), _HISTORY, _history("p")),
     "im.history": Route("GET", ("roomId",), _HISTORY, _history("d")),
     "channels.members": Route("GET", ("roomId",), _MEMBERS, _members("c")),
-    "groups.members": Route("GET", ("roomId",), _MEMBERS, _members("p")),
+    "groups.members": Route(
+        "GET", ("roomId",), ("filter", "status", "count", "offset"), _members("p")
+    ),
     "im.members": Route("GET", ("roomId",), _MEMBERS, _members("d")),
     "channels.roles": Route("GET", ("roomId",), (), _roles),
     "groups.roles": Route("GET", ("roomId",), (), _roles),
