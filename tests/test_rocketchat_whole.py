@@ -110,11 +110,12 @@ async def test_a_cut_socket_rate_limits_and_failing_posts_lose_and_double_nothin
 async def test_two_accounts_are_two_personas_each_with_its_own_answers(tmp_path: Path) -> None:
     folder = tmp_path / "personas"
     folder.mkdir()
-    for name in ("demo", "second"):
+    for name in ("claude", "codex"):
         (folder / f"{name}.md").write_text("---\nagent: demo\n---\nAnswers.\n", encoding="utf-8")
     async with RocketChatDouble.open() as rocketchat:
         second = f'[[bots]]\nplatform = "rocketchat"\nname = "two"\nurl = "{rocketchat.base}"\n'
-        config = CONFIG.format(url=rocketchat.base) + second + 'personas = ["second"]\n'
+        first = CONFIG.format(url=rocketchat.base).replace('["demo"]', '["claude"]')
+        config = first + second + 'personas = ["codex"]\n'
         keys = {"ROCKETCHAT_TOKEN_TWO": "token-codex", "ROCKETCHAT_USER_ID_TWO": CODEX}
         async with service(tmp_path, config, **SECRETS, **keys) as moot:
             await rocketchat.sockets.listening(CLAUDE)
