@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,45 +17,25 @@ from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_cursor import Cursor
 from bots.rocketchat_ddp import Ddp, Patience
 from bots.rocketchat_directory import Directory
-from bots.rocketchat_events import (
-    SOURCE,
-    Changed,
-    Glimpse,
-    Marked,
-    News,
-    Removed,
-    Said,
-    Voted,
-    glimpse,
-    inbound,
-    news,
-)
+from bots.rocketchat_events import SOURCE
 from bots.rocketchat_files import Files
 from bots.rocketchat_hearing import Hearing
+from bots.rocketchat_intake import Intake
 from bots.rocketchat_missed import Missed
 from bots.rocketchat_posts import Posts
 from bots.rocketchat_signs import Signs
 from bots.rocketchat_text import LIMIT, size, written
-from bots.rocketchat_wire import WireMessage, WireRoom
 from bots.split import split
 from contract import (
-    Chosen,
     ConfigError,
-    Deleted,
-    Edited,
-    Event,
-    Inbound,
-    Pinned,
     Place,
     Question,
-    Rejected,
     Room,
     Speaker,
 )
 
 log = logging.getLogger("moot.bots")
 
-_REMEMBERED = 5_000  # messages that may be told again: edited, pinned, reacted to
 _FREE_DRAFT_S = 1.0
 _LIMITED_DRAFT_S = 15.0  # ten calls a minute: two turns at a time, and their ends
 _SPARE_CHARS = 100  # between what the server takes and what we send
@@ -93,7 +70,7 @@ class RocketChatBot:
                 "ROCKETCHAT_USER and ROCKETCHAT_PASSWORD, in the environment"
             )
         self.name, self.personas = name, tuple(personas)
-        self._require_mention, self._patience = require_mention, patience
+        self._patience = patience
         self._limit = LIMIT
         self._api = RocketApi(url, now=now)
         self._admission = Admission(self._api, login, name)
@@ -106,8 +83,13 @@ class RocketChatBot:
         self._cursor = Cursor(own_dir / "cursor.json")
         self._missed = Missed(self._api, self._directory, self._cursor.rooms)
         self._hearing = Hearing(self._api, self._cursor, self._enter, self._missed, patience)
-        self._seen: OrderedDict[str, Glimpse] = OrderedDict()
-        self._receive: Receive | None = None
+        self._intake = Intake(
+            self._directory,
+            self._files,
+            self._posts,
+            personas=self.personas,
+            require_mention=require_mention,
+        )
         self._told_limits = False
 
     @property
@@ -126,11 +108,11 @@ class RocketChatBot:
 
     async def run(self, receive: Receive) -> None:
         """Connect and deliver events until cancelled. Raises MootError when it isn't let in."""
-        self._receive = receive
+        self._intake.receive = receive
         try:
-            await self._hearing.listen(self)
+            await self._hearing.listen(self._intake)
         finally:
-            self._receive = None
+            self._intake.receive = None
             await self.close()
 
     async def close(self) -> None:
@@ -167,90 +149,6 @@ class RocketChatBot:
     def routes(self) -> list[web.RouteDef]:
         """The server never calls us."""
         return []
-
-    # ── Events ──────────────────────────────────────────────────────────────────────────
-
-    async def message(
-        self, message: WireMessage, room: WireRoom | None, *, since: datetime, missed: bool
-    ) -> None:
-        """Hand on what a message of the stream, or of the time before it, tells."""
-        before = self._seen.get(message.id)
-        found = news(message, before, self._directory.own, since=since, missed=missed)
-        if found:
-            where = await self._directory.room(message.rid, room)
-            for one in found:
-                await self._hand_on(await self._event(one, where))
-        self._seen[message.id] = glimpse(message)
-        self._seen.move_to_end(message.id)
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
-
-    async def removed(self, rid: str, message_id: str) -> None:
-        """Hand on that a message is gone."""
-        await self._hand_on(Deleted(await self._directory.room(rid), message_id))
-
-    def room_changed(self, room: WireRoom) -> None:
-        """A room has a new name, or we are new in it."""
-        if room.rid:
-            self._directory.learn_subscription(room)
-        self._directory.forget_room(room.rid or room.id or "")
-
-    async def _hand_on(self, event: Event | None) -> None:
-        if event is None or self._receive is None:
-            return
-        try:
-            await self._receive(event)
-        except Rejected as error:
-            log.warning("Rocket.Chat bot %s: an event is left out: %s", self.name, error)
-
-    async def _event(self, told: News, room: Room) -> Event | None:
-        match told:
-            case Said():
-                return await self._inbound(told, room)
-            case Changed():
-                return Edited(room, told.id, told.content, told.at)
-            case Removed():
-                return Deleted(room, told.id)
-            case Marked():
-                by = await self._directory.named(told.by)
-                return Pinned(room, told.id, by, told.pinned) if by else None
-            case Voted():
-                return await self._chosen(told)
-
-    async def _chosen(self, vote: Voted) -> Chosen | None:
-        question = self._posts.question(vote.id)
-        if question is None or vote.option >= len(question.options):
-            return None
-        by = await self._directory.named(vote.by)
-        return Chosen(question.id, vote.option, by) if by else None
-
-    async def _inbound(self, said: Said, room: Room) -> Inbound:
-        """The message with what has to be looked up for it, all at once and not for long."""
-        mentioned = said.mentioned or room.kind == "dm"
-        by, attachments, ours = await asyncio.gather(
-            self._directory.sender(said),
-            self._files.keep(said.rid, said.files),
-            self._answers_us(said, known=mentioned),
-        )
-        mentioned = mentioned or ours
-        context = await self._directory.thread_context(said) if mentioned else None
-        if room.kind == "dm":
-            room = replace(room, name=by.name)
-        return inbound(
-            said,
-            room,
-            by,
-            mentioned=mentioned,
-            attachments=attachments,
-            thread_context=context,
-            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
-            require_mention=self._require_mention,
-        )
-
-    async def _answers_us(self, said: Said, *, known: bool) -> bool:
-        if known or said.thread_id is None:
-            return False
-        return await self._directory.ours(said.thread_id)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 

@@ -34,7 +34,7 @@ from tests.doubles.rocketchat import (
     Fault,
     RocketChatDouble,
 )
-from tests.doubles.rocketchat_rest import ROUTES
+from tests.doubles.rocketchat_routes import ROUTES
 
 Json = dict[str, Any]
 CLIENTS = Path(__file__).parent.parent / "clients" / "rocketchat"

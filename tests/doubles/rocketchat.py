@@ -1,8 +1,8 @@
 """A Rocket.Chat for tests: REST, realtime (DDP), and the faults of a bad day.
 
 It is itself checked by three published clients and by the official schemas
-(tests/bots/test_rocketchat_double.py). `rocketchat_rest` holds the REST routes,
-`rocketchat_socket` the realtime API.
+(tests/bots/test_rocketchat_double.py). `rocketchat_rest` and
+`rocketchat_routes` hold the REST API, `rocketchat_socket` the realtime API.
 """
 
 from __future__ import annotations
