@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
 
 import aiohttp
 from yarl import URL
@@ -163,11 +162,6 @@ class _Wait(Exception):
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
         self.seconds = seconds
-
-
-def file_path(file_id: str, name: str) -> str:
-    """Where the server serves a file."""
-    return f"/file-upload/{quote(file_id, safe='')}/{quote(name, safe='')}"
 
 
 async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> tuple[bytes, str]:

@@ -6,10 +6,12 @@ grows or a link in it unfolds: what is news is told by what was seen of it befor
 
 from __future__ import annotations
 
+import mimetypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import unquote
 
 from bots.rocketchat_wire import WireFile, WireMessage
 from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
@@ -21,6 +23,8 @@ DIGITS = (":one:", ":two:", ":three:", ":four:", ":five:", ":six:", ":seven:", "
 """Reactions that choose an option of a question, the first one for the first."""
 
 _QUOTED = re.compile(r"\s*\[ ?\]\([^()\s]*[?&]msg=([A-Za-z0-9]+)[^()\s]*\)")
+_BYTES = "application/octet-stream"
+_FILE = re.compile(r"/file-upload/([A-Za-z0-9_-]+)/([^/?#]+)")
 _LINKED = re.compile(r"[?&]msg=([A-Za-z0-9]+)")
 
 
@@ -41,6 +45,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class FileRef:
+    """A file beside a message; the server serves it under its id and name."""
+
     id: str
     name: str
     mime: str
@@ -237,6 +243,9 @@ def _files(message: WireMessage) -> tuple[FileRef, ...]:
     told = [file for file in message.files or () if file]
     if not told and message.file:
         told = [message.file]
+    if not told:  # some servers name a file in its link only
+        links = (_FILE.search(a.title_link or "") for a in message.attachments or () if a)
+        return tuple(_linked(link[1], unquote(link[2])) for link in links if link)
     return tuple(_file(file) for n, file in enumerate(told) if not (n and _is_thumbnail(file)))
 
 
@@ -245,8 +254,11 @@ def _is_thumbnail(file: WireFile) -> bool:
 
 
 def _file(file: WireFile) -> FileRef:
-    mime = file.type or "application/octet-stream"
-    return FileRef(file.id, file.name or file.id, mime, max(file.size or 0, 0))
+    return FileRef(file.id, file.name or file.id, file.type or _BYTES, max(file.size or 0, 0))
+
+
+def _linked(file_id: str, name: str) -> FileRef:
+    return FileRef(file_id, name, mimetypes.guess_type(name)[0] or _BYTES, 0)
 
 
 # ── The ingest contract ─────────────────────────────────────────────────────────────────

@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from bots.files import path_of, write
-from bots.rocketchat_api import RocketApi, RocketRefused, file_path
+from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_directory import Directory
 from bots.rocketchat_events import FileRef
 from bots.rocketchat_missed import HISTORY, iso
@@ -57,8 +58,7 @@ class Files:
             return path  # told again
         if file.size_bytes > self._most_bytes:
             raise PlatformError("it is too large", outcome="refused")
-        where = file_path(file.id, file.name)
-        data, mime = await self._api.read(where, self._most_bytes, _PATIENCE_S)
+        data, mime = await self._api.read(_path(file), self._most_bytes, _PATIENCE_S)
         if mime == "text/html" and file.mime != "text/html":
             raise PlatformError("the server sends its login page instead", outcome="refused")
         await asyncio.to_thread(write, path, data)
@@ -135,6 +135,11 @@ class Files:
                     yield told
             if len(entries) < _PAGE:
                 return
+
+
+def _path(file: FileRef) -> str:
+    """Where the server serves a file."""
+    return f"/file-upload/{quote(file.id, safe='')}/{quote(file.name, safe='')}"
 
 
 class _NoSuchRoute(Exception):

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from bots.rocketchat_api import RocketApi
 from bots.rocketchat_cursor import Cursor
-from bots.rocketchat_ddp import Ddp, DdpRefused, Patience, Told
+from bots.rocketchat_ddp import Ddp, Patience, Told
 from bots.rocketchat_missed import Found, Missed
 from bots.rocketchat_wire import WireMessage, WireRoom, message
 from contract import PlatformError
@@ -37,7 +37,7 @@ _SAVE_S = 1.0
 _LONGEST_REST_S = 30.0
 # A connection may call or subscribe 40 times in 10 s; half of it is for subscriptions.
 _WATCH_REST_S = 0.5
-_MOST_WATCHED = 300
+_FEW_WATCHED, _MOST_WATCHED = 10, 300
 
 
 class Taker(Protocol):
@@ -110,7 +110,8 @@ class Hearing:
             async with asyncio.TaskGroup() as group:
                 own = [
                     group.create_task(self._save(), name="save Rocket.Chat's cursor"),
-                    group.create_task(self._subscribe(ddp, own_id), name="watch the rooms"),
+                    group.create_task(self._watch_rooms(ddp), name="watch the rooms"),
+                    group.create_task(self._watch_own(ddp, own_id), name="watch our rooms' names"),
                 ]
                 log.info("connected to Rocket.Chat: %d rooms", len(rooms))
                 missed = self._catch_up(rooms, waiting, since, taker, group)
@@ -245,21 +246,21 @@ class Hearing:
             self._watched.add(rid)
             self._unwatched.put_nowait(rid)
 
-    async def _subscribe(self, ddp: Ddp, own_id: str) -> None:
-        try:
-            for event in ("subscriptions-changed", "rooms-changed"):
-                await self._try(ddp, USER, f"{own_id}/{event}")
-            while True:
-                rid = await self._unwatched.get()
-                await self._try(ddp, ROOM, f"{rid}/deleteMessage")
-                await asyncio.sleep(_WATCH_REST_S if len(self._watched) > 10 else 0)
-        except PlatformError:
-            return  # the connection is lost, which its reader tells
+    async def _watch_own(self, ddp: Ddp, own_id: str) -> None:
+        for event in ("subscriptions-changed", "rooms-changed"):
+            await self._try(ddp, USER, f"{own_id}/{event}")
+
+    async def _watch_rooms(self, ddp: Ddp) -> None:
+        while True:
+            rid = await self._unwatched.get()
+            await self._try(ddp, ROOM, f"{rid}/deleteMessage")
+            await asyncio.sleep(_WATCH_REST_S if len(self._watched) > _FEW_WATCHED else 0)
 
     async def _try(self, ddp: Ddp, stream: str, event: str) -> None:
+        """Subscribe; what the server doesn't give is done without."""
         try:
             await ddp.subscribe(stream, event)
-        except DdpRefused as error:
+        except PlatformError as error:
             log.info("%s", error)
 
 

@@ -63,6 +63,21 @@ async def test_what_was_typed_beside_a_file_may_stand_in_its_description(
 
 
 @pytest.mark.usefixtures("bot")
+async def test_a_file_that_only_a_link_names_is_kept_too(
+    rocketchat: RocketChatDouble, inbox: Inbox
+) -> None:
+    file = rocketchat.file("a b.txt", b"a")
+    link = f"https://elsewhere.example/file-upload/{file}/a%20b.txt?download"
+    rocketchat.say("", attachments=[{"title": "a b", "title_link": link}])
+    rocketchat.say("", attachments=[{"title_link": "https://elsewhere.example/secret"}])
+    await inbox.kept(2)
+    (attachment,) = inbox.messages[0].attachments
+    assert Path(attachment.path or "").read_bytes() == b"a"
+    assert attachment.name == "a b.txt"
+    assert inbox.messages[1].attachments == ()
+
+
+@pytest.mark.usefixtures("bot")
 async def test_a_file_that_can_t_be_had_is_told_without_a_path(
     rocketchat: RocketChatDouble, inbox: Inbox
 ) -> None:
