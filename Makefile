@@ -45,7 +45,8 @@ bench: .venv/dev
 
 # The real command-line agents and chat clients that the tests drive, in the project's own folders.
 .venv/node: .venv/python tests/setup tests/agents/package-lock.json tests/clients/package-lock.json \
-		tests/clients/discord/package-lock.json tests/clients/markup/package-lock.json
+		tests/clients/discord/package-lock.json tests/clients/markup/package-lock.json \
+		tests/clients/rocketchat/package-lock.json
 	sh tests/setup
 	@touch $@
 
@@ -67,4 +68,4 @@ lock:
 			--custom-compile-command "make lock" $$agent -o $${agent%.in}.txt; done
 
 clean:
-	rm -rf .venv tests/*/node_modules tests/clients/discord/node_modules tests/every_agent/venvs
+	rm -rf .venv tests/*/node_modules tests/clients/*/node_modules tests/every_agent/venvs

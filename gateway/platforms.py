@@ -99,7 +99,23 @@ def _slack(table: SlackTable, account: _Account) -> Bot:
 
 
 def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
-    raise ConfigError(f"bots ({account.name}): Rocket.Chat is not there yet")
+    from bots.rocketchat import RocketChatBot
+    from bots.rocketchat_account import Login
+
+    return RocketChatBot(
+        name=account.name,
+        personas=table.personas,
+        url=table.url,
+        login=Login(
+            account.optional("ROCKETCHAT_USER_ID") or "",
+            account.optional("ROCKETCHAT_TOKEN") or "",
+            account.optional("ROCKETCHAT_USER") or "",
+            account.optional("ROCKETCHAT_PASSWORD") or "",
+        ),
+        files_dir=account.files_dir,
+        own_dir=account.own_dir,
+        require_mention=table.require_mention,
+    )
 
 
 def _discord(table: DiscordTable, account: _Account) -> Bot:

@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 
 from bots.discord import DiscordBot
+from bots.rocketchat import RocketChatBot
+from bots.rocketchat_account import Login
 from bots.slack import SlackBot
 from tests.doubles.discord import DiscordDouble
 from tests.doubles.inbox import Inbox
+from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.slack import SlackDouble
 
 MakeSlackBot = Callable[..., SlackBot]
@@ -64,5 +67,29 @@ def discord_bot(discord_double: DiscordDouble, tmp_path: Path) -> MakeDiscordBot
             "rest_s": 0.0,
         }
         return DiscordBot(**(values | changes))
+
+    return make
+
+
+MakeRocketChatBot = Callable[..., RocketChatBot]
+
+
+@pytest.fixture
+async def rocketchat() -> AsyncIterator[RocketChatDouble]:
+    async with RocketChatDouble.open() as double:
+        yield double
+
+
+@pytest.fixture
+def rocketchat_bot(rocketchat: RocketChatDouble, tmp_path: Path) -> MakeRocketChatBot:
+    def make(**changes: Any) -> RocketChatBot:
+        values: dict[str, Any] = {
+            "personas": ["claude"],
+            "url": rocketchat.base,
+            "login": Login(user_id=CLAUDE, token="token-claude"),
+            "files_dir": tmp_path / "files",
+            "own_dir": tmp_path / "own",
+        }
+        return RocketChatBot(**(values | changes))
 
     return make

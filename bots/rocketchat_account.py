@@ -1,0 +1,187 @@
+"""Whether Rocket.Chat lets the account in, as whom, and what it lacks; always with a remedy."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from bots.rocketchat_api import RocketApi, RocketRefused
+from bots.rocketchat_ddp import Ddp, DdpRefused
+from bots.rocketchat_events import Account
+from bots.rocketchat_wire import WirePerson
+from contract import ConfigError, PlatformError
+
+log = logging.getLogger("moot.bots")
+
+ROLE_REMEDY = (
+    "Administration → Workspace → Users → {name} → Edit → Roles: add “bot” (without it the server "
+    "takes 10 calls a minute: drafts are edited every 15 s and answers may be late)"
+)
+
+# What the role has from the beginning, and what it is for.
+WANTED = {
+    "api-bypass-rate-limit": "drafts and answers without waiting",
+    "send-many-messages": "long answers in one go",
+}
+_SETTINGS = ("Message_MaxAllowedSize", "Message_AllowEditing", "FileUpload_Enabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A personal access token with its user id, or a user name with its password."""
+
+    user_id: str = ""
+    token: str = ""
+    username: str = ""
+    password: str = ""
+
+    def credentials(self, token: str) -> Mapping[str, Any]:
+        """DDP's login. token: from an earlier login of this process, or the account's own."""
+        if token:
+            return {"resume": token}
+        digest = hashlib.sha256(self.password.encode()).hexdigest()
+        user = {"email" if "@" in self.username else "username": self.username}
+        return {"user": user, "password": {"digest": digest, "algorithm": "sha-256"}}
+
+
+class Admission:
+    """Signs the account in, over DDP for the stream and with its token for REST."""
+
+    def __init__(self, api: RocketApi, login: Login, bot: str) -> None:
+        self._api, self._login, self._bot = api, login, bot
+        self._given = ""  # the token that a login by password gave
+        if login.token:
+            api.sign_in(login.user_id, login.token)
+
+    async def enter(self, ddp: Ddp) -> str:
+        """The account's user id. Raises ConfigError when it is refused."""
+        try:
+            user_id, token = await self._entered(ddp)
+        except DdpRefused as error:
+            if error.code in ("too-many-requests", "error-too-many-requests"):
+                raise PlatformError(str(error), outcome="retry", retry_after_s=10.0) from error
+            raise self._refused(str(error)) from error
+        if not self._login.token:
+            self._given = token
+            self._api.sign_in(user_id, token)
+        elif user_id and user_id != self._login.user_id:
+            raise ConfigError(
+                f"Rocket.Chat bot {self._bot!r}: the token isn't that of ROCKETCHAT_USER_ID: it "
+                f"belongs to {user_id}"
+            )
+        return user_id or self._login.user_id
+
+    async def _entered(self, ddp: Ddp) -> tuple[str, str]:
+        known = self._login.token or self._given
+        try:
+            return await ddp.login(self._login.credentials(known))
+        except DdpRefused:
+            if not self._given or self._login.token:
+                raise
+            self._given = ""  # it has run out; the password is still good
+            return await ddp.login(self._login.credentials(""))
+
+    def _refused(self, why: str) -> ConfigError:
+        remedy = (
+            "make a personal access token (avatar → Profile → Personal Access Tokens, “Ignore "
+            "Two Factor Authentication” ticked) and set ROCKETCHAT_TOKEN and ROCKETCHAT_USER_ID"
+            if self._login.token
+            else "check ROCKETCHAT_USER and ROCKETCHAT_PASSWORD"
+        )
+        return ConfigError(f"Rocket.Chat bot {self._bot!r}: the login is refused ({why}): {remedy}")
+
+    async def account(self) -> Account:
+        """Who we are. Raises ConfigError when REST refuses the token."""
+        try:
+            answer = await self._api.get("me")
+        except RocketRefused as error:
+            if error.status in (401, 403):
+                raise self._refused(error.code) from error
+            log.warning("%s: the account's roles are not known", error)
+            answer = {}
+        try:
+            me = WirePerson.model_validate(answer)
+        except ValidationError:
+            me = WirePerson.model_validate({})
+        user_id = me.id or self._login.user_id
+        roles = frozenset(me.roles or ())
+        return Account(user_id, me.username or self._login.username, me.name or "", roles)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRules:
+    """The public settings that matter; None where the server doesn't tell."""
+
+    most_chars: int | None = None
+    editing: bool | None = None
+    files: bool | None = None
+
+
+async def rules(api: RocketApi) -> ServerRules:
+    """What the server allows, as far as it tells. Never raises PlatformError."""
+    try:
+        answer = await api.get("settings.public", _id=",".join(_SETTINGS), count=len(_SETTINGS))
+    except PlatformError as error:
+        log.info("%s", error)
+        return ServerRules()
+    told = {
+        entry.get("_id"): entry.get("value")
+        for entry in answer.get("settings") or ()
+        if isinstance(entry, dict)
+    }
+    size, editing, files = (told.get(name) for name in _SETTINGS)
+    return ServerRules(
+        int(str(size)) if str(size).isdecimal() else None,
+        editing if isinstance(editing, bool) else None,
+        files if isinstance(files, bool) else None,
+    )
+
+
+async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[str]:
+    """What is missing, one line each with its remedy."""
+    name = f"@{own.username}"
+    missing = (
+        [] if own.unlimited else [f"{name} lacks the role bot: {ROLE_REMEDY.format(name=name)}"]
+    )
+    permissions = await _permissions(api)
+    wanted = dict(WANTED) if own.unlimited else {}
+    if len(personas) > 1:
+        wanted["message-impersonate"] = "each persona under its own name"
+    for permission, purpose in wanted.items():
+        holders = permissions.get(permission)
+        if holders is not None and not holders & {*own.roles, "user"}:
+            missing.append(
+                f"{name} lacks the permission {permission} ({purpose}): Administration → "
+                f"Workspace → Permissions → {permission}: tick “bot”"
+            )
+    told = await rules(api)
+    if told.editing is False:
+        missing.append(
+            "messages can't be edited, so there are no drafts: Administration → Workspace → "
+            "Settings → Message → Allow Message Editing"
+        )
+    if told.files is False:
+        missing.append(
+            "files are refused: Administration → Workspace → Settings → File Upload → File "
+            "Uploads Enabled"
+        )
+    return missing
+
+
+async def _permissions(api: RocketApi) -> dict[str, set[str]]:
+    """Permission to roles; empty where the server doesn't tell."""
+    try:
+        answer = await api.get("permissions.listAll")
+    except PlatformError as error:
+        log.info("%s", error)
+        return {}
+    return {
+        str(entry.get("_id")): {str(role) for role in entry.get("roles") or ()}
+        for entry in answer.get("update") or ()
+        if isinstance(entry, dict)
+    }

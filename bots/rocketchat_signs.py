@@ -1,0 +1,72 @@
+"""Signs that the bot is there: reactions on a message, and that it types. Best effort."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+
+from bots.bot import Mark
+from bots.rocketchat_api import RocketApi
+from bots.rocketchat_ddp import Ddp
+from bots.rocketchat_directory import Directory
+from bots.rocketchat_events import DIGITS
+from bots.signs import BEFORE
+from contract import Place, PlatformError
+
+log = logging.getLogger("moot.bots")
+
+REACTIONS: dict[Mark, str] = {
+    "waiting": ":hourglass_flowing_sand:",
+    "working": ":eyes:",
+    "done": ":white_check_mark:",
+    "failed": ":x:",
+}
+_REMEMBERED = 1_000
+
+
+class Signs:
+    def __init__(self, api: RocketApi, directory: Directory) -> None:
+        self._api, self._directory = api, directory
+        self._marks: OrderedDict[str, Mark] = OrderedDict()
+
+    async def typing(self, ddp: Ddp | None, place: Place, *, begins: bool) -> None:
+        """The server forgets it after 15 s."""
+        if ddp is None:
+            return
+        about = {"tmid": place.thread_id} if place.thread_id else {}
+        doing = ["user-typing"] if begins else []
+        event = f"{place.room.external_id}/user-activity"
+        try:
+            username = self._directory.own.username
+            await ddp.tell("stream-notify-room", [event, username, doing, about])
+        except PlatformError as error:
+            log.debug("a sign is left out: %s", error)
+
+    async def mark(self, message_id: str, mark: Mark) -> None:
+        """Put the mark's reaction, then take back the one before.
+
+        An account with ten calls a minute shows how it ended, and nothing on the way there.
+        """
+        last = self._marks.get(message_id)
+        if last == mark or (not self._directory.own.unlimited and mark == "working"):
+            return
+        self._marks[message_id] = mark
+        self._marks.move_to_end(message_id)
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+        await self._react(message_id, REACTIONS[mark], should=True)
+        for old in (last,) if last else BEFORE[mark] if self._directory.own.unlimited else ():
+            await self._react(message_id, REACTIONS[old], should=False)
+
+    async def offer(self, message_id: str, count: int) -> None:
+        """The digits of a question's options, to be clicked instead of typed."""
+        if self._directory.own.unlimited:
+            for digit in DIGITS[:count]:
+                await self._react(message_id, digit, should=True)
+
+    async def _react(self, message_id: str, emoji: str, *, should: bool) -> None:
+        body = {"messageId": message_id, "emoji": emoji, "shouldReact": should}
+        try:
+            await self._api.post("chat.react", body)
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)

@@ -1,0 +1,123 @@
+"""What a message of Rocket.Chat's tells, whatever shape its server gives it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bots.rocketchat_events import (
+    Account,
+    Changed,
+    FileRef,
+    Glimpse,
+    Marked,
+    News,
+    Removed,
+    Said,
+    glimpse,
+    news,
+)
+from bots.rocketchat_wire import message, moment
+
+OWN = Account("us", "claude", "Claude", frozenset({"bot"}))
+AT = datetime(2026, 11, 21, 20, 52, 37, 628000, tzinfo=UTC)
+LEAST: dict[str, Any] = {
+    "_id": "m1",
+    "rid": "r1",
+    "ts": {"$date": 1795294357628},
+    "u": {"_id": "o"},
+}
+
+
+def told(before: Glimpse | None = None, *, missed: bool = False, **fields: Any) -> list[News]:
+    return news(message({**LEAST, **fields}), before, OWN, since=AT, missed=missed)
+
+
+@pytest.mark.parametrize(
+    "ts",
+    [{"$date": 1795294357628}, "2026-11-21T20:52:37.628Z", 1795294357628, "1795294357628"],
+)
+def test_a_time_is_read_in_every_form(ts: Any) -> None:
+    assert moment(ts) == AT
+
+
+@pytest.mark.parametrize("ts", [None, "", "soon", [], True, {"$date": "soon"}, 10**30])
+def test_what_is_no_time_is_refused(ts: Any) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        message({**LEAST, "ts": ts})
+
+
+def test_the_least_that_a_message_has_will_do() -> None:
+    (said,) = told(msg="hi")
+    assert isinstance(said, Said)
+    assert (said.content, said.name, said.at, said.mentioned) == ("hi", "o", AT, False)
+
+
+@pytest.mark.parametrize("field", ["_id", "rid", "ts", "u"])
+def test_without_its_place_its_time_or_its_author_it_is_none(field: str) -> None:
+    with pytest.raises(ValueError, match=field):
+        message({k: v for k, v in LEAST.items() if k != field})
+
+
+def test_optional_fields_of_a_strange_shape_count_as_absent() -> None:
+    strange: dict[str, Any] = dict.fromkeys(
+        ("alias", "tmid", "attachments", "files", "file", "reactions", "pinned", "mentions"), 7.5
+    )
+    (said,) = told(msg="hi", **strange | {"alias": None, "tmid": None, "editedAt": "?"})
+    assert isinstance(said, Said)
+    assert (said.files, said.thread_id) == ((), None)
+    (said,) = told(msg=None, mentions=[None, 3, {"username": "x"}, {"_id": "us"}], reactions=[])
+    assert isinstance(said, Said)
+    assert (said.content, said.mentioned) == ("", True)
+
+
+def test_sizes_come_as_numbers_or_as_texts() -> None:
+    (said,) = told(file={"_id": "f", "name": "a", "type": "b/c", "size": "12"})
+    assert isinstance(said, Said)
+    assert said.files == (FileRef("f", "a", "b/c", 12),)
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        {"editedAt": {"$date": 1795294357628}},
+        {"reactions": {":tada:": {"usernames": ["ash"]}}},
+        {"tcount": 1},
+        {"replies": ["x"]},
+        {"starred": [{"_id": "x"}]},
+        {"pinned": True, "pinnedBy": {"username": "ash"}},
+    ],
+)
+def test_what_was_told_before_is_said_again_only_after_a_gap(sign: dict[str, Any]) -> None:
+    assert not any(isinstance(n, Said) for n in told(msg="hi", **sign))
+    assert isinstance(told(msg="hi", missed=True, **sign)[0], Said)
+    seen = glimpse(message({**LEAST, "msg": "hi"}))
+    assert not any(isinstance(n, Said) for n in told(seen, msg="hi", missed=True, **sign))
+
+
+def test_an_edit_is_news_when_its_text_is() -> None:
+    edited: dict[str, Any] = {"editedAt": {"$date": 1795294357628}}
+    assert told(Glimpse("a"), msg="b", **edited) == [Changed("m1", "b", AT)]
+    assert told(Glimpse("b"), msg="b", **edited) == []
+    assert told(Glimpse("a"), msg="b") == []
+
+
+def test_what_the_room_says_of_itself_is_nobody_s_message() -> None:
+    assert told(msg="olivia", t="uj") == []
+    assert told(msg="cipher", t="e2e") == []
+    assert told(msg="", t="rm") == [Removed("m1")]
+    assert told(msg="", _hidden=True) == [Removed("m1")]
+    link = {"message_link": "https://chat.example/channel/general?msg=abc"}
+    user = {"_id": "o", "username": "olivia"}
+    notice = told(msg="", t="message_pinned", attachments=[link], u=user)
+    assert notice == [Marked("abc", "olivia", pinned=True)]
+    assert told(msg="", t="message_pinned", attachments=[{"text": "x"}]) == []
+
+
+def test_a_pin_is_told_once_and_taken_back_once() -> None:
+    by = {"_id": "a", "username": "ash"}
+    pin = Marked("m1", "ash", pinned=True)
+    assert told(Glimpse("x"), msg="x", pinned=True, pinnedBy=by) == [pin]
+    assert told(Glimpse("x", pinned=True), msg="x", pinned=True, pinnedBy=by) == []
+    gone = told(Glimpse("x", pinned=True), msg="x", pinned=False, pinnedBy=by)
+    assert gone == [Marked("m1", "ash", pinned=False)]
