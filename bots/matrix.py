@@ -212,7 +212,7 @@ class MatrixBot:
             await doorbell.rung(answer.rooms.invite)
             await self._persist(lambda a=answer: self._take(a, cursor, timeline))  # type: ignore[misc]
             await self._persist(lambda s=sessions: self._late(cursor, s))  # type: ignore[misc]
-            cursor.place.since = answer.next_batch
+            cursor.advance(answer.next_batch, answer.rooms.join, answer.rooms.leave)
             await cursor.save()
             if self._posts.encryption:
                 await self._posts.encryption.tend()
@@ -280,7 +280,6 @@ class MatrixBot:
                 raise outcome
         for room_id in answer.rooms.leave:
             self._directory.forget(room_id)
-        cursor.place.rooms = sorted((known | set(answer.rooms.join)) - set(answer.rooms.leave))
 
     async def _take_room(
         self,

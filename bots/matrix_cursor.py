@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,21 +65,47 @@ class _Waitings(BaseModel):
     events: list[Waiting] = []
 
 
+class _File:
+    """A file that is written in the order of the calls, whichever thread comes first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._asked = self._written = 0
+
+    async def write(self, data: bytes) -> None:
+        self._asked += 1
+        await asyncio.to_thread(self._write, data, self._asked)
+
+    def _write(self, data: bytes, number: int) -> None:
+        with self._lock:
+            if number > self._written:
+                write_private(self.path, data)
+                self._written = number
+
+
 class Cursor:
     """Where the bot is, in memory and on disk. user_id: of another account's nothing is known."""
 
     def __init__(self, folder: Path, user_id: str) -> None:
-        self._path, self._waiting_path = folder / "cursor.json", folder / "waiting.json"
-        self.place = _read(self._path, Place)
+        self._file, self._waiting_file = (
+            _File(folder / "cursor.json"),
+            _File(folder / "waiting.json"),
+        )
+        self.place = _read(self._file.path, Place)
         if self.place.user_id != user_id:
             self.place = Place(user_id=user_id)
-        self.waiting = _read(self._waiting_path, _Waitings).events
+        self.waiting = _read(self._waiting_file.path, _Waitings).events
+
+    def advance(self, since: str, joined: Iterable[str], left: Iterable[str]) -> None:
+        """Everything up to this token was received."""
+        self.place.since = since
+        self.place.rooms = sorted({*self.place.rooms, *joined}.difference(left))
 
     async def save(self) -> None:
         while len(self.place.pins) > _MOST_PINS:
             del self.place.pins[next(iter(self.place.pins))]
-        data = self.place.model_dump_json().encode()
-        await asyncio.to_thread(write_private, self._path, data)
+        await self._file.write(self.place.model_dump_json().encode())
 
     async def wait_for(self, room_id: str, event: Mapping[str, Any]) -> None:
         """Keep an event until its key comes."""
@@ -97,8 +124,7 @@ class Cursor:
         await self._save_waiting()
 
     async def _save_waiting(self) -> None:
-        data = _Waitings(events=self.waiting).model_dump_json().encode()
-        await asyncio.to_thread(write_private, self._waiting_path, data)
+        await self._waiting_file.write(_Waitings(events=self.waiting).model_dump_json().encode())
 
 
 def _read(path: Path, model: type[T]) -> T:

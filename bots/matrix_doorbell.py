@@ -34,18 +34,21 @@ class Doorbell:
         self._api, self._directory, self._cursor = api, directory, cursor
         self._invited_by, self._bot = invited_by, bot
         self._rang = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._answer(), name=f"invitations of {self._bot}")
+        self._task = asyncio.create_task(self._answer(), name=f"invitations of {self._bot}")
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.wait({task})
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
     async def rung(self, invites: Mapping[str, WireInvited]) -> None:
-        """Take the invitations of a sync."""
+        """Take the invitations of a sync. Raises what ended the work in the background."""
+        if self._task and self._task.done():
+            self._task.result()
         for room_id, invited in invites.items():
             self._cursor.place.invites[room_id] = self._invite(invited)
         if invites:

@@ -1,3 +1,4 @@
+import secrets
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -6,7 +7,9 @@ import pytest
 
 from bots.slack import SlackBot
 from tests.doubles.inbox import Inbox
+from tests.doubles.matrix_stage import Stage
 from tests.doubles.slack import SlackDouble
+from tests.doubles.synapse import Person, Synapse
 
 MakeSlackBot = Callable[..., SlackBot]
 
@@ -38,3 +41,11 @@ def slack_bot(slack: SlackDouble, tmp_path: Path) -> MakeSlackBot:
         return SlackBot(**(values | changes))
 
     return make
+
+
+@pytest.fixture
+def stage(homeserver: Synapse, tmp_path: Path) -> Stage:
+    """A bot with an account of its own on a real Synapse, and two people."""
+    name = f"claude{secrets.token_hex(3)}"
+    homeserver.register(name)
+    return Stage(homeserver, tmp_path, name, Person(homeserver, "andi"), Person(homeserver, "budi"))
