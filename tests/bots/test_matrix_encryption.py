@@ -62,7 +62,7 @@ async def test_a_key_that_comes_late_brings_its_message_also_after_a_restart(
                     await asyncio.sleep(0.05)
         later = Inbox()
         async with running(stage.bot(), later):
-            await cara("hand_over")
+            assert await cara("hand_over") == {"bodies": 1}
             message = await said(later, "closed")
             async with asyncio.timeout(20):
                 while stage.waiting():

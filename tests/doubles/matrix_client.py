@@ -68,12 +68,10 @@ class Client:
         return {"room": made.room_id}
 
     async def comes(self, room: str, user: str) -> dict[str, Any]:
-        """Return when somebody is in the room."""
+        """What was said until somebody is in the room."""
         while user not in {m.user_id for m in (await self.nio.joined_members(room)).members}:
             await asyncio.sleep(0.05)
-        if self.nio.should_query_keys:
-            await self.nio.keys_query()
-        return {}
+        return await self.sync()  # it tells of devices that came after the invitation
 
     async def invite(self, room: str, user: str) -> dict[str, Any]:
         await self.nio.room_invite(room, user)
@@ -105,8 +103,9 @@ class Client:
             method, path, data = Api.to_device(
                 self.nio.access_token, "m.room.encrypted", body, uuid4()
             )
-            await self.nio.send(method, path, data, {"Content-Type": "application/json",
-                "Authorization": f"Bearer {self.nio.access_token}"})  # fmt: skip
+            kind = {"Content-Type": "application/json"}
+            answer = await self.nio.send(method, path, data, kind)
+            assert answer.status == 200, await answer.text()
         return {"bodies": len(self.held)}
 
     async def upload(self, room: str, name: str, text: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class NioPerson:
         """A new encrypted room in which those invited are; return its id."""
         room_id = str((await self("create", invite=invited, name=name, direct=direct))["room"])
         for user in invited:
-            await self("comes", room=room_id, user=user)
+            self.seen += (await self("comes", room=room_id, user=user))["events"]
         return room_id
 
     async def say(self, room_id: str, text: str, **more: Any) -> str:
