@@ -10,7 +10,12 @@ from gateway.personas import Persona
 
 _CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
 _NAME = re.compile(r"(?<![\w@.<])@([a-zA-Z][\w-]*)")
-_LEADING = re.compile(r"\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?\s*")
+_LEADING = re.compile(
+    r"\s*(?:<@[\w|]+>"
+    r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server
+    r"|@[\w.-]+"
+    r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
+)
 
 
 def named(text: str, personas: Sequence[Persona]) -> list[Persona]:

@@ -51,5 +51,9 @@ def test_a_passive_message_never_runs_anybody() -> None:
 def test_leading_mentions_are_not_part_of_a_command() -> None:
     assert unaddressed("<@U1> @claude, !stop") == "!stop"
     assert unaddressed("<@U1|moot>: ") == ""
+    assert unaddressed("@moot:chat.example.org:8448: !stop") == "!stop"
+    assert unaddressed("@claude:fix it") == "fix it"
+    assert unaddressed("Claude Bot: !stop") == "!stop"
+    assert unaddressed("Note: stop it") == "Note: stop it"
     assert unaddressed("!stop @claude") == "!stop @claude"
     assert ROOM.kind == "room"
