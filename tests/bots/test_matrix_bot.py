@@ -436,3 +436,26 @@ async def test_members_have_roles(stage: Stage, inbox: Inbox) -> None:
         (stage.andi.user_id, "admin"),
         (stage.budi.user_id, "moderator"),
     }
+
+
+async def test_a_rate_limit_is_told_with_its_time_and_marks_give_way(
+    stage: Stage, inbox: Inbox
+) -> None:
+    bot = stage.bot()
+    async with running(bot, inbox):
+        room = await stage.room()
+        event_id = await stage.andi.say(room, "hi")
+        place = Place((await said(inbox, "hi")).room)
+        stage.homeserver.limit(stage.bot_id, per_second=1, burst=1)
+        await bot.post(place, "one", "k1")
+        many = [bot.post(place, "more", f"m{number}") for number in range(8)]
+        outcomes = await asyncio.gather(*many, return_exceptions=True)
+        await bot.mark(place, event_id, "done")
+        stage.homeserver.limit(stage.bot_id, per_second=1000, burst=1000)
+        await bot.mark(place, event_id, "done")
+    limited = [one for one in outcomes if isinstance(one, PlatformError)]
+    assert limited
+    assert {one.outcome for one in limited} == {"retry"}
+    assert all(0 < one.retry_after_s < 20 for one in limited)
+    events = await stage.andi.events(room)
+    assert not [e for e in events if e["type"] == "m.reaction"]

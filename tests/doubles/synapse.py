@@ -56,13 +56,21 @@ class Synapse:
         )
         return str(made["access_token"])
 
+    def limit(self, user_id: str, *, per_second: int, burst: int) -> None:
+        """Let an account send so many events."""
+        token = self.register(f"admin{secrets.token_hex(3)}", admin=True)
+        where = f"/_synapse/admin/v1/users/{user_id}/override_ratelimit"
+        _json(self.url + where, {"messages_per_second": per_second, "burst_count": burst}, token)
+
     def log(self) -> str:
         return (self.folder / "synapse.log").read_text(errors="replace")
 
 
-def _json(url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _json(url: str, body: Mapping[str, Any] | None = None, token: str = "") -> dict[str, Any]:
     data = json.dumps(body).encode() if body is not None else None
-    with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=30) as answer:
+    headers = {"Content-Type": "application/json"}
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    with urlopen(Request(url, data, headers), timeout=30) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
 
