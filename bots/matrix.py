@@ -6,55 +6,37 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from pydantic import ValidationError
 
 from bots.bot import Manners, Mark, Receive
 from bots.matrix_account import Account, Credentials, Wallet, sign_in
 from bots.matrix_api import CLIENT, MatrixApi
 from bots.matrix_content import text_content
-from bots.matrix_cursor import Cursor, Pin
+from bots.matrix_cursor import Cursor
 from bots.matrix_directory import Directory
 from bots.matrix_doorbell import Doorbell
+from bots.matrix_ear import Ear
 from bots.matrix_encryption import Encryption
 from bots.matrix_events import (
     SOURCE,
-    Changed,
-    Heard,
-    Reacted,
-    Removed,
-    Repinned,
-    Said,
-    heard,
-    inbound,
-    parsed,
 )
 from bots.matrix_files import Files
 from bots.matrix_keys import Keys
+from bots.matrix_listener import Listener
 from bots.matrix_posts import Posts
 from bots.matrix_signs import Signs
 from bots.matrix_text import LIMIT, size
-from bots.matrix_timeline import FILTER, FIRST_FILTER, Timeline
-from bots.matrix_wire import WireJoined, WireSync
-from bots.signs import PIN, option_of
+from bots.matrix_timeline import Timeline
 from bots.split import split
 from contract import (
-    Chosen,
     ConfigError,
-    Deleted,
-    Edited,
-    Event,
-    Inbound,
-    Pinned,
     Place,
     PlatformError,
     Question,
-    Rejected,
     Room,
     Speaker,
 )
@@ -62,8 +44,6 @@ from contract import (
 log = logging.getLogger("moot.bots")
 
 _MOST_MEMBERS = 100
-_SYNC_MS = 30_000  # how long the server may keep a sync open when nothing happens
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 15.0  # between tries to reach the server
 
 
 class MatrixBot:
@@ -104,13 +84,10 @@ class MatrixBot:
         self._credentials, self._own_dir, self._encrypts = credentials, own_dir, encryption
         self._require_mention, self._invited_by = require_mention, invited_by
         self._api = MatrixApi(url)
-        self._directory = Directory(self._api, self._opened, now=now)
+        self._directory = Directory(self._api, self._open_event, now=now)
         self._posts = Posts(self._api, self._directory, encrypts=encryption)
         self._files = Files(self._api, files_dir, most_file_bytes)
         self._signs = Signs(self._api, self._posts, now=now)
-        self._cursor: Cursor | None = None
-        self._receive: Receive | None = None
-        self._deaf_in: set[str] = set()  # encrypted rooms that are not read
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -126,14 +103,33 @@ class MatrixBot:
         began_ms = self._now() * 1000
         try:
             own = await self._come_in()
-            cursor = self._cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
-            self._receive = receive
+            cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
             doorbell = Doorbell(self._api, self._directory, cursor, self._invited_by, self.name)
-            timeline = Timeline(self._api, own.user_id, began_ms)
+            listener = Listener(
+                self._api,
+                self._directory,
+                self._posts,
+                cursor=cursor,
+                timeline=Timeline(self._api, own.user_id, began_ms),
+                ear=self._ear(cursor, receive),
+                bot=self.name,
+            )
             async with doorbell.open():
-                await self._listen(cursor, timeline, doorbell)
+                await listener.run(doorbell)
         finally:
             await self.close()
+
+    def _ear(self, cursor: Cursor, receive: Receive) -> Ear:
+        return Ear(
+            self._directory,
+            self._posts,
+            self._files,
+            cursor=cursor,
+            receive=receive,
+            bot=self.name,
+            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
+            require_mention=self._require_mention,
+        )
 
     async def _come_in(self) -> Account:
         wallet = Wallet(self._own_dir)
@@ -157,7 +153,6 @@ class MatrixBot:
 
     async def close(self) -> None:
         """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
-        self._receive = None
         await self._posts.close()
         await self._directory.close()
         encryption, self._posts.encryption = self._posts.encryption, None
@@ -197,218 +192,12 @@ class MatrixBot:
                 )
         return missing
 
+    async def _open_event(self, room_id: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return await self._posts.opened(room_id, raw)
+
     def routes(self) -> Sequence[web.RouteDef]:
         """None: the bot calls the homeserver."""
         return ()
-
-    # ── Listening ───────────────────────────────────────────────────────────────────────
-
-    async def _listen(self, cursor: Cursor, timeline: Timeline, doorbell: Doorbell) -> None:
-        """Sync for ever. The token goes on only when all that came with it is on disk."""
-        await self._persist(lambda: self._late(cursor, None))
-        while True:
-            answer = await self._synced(cursor.place.since)
-            sessions = await self._keys_heard(answer)
-            await doorbell.rung(answer.rooms.invite)
-            await self._persist(lambda a=answer: self._take(a, cursor, timeline))  # type: ignore[misc]
-            await self._persist(lambda s=sessions: self._late(cursor, s))  # type: ignore[misc]
-            cursor.advance(answer.next_batch, answer.rooms.join, answer.rooms.leave)
-            await cursor.save()
-            if self._posts.encryption:
-                await self._posts.encryption.tend()
-
-    async def _persist(self, step: Callable[[], Any]) -> None:
-        """Take a step, again and again while what it needs can't be had."""
-        wait_s = _FIRST_WAIT_S
-        while True:
-            try:
-                await step()
-                return
-            except PlatformError as error:
-                log.warning("Matrix bot %s: %s; again in %g s", self.name, error, wait_s)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
-
-    async def _synced(self, since: str | None) -> WireSync:
-        """The next sync that the server gives, over cuts and outages."""
-        wait_s = _FIRST_WAIT_S
-        while True:
-            params: dict[str, str | int] = {"filter": FILTER if since else FIRST_FILTER}
-            if since:
-                params |= {"since": since, "timeout": _SYNC_MS}
-            try:
-                answer = await self._api.call(
-                    "GET", CLIENT + "/sync", params=params, timeout_s=_SYNC_MS / 1000 + 30
-                )
-                return WireSync.model_validate(answer)
-            except ValidationError as error:
-                raise PlatformError("a sync can't be read", outcome="unknown") from error
-            except PlatformError as error:
-                if error.outcome == "refused" or type(error) is not PlatformError:
-                    raise
-                log.warning("Matrix bot %s: %s; again in %g s", self.name, error, wait_s)
-                wait_s = max(wait_s, error.retry_after_s if error.outcome == "retry" else 0)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
-
-    async def _keys_heard(self, answer: WireSync) -> frozenset[str]:
-        """Take what a sync holds for the keys; return the sessions whose keys have come."""
-        for event in answer.account_data.events:
-            if event.get("type") == "m.direct" and isinstance(event.get("content"), Mapping):
-                self._directory.learn_direct(event["content"])
-        if self._posts.encryption is None:
-            return frozenset()
-        lists = answer.device_lists
-        fresh = await self._posts.encryption.take(
-            answer.to_device.events,
-            answer.device_one_time_keys_count,
-            {*lists.changed, *lists.left},
-        )
-        return fresh.sessions
-
-    async def _take(self, answer: WireSync, cursor: Cursor, timeline: Timeline) -> None:
-        """Deliver what a sync brought; rooms side by side, a room's events one after the other."""
-        known = set(cursor.place.rooms)
-        since = cursor.place.since
-        rooms = [
-            self._take_room(room_id, joined, timeline, since, is_new=room_id not in known)
-            for room_id, joined in answer.rooms.join.items()
-        ]
-        done = await asyncio.gather(*rooms, return_exceptions=True)
-        for outcome in done:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        for room_id in answer.rooms.leave:
-            self._directory.forget(room_id)
-
-    async def _take_room(
-        self,
-        room_id: str,
-        joined: WireJoined,
-        timeline: Timeline,
-        since: str | None,
-        *,
-        is_new: bool,
-    ) -> None:
-        events = (event for raw in joined.state.events if (event := parsed(raw)))
-        self._directory.apply(room_id, events)
-        for raw in await timeline.heard(room_id, joined, since, is_new=is_new):
-            await self._hear(room_id, raw)
-
-    async def _late(self, cursor: Cursor, sessions: frozenset[str] | None) -> None:
-        """Deliver what waited for these sessions' keys; None: try all."""
-        for item in list(cursor.waiting):
-            if sessions is not None and item.session not in sessions:
-                continue
-            if await self._opened(item.room_id, item.event) is not None:
-                await self._hear(item.room_id, item.event)
-                await cursor.done(item)
-
-    # ── Events ──────────────────────────────────────────────────────────────────────────
-
-    async def _opened(self, room_id: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return await self._posts.opened(room_id, raw)
-
-    async def _hear(self, room_id: str, raw: Mapping[str, Any]) -> None:
-        """Hand one event on; return when it is on disk, or waits there for its key."""
-        plain = await self._opened(room_id, raw)
-        if plain is None:
-            await self._wait_for_key(room_id, raw)
-            return
-        event = parsed(plain)
-        if event is None:
-            return
-        self._directory.apply(room_id, [event])
-        if event.event_id:
-            self._directory.wrote(event.event_id, event.sender)
-        if found := heard(event, self._directory.own):
-            await self._hand_on(room_id, found)
-
-    async def _wait_for_key(self, room_id: str, raw: Mapping[str, Any]) -> None:
-        if raw.get("sender") == self._directory.own.user_id:
-            return
-        if self._posts.encryption is None:
-            if room_id not in self._deaf_in:
-                log.warning("Matrix bot %s can't read the encrypted room %s", self.name, room_id)
-                self._deaf_in.add(room_id)
-            return
-        assert self._cursor is not None
-        log.info("Matrix bot %s waits for the key of an event in %s", self.name, room_id)
-        await self._cursor.wait_for(room_id, raw)
-        await self._posts.encryption.request(room_id, raw)
-
-    async def _hand_on(self, room_id: str, found: Heard) -> None:
-        receive = self._receive
-        if receive is None:
-            raise PlatformError("the bot isn't running", outcome="retry")
-        for event in await self._events(room_id, found):
-            try:
-                await receive(event)
-            except Rejected as error:
-                log.warning("Matrix bot %s: an event is left out: %s", self.name, error)
-
-    async def _events(self, room_id: str, found: Heard) -> Sequence[Event]:
-        """What the gateway is told of it; often nothing."""
-        if isinstance(found, Said):
-            return [await self._inbound(room_id, found)]
-        room = await self._directory.room(room_id)
-        by = await self._directory.speaker(room_id, found.sender)
-        match found:
-            case Changed():
-                if await self._directory.writer(room_id, found.event_id) != found.sender:
-                    return []
-                return [Edited(room, found.event_id, found.content, found.at)]
-            case Removed():
-                assert self._cursor is not None
-                pin = self._cursor.place.pins.pop(found.event_id, None)
-                if pin is not None:
-                    return [Pinned(room, pin.target, by, pinned=False)]
-                return [Deleted(room, found.event_id)]
-            case Reacted():
-                return self._reacted(room, found, by)
-            case Repinned():
-                added = [Pinned(room, one, by) for one in found.added]
-                return [*added, *(Pinned(room, one, by, pinned=False) for one in found.taken)]
-
-    def _reacted(self, room: Room, found: Reacted, by: Speaker) -> list[Event]:
-        if found.emoji.replace("\ufe0f", "") == PIN:
-            assert self._cursor is not None
-            pin = Pin(room_id=room.external_id, target=found.target)
-            self._cursor.place.pins[found.event_id] = pin
-            return [Pinned(room, found.target, by)]
-        question, option = self._posts.question(found.target), option_of(found.emoji)
-        if question is None or option is None or option >= question[1]:
-            return []
-        return [Chosen(question[0], option, by)]
-
-    async def _inbound(self, room_id: str, said: Said) -> Inbound:
-        """The message with what has to be looked up for it."""
-        room = await self._directory.room(room_id)
-        by = await self._directory.speaker(room_id, said.sender, is_bot=said.is_bot)
-        if room.kind == "dm":
-            room = replace(room, name=by.name)
-        mentioned = said.mentioned or room.kind == "dm" or await self._answers_us(room_id, said)
-        attachments = await self._files.keep(room_id, said.file)
-        context = None
-        if mentioned and said.thread_id:
-            context = await self._directory.thread_context(room_id, said.thread_id, said.event_id)
-        self._posts.heard_in_thread(said.thread_id, said.event_id)
-        return inbound(
-            said,
-            room,
-            by,
-            mentioned=mentioned,
-            attachments=attachments,
-            thread_context=context,
-            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
-            require_mention=self._require_mention,
-        )
-
-    async def _answers_us(self, room_id: str, said: Said) -> bool:
-        """Whether it replies to a message of ours, or stands in a thread that one began."""
-        asked = [one for one in (said.reply_to, said.thread_id) if one]
-        own = self._directory.own.user_id
-        return any([await self._directory.writer(room_id, one) == own for one in asked])
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
