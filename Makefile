@@ -46,7 +46,7 @@ bench: .venv/dev
 # The real command-line agents and chat clients that the tests drive, in the project's own folders.
 .venv/node: .venv/python tests/setup tests/agents/package-lock.json tests/clients/package-lock.json \
 		tests/clients/discord/package-lock.json tests/clients/markup/package-lock.json \
-		tests/clients/rocketchat/package-lock.json
+		tests/clients/rocketchat/package-lock.json tests/matrix/requirements.txt
 	sh tests/setup
 	@touch $@
 
@@ -66,6 +66,9 @@ lock:
 		uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 			--python-version $$([ $$agent = vibe.in ] && echo 3.12 || echo 3.11) \
 			--custom-compile-command "make lock" $$agent -o $${agent%.in}.txt; done
+	cd tests/matrix && uv pip compile -q --universal --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --python-version 3.11 --custom-compile-command "make lock" \
+		requirements.in -o requirements.txt
 
 clean:
-	rm -rf .venv tests/*/node_modules tests/clients/*/node_modules tests/every_agent/venvs
+	rm -rf .venv tests/*/node_modules tests/clients/*/node_modules tests/every_agent/venvs tests/matrix/venv

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,7 +135,32 @@ def _discord(table: DiscordTable, account: _Account) -> Bot:
 
 
 def _matrix(table: MatrixTable, account: _Account) -> Bot:
-    raise ConfigError(f"bots ({account.name}): Matrix is not there yet")
+    from bots.matrix import MatrixBot  # matrix-nio takes 0.3 s to import
+    from bots.matrix_account import Credentials
+
+    access = account.config.access
+    listed = access.people | access.approvers
+    rules: dict[str, Callable[[str], bool]] = {
+        "people": lambda sender_id: sender_id in listed,
+        "everybody": lambda _: True,
+        "nobody": lambda _: False,
+    }
+    token = account.optional("MATRIX_TOKEN") or ""
+    return MatrixBot(
+        name=account.name,
+        personas=table.personas,
+        url=table.url,
+        credentials=Credentials(
+            token,
+            user="" if token else account.secret("MATRIX_USER"),
+            password="" if token else account.secret("MATRIX_PASSWORD"),
+        ),
+        own_dir=account.own_dir,
+        files_dir=account.files_dir,
+        invited_by=rules[table.invites],
+        encryption=table.encryption,
+        require_mention=table.require_mention,
+    )
 
 
 def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:

@@ -17,7 +17,12 @@ _ACCOUNT = re.compile(
     r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
     r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
 )
-_LEADING = re.compile(r"\s*(?:<@[!&]?[\w|]+>|@[\w.-]+)[,:]?\s*")
+_LEADING = re.compile(
+    r"\s*(?:<@[!&]?[\w|]+>"
+    r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server
+    r"|@[\w.-]+"
+    r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
+)
 
 
 def named(text: str, personas: Sequence[Persona]) -> list[Persona]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory.store import Store
-from tests.doubles import postgres
+from tests.doubles import postgres, synapse
+from tests.doubles.synapse import Synapse
 
 NewUrl = Callable[[str], Awaitable[str]]
 
@@ -42,3 +43,14 @@ async def store(request: pytest.FixtureRequest, new_url: NewUrl) -> AsyncIterato
     """An open store, empty: SQLite's and PostgreSQL's in turn."""
     async with Store.open(await new_url(request.param)) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def homeserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synapse]:
+    """A Synapse that lives as long as the tests."""
+    if not synapse.installed():
+        if os.environ.get("CI"):
+            pytest.fail("there is no Synapse here: sh tests/setup")
+        pytest.skip("there is no Synapse here: sh tests/setup")
+    with synapse.synapse(tmp_path_factory.mktemp("synapse")) as running:
+        yield running

@@ -10,7 +10,9 @@ Message = namedtuple("Message", "time by text")
 _HEADING = re.compile(r"\[([A-Z][A-Z ]+[A-Z])(?: — ([^\]]*))?\]\Z")
 _MESSAGE = re.compile(r"\[(\d\d:\d\d) \| (.*?)\] ?(.*)\Z", re.DOTALL)
 _TOKEN = re.compile(r" \((?:<@[^>]*>|@[^)]*)\)\Z")
-_ADDRESS = re.compile(r"\s*(?:(?:<@[^>\s]+>|@[\w.-]+)[:,]?\s*)+")
+_ADDRESS = re.compile(
+    r"\s*(?:(?:<@[^>\s]+>|@[\w.=/+-]+(?::[\w-]+(?:\.[\w-]+)+(?::\d+)?)?)[:,]?\s*)+"
+)
 _RESPOND = re.compile(r"Respond to (.+?) in (this direct message|room .+?|.+?)\.")
 
 

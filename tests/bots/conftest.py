@@ -1,3 +1,4 @@
+import secrets
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from bots.rocketchat_account import Login
 from bots.slack import SlackBot
 from tests.doubles.discord import DiscordDouble
 from tests.doubles.inbox import Inbox
+from tests.doubles.matrix_stage import Stage
 from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.slack import SlackDouble
+from tests.doubles.synapse import Person, Synapse
 
 MakeSlackBot = Callable[..., SlackBot]
 
@@ -93,3 +96,11 @@ def rocketchat_bot(rocketchat: RocketChatDouble, tmp_path: Path) -> MakeRocketCh
         return RocketChatBot(**(values | changes))
 
     return make
+
+
+@pytest.fixture
+def stage(homeserver: Synapse, tmp_path: Path) -> Stage:
+    """A bot with an account of its own on a real Synapse, and two people."""
+    name = f"claude{secrets.token_hex(3)}"
+    homeserver.register(name)
+    return Stage(homeserver, tmp_path, name, Person(homeserver, "andi"), Person(homeserver, "budi"))

@@ -1,0 +1,137 @@
+"""What the bot must not forget over a restart: how far it has heard, what it still waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bots.matrix_account import write_private
+
+T = TypeVar("T", bound=BaseModel)
+
+log = logging.getLogger("moot.bots")
+
+_MOST_WAITING = 500  # events of at most 64 KB whose key isn't there
+_MOST_PINS = 1_000
+
+
+class Invite(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    direct: bool = False
+
+
+class Pin(BaseModel):
+    """A 📌 that lies on a message."""
+
+    model_config = ConfigDict(frozen=True)
+
+    room_id: str
+    target: str
+
+
+class Waiting(BaseModel):
+    """An encrypted event whose key isn't there (yet)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    room_id: str
+    event: dict[str, Any]
+
+    @property
+    def session(self) -> str:
+        return str((self.event.get("content") or {}).get("session_id"))
+
+
+class Place(BaseModel):
+    """since: the sync token up to which every event was received; None: it never was connected.
+    rooms: those it was in then."""
+
+    user_id: str = ""
+    since: str | None = None
+    rooms: list[str] = []
+    invites: dict[str, Invite] = {}
+    pins: dict[str, Pin] = {}
+
+
+class _Waitings(BaseModel):
+    events: list[Waiting] = []
+
+
+class _File:
+    """A file that is written in the order of the calls, whichever thread comes first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._asked = self._written = 0
+
+    async def write(self, data: bytes) -> None:
+        self._asked += 1
+        await asyncio.to_thread(self._write, data, self._asked)
+
+    def _write(self, data: bytes, number: int) -> None:
+        with self._lock:
+            if number > self._written:
+                write_private(self.path, data)
+                self._written = number
+
+
+class Cursor:
+    """Where the bot is, in memory and on disk. user_id: of another account's nothing is known."""
+
+    def __init__(self, folder: Path, user_id: str) -> None:
+        self._file, self._waiting_file = (
+            _File(folder / "cursor.json"),
+            _File(folder / "waiting.json"),
+        )
+        self.place = _read(self._file.path, Place)
+        if self.place.user_id != user_id:
+            self.place = Place(user_id=user_id)
+        self.waiting = _read(self._waiting_file.path, _Waitings).events
+
+    def advance(self, since: str, joined: Iterable[str], left: Iterable[str]) -> None:
+        """Everything up to this token was received."""
+        self.place.since = since
+        self.place.rooms = sorted({*self.place.rooms, *joined}.difference(left))
+
+    async def save(self) -> None:
+        while len(self.place.pins) > _MOST_PINS:
+            del self.place.pins[next(iter(self.place.pins))]
+        await self._file.write(self.place.model_dump_json().encode())
+
+    async def wait_for(self, room_id: str, event: Mapping[str, Any]) -> None:
+        """Keep an event until its key comes."""
+        known = {item.event.get("event_id") for item in self.waiting}
+        if event.get("event_id") in known:
+            return
+        self.waiting.append(Waiting(room_id=room_id, event=dict(event)))
+        if len(self.waiting) > _MOST_WAITING:
+            gone = self.waiting.pop(0)
+            log.warning("an event in %s is given up: its key never came", gone.room_id)
+        await self._save_waiting()
+
+    async def done(self, item: Waiting) -> None:
+        """It was read, or there is nothing more to wait for."""
+        self.waiting = [other for other in self.waiting if other is not item]
+        await self._save_waiting()
+
+    async def _save_waiting(self) -> None:
+        await self._waiting_file.write(_Waitings(events=self.waiting).model_dump_json().encode())
+
+
+def _read(path: Path, model: type[T]) -> T:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return model()
+    except ValidationError:
+        log.warning("%s can't be read: what it held is begun anew", path.name)
+        return model()

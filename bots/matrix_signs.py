@@ -1,0 +1,81 @@
+"""Signs that the bot is there: reactions on a message, typing in a room. Best effort.
+
+Each reaction, and each one taken back, is an event that counts against the account's rate limit.
+Once the server asked to wait, marks are left out for a while: answers come first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from uuid import uuid4
+
+from bots.bot import Mark
+from bots.matrix_api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
+from bots.matrix_posts import Posts
+from bots.signs import BEFORE, MARKS
+from contract import Place, PlatformError
+
+log = logging.getLogger("moot.bots")
+
+_TYPING_MS = 20_000  # the gateway renews the sign every 8 s
+_REST_S = 30.0
+_REMEMBERED = 1_000
+
+
+class Signs:
+    def __init__(self, api: MatrixApi, posts: Posts, *, now: Callable[[], float]) -> None:
+        self._api, self._posts, self._now = api, posts, now
+        self.user_id = ""
+        self._silent: set[str] = set()  # rooms in which signs are refused
+        self._resting_until = 0.0
+        self._marks: OrderedDict[str, tuple[Mark, str]] = OrderedDict()  # and the reaction's id
+
+    async def typing(self, room_id: str, status: str) -> None:
+        where = CLIENT + path("rooms", room_id, "typing", self.user_id)
+        body: dict[str, object] = {"typing": bool(status)}
+        if status:
+            body["timeout"] = _TYPING_MS
+        try:
+            await self._api.put(where, body)
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)
+
+    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+        """Put the mark's reaction, then take back the one before."""
+        room_id = place.room.external_id
+        if room_id in self._silent or self._now() < self._resting_until:
+            return
+        before = self._marks.get(message_id)
+        if before and before[0] == mark:
+            return
+        try:
+            reaction = await self._posts.react(room_id, message_id, MARKS[mark], uuid4().hex)
+            self._marks[message_id] = mark, reaction
+            self._marks.move_to_end(message_id)
+            if len(self._marks) > _REMEMBERED:
+                self._marks.popitem(last=False)
+            for old in [before[1]] if before else await self._earlier(room_id, message_id, mark):
+                await self._posts.delete(room_id, old)
+        except MatrixRefused as error:
+            log.info("no marks in %s: %s", room_id, error)
+            self._silent.add(room_id)
+        except PlatformError as error:
+            log.info("a sign is left out: %s", error)
+            if error.outcome == "retry":
+                self._resting_until = self._now() + max(error.retry_after_s, _REST_S)
+
+    async def _earlier(self, room_id: str, message_id: str, mark: Mark) -> list[str]:
+        """Reactions of ours that an earlier process put there."""
+        olds = {MARKS[old] for old in BEFORE[mark]}
+        if not olds:
+            return []
+        annotations = path("rooms", room_id, "relations", message_id, "m.annotation", "m.reaction")
+        answer = await self._api.get(RELATIONS + annotations, limit=50)
+        return [
+            str(event.get("event_id"))
+            for event in answer.get("chunk") or ()
+            if event.get("sender") == self.user_id
+            and ((event.get("content") or {}).get("m.relates_to") or {}).get("key") in olds
+        ]
