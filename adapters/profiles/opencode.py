@@ -201,7 +201,10 @@ OPENCODE = Profile(
     ),
     signs=Signs(
         record=Record(DATABASE, opencode_events.from_record, "sqlite", opencode_events.QUERY),
-        footer=Footer(busy=re.compile(r"\besc (?:again to )?interrupt\b")),
+        footer=Footer(
+            busy=re.compile(r"\besc (?:again to )?interrupt\b"), idle=re.compile(BOX, re.MULTILINE)
+        ),
+        fallback_s=30.0,  # of looking idle: on a busy machine its first request takes so long
     ),
     look=looks.OPENCODE,
     dialogs=DIALOGS,

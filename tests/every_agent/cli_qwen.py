@@ -21,7 +21,7 @@ class SoonAPI(PartedChatAPI):
     its settings say.
     """
 
-    refusal_headers: ClassVar[Mapping[str, str]] = {"retry-after": "1"}
+    refusal_headers: ClassVar[Mapping[str, str]] = {"retry-after": "0.1"}
 
     def _refuse(self, fault: Fault) -> web.Response:
         return super()._refuse(replace(fault, status=503) if fault.status == 500 else fault)
