@@ -279,7 +279,7 @@ def _anchored(config: Config, base: Path) -> Config:
 def place_of(error: ErrorDetails) -> str:
     """The key of a mistake, e.g. bots.0.platform."""
     loc = error["loc"]
-    if loc[0] == "bots":
+    if loc[:1] == ("bots",):
         missing = ("platform",) if error["type"].startswith("union_tag") else ()
         loc = (*loc[:2], *loc[3:], *missing)  # without the platform, which chose the table
     return ".".join(str(part) for part in loc)
