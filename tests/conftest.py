@@ -11,6 +11,8 @@ import pytest
 from memory.store import Store
 from tests.doubles import postgres
 
+pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
+
 NewUrl = Callable[[str], Awaitable[str]]
 
 
