@@ -11,8 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 run: .venv/run
 	@$(BIN)/moot run $(ARGS)
 
+# As many at a time as there are processors; each of them has a database and a browser of its own.
 test: .venv/dev .venv/node check
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal --durations=15 $(ARGS)
 
 # Three programs at a time are slow on a small machine: what failed beside others is tried once more alone.
 test-agents: .venv/dev .venv/agents

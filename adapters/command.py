@@ -40,7 +40,7 @@ class Command(Exchange):
     """
 
     def __init__(self, profile: Profile, *given: Any, **more: Any) -> None:
-        held_s = HELD_S if profile.signs.title else profile.signs.fallback_s
+        held_s = HELD_S if profile.signs.title else UNSEEN_S
         fallback_s = min(profile.signs.fallback_s, held_s)
         shown = profile.compacting
         footer = Footer(busy=shown) if shown else profile.signs.footer

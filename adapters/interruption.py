@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from adapters.console import Console
 from adapters.paste import END, pastes
 from adapters.profiles.profile import Profile
-from adapters.sight import text_on
+from adapters.sight import asks_on, text_on
 from adapters.terminal import Hangup
 from adapters.turn import Turn
 
@@ -32,6 +32,7 @@ class Interruption:
         self._turn = turn
         self._read_record = read_record
         self._time = asyncio.get_running_loop().time
+        self._pressed_at = 0.0
 
     async def run(self, *, submitted: bool) -> bool:
         """Press the keys; True when the program is idle again and its box is empty."""
@@ -45,15 +46,20 @@ class Interruption:
                     return bool(interrupt.clear)
                 if interrupt.ends:
                     return False
-                for number, key in enumerate(interrupt.keys):
-                    if number:
-                        await asyncio.sleep(interrupt.gap_s)
-                    await console.write(key)
+                await self._press()
                 await self._until_idle()
                 await self._clear()
         except (TimeoutError, Hangup):
             return False
         return console.alive()
+
+    async def _press(self) -> None:
+        interrupt = self._profile.interrupt
+        for number, key in enumerate(interrupt.keys):
+            if number:
+                await asyncio.sleep(interrupt.gap_s)
+            await self._console.write(key)
+        self._pressed_at = self._time()
 
     async def _clear(self) -> None:
         """Empty the input box."""
@@ -64,9 +70,12 @@ class Interruption:
             await console.write(interrupt.clear)
 
     async def _until_idle(self) -> None:
+        again_s = self._profile.interrupt.again_s
         while self._console.alive():
             if self._idle() and not await self._shows_busy():
                 return
+            if again_s and self._since_keys_s() >= again_s and await self._shows_busy():
+                await self._press()
             await self._read_record()
             await self._console.wait_change(LOOK_S)
 
@@ -74,13 +83,20 @@ class Interruption:
         turn, signs = self._turn, self._profile.signs
         if turn.finished() or turn.state in ("done", "idle", "error"):
             return True
-        if signs.states is None and not signs.paste_mode and self._console.quiet_s() >= CALM_S:
+        calm = min(self._console.quiet_s(), self._since_keys_s()) >= CALM_S
+        if signs.states is None and not signs.paste_mode and calm:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))
         return False
 
+    def _since_keys_s(self) -> float:
+        """A silence from before the keys tells nothing: it may not have heard them yet."""
+        return self._time() - self._pressed_at
+
     async def _shows_busy(self) -> bool:
         """Whether the screen contradicts a silence; what its own signs tell needs no witness."""
-        footer = self._profile.signs.footer
-        if self._turn.finished() or footer is None or footer.busy is None:
+        if self._turn.finished():
             return False
-        return bool(footer.busy.search(text_on(await self._console.screen())))
+        screen = await self._console.screen()
+        text, footer = text_on(screen), self._profile.signs.footer
+        works = bool(footer and footer.busy and footer.busy.search(text))
+        return works or asks_on(screen, self._profile, text)

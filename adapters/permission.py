@@ -170,7 +170,8 @@ class ScreenPrompt:
             self._pressed = b""
             return self._profile.typing.submit
         waits = permission.late_s if self._profile.signs.hooks else 0.0
-        if choice is self._unreadable:  # it may not be drawn yet
+        half = permission.half and permission.half.fullmatch(question.detail)
+        if choice is self._unreadable or half:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
             return b""

@@ -73,6 +73,14 @@ def choice_on(screen: Screen, profile: Profile) -> Choice | None:
     return Choice(question, keys, dialog.typed, dialog.moves, dialog.selected)
 
 
+def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
+    """Whether a permission prompt waits. text: the screen's."""
+    permission = profile.permission
+    if permission is None or not permission.pattern.search(text):
+        return False
+    return choice_on(screen, profile) is not None
+
+
 DETAIL_ROWS = 6
 
 

@@ -12,6 +12,8 @@ from memory.store import Store
 from tests.doubles import postgres, synapse
 from tests.doubles.synapse import Synapse
 
+pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
+
 NewUrl = Callable[[str], Awaitable[str]]
 
 

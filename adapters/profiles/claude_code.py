@@ -283,7 +283,9 @@ CLAUDE_CODE = Profile(
         harmless=harmless,
         pieces=pieces,
         settle_s=0.15,  # its paste is over 100 ms after the last byte; an Enter before is lost
-        holding=re.compile(rf"^(?!❯?\s*$)(?!─).+\n{RULE}.*\n(?:(?!─).*\n?){{0,8}}\Z", re.MULTILINE),
+        holding=re.compile(
+            rf"^(?!❯?\s*$)(?!─).+\n{RULE}.*\n(?:(?!─).*\n){{0,7}}(?:(?!─).*)?\Z", re.MULTILINE
+        ),
     ),
     signs=Signs(
         hooks=Hooks(claude_events.from_hook),

@@ -144,9 +144,14 @@ def harmless(text: str) -> str:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
-# The first takes a question back, two are an interrupt. Plain ones that arrive together are
-# another key.
+# The first takes a question back, two are an interrupt; a slow machine hears all three while the
+# question stands, and goes on. Plain ones that arrive together are another key.
 ESC = b"\x1b[27u"
+# It asks before it has the tool's input: a command that nobody could read.
+HALF = re.compile(
+    r"(?:# (?:Shell command|Unknown Task)|→ (?:Read|List)|% WebFetch"
+    r"|(?:✱ (?:Glob|Grep)|◈ [^\"\n]*) \"\")\s*"
+)
 BOX = r"^ *┃  .*\S.*\n *╹▀{5}"
 # It tries five times, for a minute altogether, or as long as the API says.
 # A long message squeezes the spinner and takes a second row.
@@ -196,15 +201,19 @@ OPENCODE = Profile(
     ),
     signs=Signs(
         record=Record(DATABASE, opencode_events.from_record, "sqlite", opencode_events.QUERY),
-        footer=Footer(busy=re.compile(r"\besc (?:again to )?interrupt\b")),
+        footer=Footer(
+            busy=re.compile(r"\besc (?:again to )?interrupt\b"), idle=re.compile(BOX, re.MULTILINE)
+        ),
+        fallback_s=30.0,  # of looking idle: on a busy machine its first request takes so long
     ),
     look=looks.OPENCODE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE),
         keys=(b"\r", b"\x1b[C\r", b"\x1b[C\x1b[C\r"),
+        half=HALF,
     ),
-    interrupt=Interrupt(keys=(ESC, ESC, ESC), clear=b"\x15"),
+    interrupt=Interrupt(keys=(ESC, ESC, ESC), again_s=1.0, clear=b"\x15"),
     missing="Install npm's `opencode-ai`, or say where it is with `command`.",
     login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
     memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),

@@ -390,6 +390,7 @@ class Permission:
     late_s: how long a hook may take to ask the same before the screen's prompt is asked.
     deaf_s: how long after it appeared it may take no key: Qwen Code 0.24.4 lost one that came 20 ms
     after the prompt was drawn.
+    half: what a question's detail is before the program has drawn what it asks about.
     """
 
     pattern: re.Pattern[str]
@@ -398,6 +399,7 @@ class Permission:
     refuse: bytes = b"\x1b"
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
     worded: re.Pattern[str] | None = None
+    half: re.Pattern[str] | None = None
     late_s: float = 2.0
     deaf_s: float = 0.25
 
@@ -406,6 +408,8 @@ class Permission:
 class Interrupt:
     """What breaks a turn off. keys: pressed one after the other, `gap_s` apart.
 
+    again_s: after so long they are pressed again, while the screen shows that it works or asks;
+    0: never, for a program to which they mean something else when it is idle.
     clear: pressed afterwards, when the program gives the prompt back into its input box.
     clear_gap_s: the least time between two of these, for a program that ends at the second.
     ends: nothing breaks a turn off but the program's end; then it is resumed.
@@ -413,6 +417,7 @@ class Interrupt:
 
     keys: tuple[bytes, ...] = (b"\x1b",)
     gap_s: float = 0.1
+    again_s: float = 0.0
     clear: bytes = b""
     clear_gap_s: float = 0.0
     ends: bool = False

@@ -41,7 +41,7 @@ def said(text: str) -> str:
 async def test_one_that_hears_no_key_and_no_signal_is_ended_at_its_deadline(
     open_agent: OpenAgent,
 ) -> None:
-    agent = open_agent(program(DEAF, turn_timeout_s=6.5))  # ending it takes 5 s, of the next turn
+    agent = open_agent(program(DEAF, turn_timeout_s=6.5))
     await agent.start()
     pid = agent.pid
     assert pid
@@ -49,8 +49,8 @@ async def test_one_that_hears_no_key_and_no_signal_is_ended_at_its_deadline(
         await agent.ask("flood", Replies())
     assert caught.value.kind == "timeout"
     assert agent.waiting_bytes() < 2_000_000
+    await until_gone(pid)  # 5 s, which the next turn would have to wait
     assert (await agent.ask("hello", Replies())).text == "hello"
-    await until_gone(pid)
 
 
 async def test_stop_ends_one_that_hears_nothing(open_agent: OpenAgent) -> None:

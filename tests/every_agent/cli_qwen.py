@@ -3,18 +3,28 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
+
+from aiohttp import web
 
 from adapters.profiles.qwen import QWEN
 from tests.doubles.chat_api import PartedChatAPI
-from tests.doubles.model_steps import ToolUse
+from tests.doubles.model_steps import Fault, ToolUse
 from tests.every_agent.stage import NODE_22, NODE_BIN, Cli
 
 
 class SoonAPI(PartedChatAPI):
-    """Without this it tries again for more than a minute after a limit; that only takes time."""
+    """Without this it tries again for more than a minute; that only takes time.
 
-    refusal_headers: ClassVar[Mapping[str, str]] = {"retry-after": "1"}
+    It hears `retry-after` from a 429 or a 503. After a 500 it waits for 76 s altogether, whatever
+    its settings say.
+    """
+
+    refusal_headers: ClassVar[Mapping[str, str]] = {"retry-after": "0.1"}
+
+    def _refuse(self, fault: Fault) -> web.Response:
+        return super()._refuse(replace(fault, status=503) if fault.status == 500 else fault)
 
 
 AT = re.compile(r"@(?=\S)")

@@ -1,6 +1,9 @@
-"""A stage and a session for each agent, which all tests share: a start costs seconds."""
+"""A stage and a session for each agent, which all tests share: a start costs seconds.
 
-from collections.abc import AsyncIterator
+A failure shows what stood on the screens, and what the API was asked last.
+"""
+
+from collections.abc import AsyncIterator, Generator
 
 import pytest
 import pytest_asyncio
@@ -45,3 +48,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         called = getattr(item, "callspec", None)
         whose = called.params["cli"].name if called and "cli" in called.params else item.path.stem
         item.add_marker(pytest.mark.xdist_group(whose))
+
+
+LAST_PROMPTS = 3
+
+
+def sections(stage: Stage) -> list[tuple[str, str]]:
+    """Headings and texts for the report of a test that failed."""
+    shown = [
+        (f"screen of {agent.session_id}", "\n".join(filter(str.strip, rows)))
+        for agent in stage.agents
+        if (rows := ["".join(text for text, _ in row) for row in agent.picture()])
+    ]
+    asked = [f"{turn.rounds}: {turn.prompt[-400:]!r}" for turn in stage.api.turns[-LAST_PROMPTS:]]
+    return [*shown, ("asked of the API (answers before: prompt)", "\n".join(asked))]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add them."""
+    report = yield
+    stage = getattr(item, "funcargs", {}).get("stage")
+    if report.failed and isinstance(stage, Stage):
+        report.sections += sections(stage)
+    return report

@@ -10,7 +10,7 @@ from adapters.cli import CliAgent
 from contract import AgentError, Answer
 from tests.doubles.model_steps import Message, ToolUse
 from tests.doubles.replies import Replies
-from tests.every_agent.stage import HEADER, Stage, works_again
+from tests.every_agent.stage import HEADER, TURN_S, Stage, works_again
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -83,7 +83,7 @@ async def test_a_stop_takes_the_question_back(stage: Stage, agent: CliAgent) -> 
     file, reply = stage.work() / "stopped", Replies()
     stage.api.when("stop it", touch(stage, file), "Never said.")
     asking = asyncio.create_task(agent.ask(f"{HEADER}stop it", reply))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(TURN_S):
         await reply.asked.wait()
     await agent.interrupt()
     with pytest.raises(AgentError) as caught:
