@@ -11,14 +11,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 run: .venv/run
 	@$(BIN)/moot run $(ARGS)
 
+# What failed beside others is tried once more alone: a small machine under load is slow, not wrong.
+ALONE := --last-failed --last-failed-no-failures none
+
 # As many at a time as there are processors; each of them has a database and a browser of its own.
 test: .venv/dev .venv/node check
-	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal --durations=15 $(ARGS)
+	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal --durations=15 $(ARGS) || \
+		$(BIN)/python -m pytest $(ALONE) $(ARGS)
 
-# Three programs at a time are slow on a small machine: what failed beside others is tried once more alone.
 test-agents: .venv/dev .venv/agents
 	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 $(ARGS) || \
-		$(BIN)/python -m pytest tests/every_agent --last-failed --last-failed-no-failures none $(ARGS)
+		$(BIN)/python -m pytest tests/every_agent $(ALONE) $(ARGS)
 
 check: .venv/dev
 	$(BIN)/ruff check .
