@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from gateway.page import PageSettings, open_page
 from memory.facts import remove_facts, replace_facts
 from memory.schema import landmarks
 from tests.doubles.browser import enter
+from tests.doubles.inbox import PATIENCE_S
 from tests.doubles.index import WordIndex
 from tests.doubles.remembered import START, Shelf
 from tests.doubles.running import Opened, gateway
@@ -62,7 +64,18 @@ class Sitting:
         await expect(self.section("Landmarks")).to_be_visible()
 
     def said(self) -> Locator:
+        """What the page shows as said; it shows it before it is stored."""
         return self.page.locator("#log article:not(.bot) .text")
+
+    async def commands(self, count: int) -> list[tuple[str, str]]:
+        """Who said which commands, as stored, once there are so many."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                page = await self.moot.house.transcript.page("web:general", None, 10)
+                said = [(m.by.id, m.content) for m in page if m.content.startswith("!")]
+                if len(said) >= count:
+                    return said
+                await asyncio.sleep(0.05)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -222,12 +235,7 @@ async def test_buttons_say_the_commands_in_the_persons_name(sitting: Sitting) ->
     await expect(sitting.said()).to_have_count(1)
     await forget.click()
     await expect(sitting.said()).to_have_text(["!unpin 1", "!forget 1"])
-    page = await sitting.moot.house.transcript.page("web:general", None, 10)
-    commands = [item for item in page if item.content.startswith("!")]
-    assert [(item.by.id, item.content) for item in commands] == [
-        ("web:citra", "!unpin 1"),
-        ("web:citra", "!forget 1"),
-    ]
+    assert await sitting.commands(2) == [("web:citra", "!unpin 1"), ("web:citra", "!forget 1")]
 
 
 async def test_an_open_panel_follows_what_is_learned(sitting: Sitting) -> None:
