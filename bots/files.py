@@ -29,10 +29,14 @@ def path_of(folder: Path, room: str, file_id: str, name: str) -> Path:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; it is on disk when this returns. Blocks its thread."""
+    """Write a file whole or not at all, readable by its owner only. Blocks its thread.
+
+    It is on disk when this returns.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import mimetypes
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -12,7 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pydantic import RootModel
+
 from bots.files import path_of, write
+from bots.kept import Kept
 from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_directory import Directory
 from bots.rocketchat_events import FileRef
@@ -27,6 +29,10 @@ _REMEMBERED = 200
 _FIND_PAGES, _PAGE = 20, 100
 
 
+class _Made(RootModel[dict[str, str]]):
+    """Key to file id, or to name where no id is known."""
+
+
 class Files:
     """folder: for files of people's messages. path: where it is kept which file a key made."""
 
@@ -34,8 +40,10 @@ class Files:
         self, api: RocketApi, directory: Directory, folder: Path, path: Path, most_bytes: int
     ) -> None:
         self._api, self._directory, self._folder = api, directory, folder
-        self._path, self._most_bytes = path, most_bytes
-        self._made: dict[str, str] = _read(path)  # key to file id, or to name where no id is known
+        self._most_bytes = most_bytes
+        self._kept = Kept(path, _Made)
+        made = self._kept.load(otherwise="uploads of before are not found again")
+        self._made = made.root if made else {}
         self._old_server = False
 
     # ── Theirs ──────────────────────────────────────────────────────────────────────────
@@ -104,7 +112,7 @@ class Files:
         self._made[key] = file
         for old in list(self._made)[:-_REMEMBERED]:
             del self._made[old]
-        await asyncio.to_thread(write, self._path, json.dumps(self._made).encode())
+        await self._kept.save(_Made(self._made))
 
     async def find(
         self, place: Place, key: str, since: datetime, known: Collection[str]
@@ -163,14 +171,3 @@ def _sound(entry: Any) -> WireMessage | None:
         return message(entry)
     except ValueError:
         return None
-
-
-def _read(path: Path) -> dict[str, str]:
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        log.warning("%s can't be read: %s", path, error)
-        return {}
-    return {str(k): str(v) for k, v in kept.items()} if isinstance(kept, dict) else {}
