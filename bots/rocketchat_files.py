@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import mimetypes
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import RootModel
 
-from bots.files import path_of, write
+from bots.files import PATIENCE_S, keep_all, path_of, write
 from bots.kept import Kept
 from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_directory import Directory
@@ -22,9 +22,6 @@ from bots.rocketchat_missed import HISTORY, iso
 from bots.rocketchat_wire import WireMessage, message
 from contract import Attachment, Place, PlatformError
 
-log = logging.getLogger("moot.bots")
-
-_PATIENCE_S = 30.0  # all files of one message together; the message waits for them
 _REMEMBERED = 200
 _FIND_PAGES, _PAGE = 20, 100
 
@@ -50,15 +47,11 @@ class Files:
 
     async def keep(self, rid: str, files: tuple[FileRef, ...]) -> list[Attachment]:
         """The files with their bytes on disk; one that can't be had is told without a path."""
-        return list(await asyncio.gather(*(self._keep(rid, file) for file in files)))
+        return await keep_all(files, partial(self._keep, rid), rid)
 
     async def _keep(self, rid: str, file: FileRef) -> Attachment:
-        try:
-            path = await self._fetched(rid, file)
-            return Attachment(file.name, file.mime, path.stat().st_size, str(path))
-        except (PlatformError, OSError) as error:
-            log.warning("file %s of a message in %s is not kept: %s", file.id, rid, error)
-            return Attachment(file.name, file.mime, file.size_bytes)
+        path = await self._fetched(rid, file)
+        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
 
     async def _fetched(self, rid: str, file: FileRef) -> Path:
         path = path_of(self._folder, rid, file.id, file.name)
@@ -66,7 +59,7 @@ class Files:
             return path  # told again
         if file.size_bytes > self._most_bytes:
             raise PlatformError("it is too large", outcome="refused")
-        data, mime = await self._api.read(_path(file), self._most_bytes, _PATIENCE_S)
+        data, mime = await self._api.read(_path(file), self._most_bytes, PATIENCE_S)
         if mime == "text/html" and file.mime != "text/html":
             raise PlatformError("the server sends its login page instead", outcome="refused")
         await asyncio.to_thread(write, path, data)
