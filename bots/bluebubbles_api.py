@@ -15,6 +15,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from bots.files import read
 from contract import PlatformError
 
 # A connection that isn't there after this time was never made: nothing was sent.
@@ -85,7 +86,7 @@ class BlueBubblesApi:
                 if answer.status != 200:
                     outcome = "retry" if answer.status >= 500 or answer.status == 404 else "refused"
                     raise PlatformError(f"a file: HTTP {answer.status}", outcome=outcome)  # type: ignore[arg-type]
-                return await _bytes(answer, most_bytes), answer.content_type
+                return await read(answer.content, most_bytes), answer.content_type
         except (aiohttp.ClientError, OSError) as error:
             raise PlatformError(
                 f"a file can't be read: {type(error).__name__}", outcome="retry"
@@ -115,7 +116,7 @@ class BlueBubblesApi:
                     allow_redirects=False,
                 ) as answer,
             ):
-                data = await _bytes(answer, _MOST_ANSWER_BYTES)
+                data = await read(answer.content, _MOST_ANSWER_BYTES)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise PlatformError("BlueBubbles can't be reached", outcome="retry") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -145,15 +146,6 @@ def _plain(path: str) -> str:
     """The path without the guids in it, for a log."""
     kept = [piece for piece in path.split("/") if piece.isascii() and piece.isalpha()]
     return "/".join(kept)
-
-
-async def _bytes(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
-    data = bytearray()
-    async for chunk in answer.content.iter_chunked(65_536):
-        data += chunk
-        if len(data) > most_bytes:
-            raise PlatformError("it is too large", outcome="refused")
-    return bytes(data)
 
 
 def _answered(

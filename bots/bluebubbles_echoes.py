@@ -50,7 +50,7 @@ class Echoes:
     async def load(self) -> None:
         """From disk, once. Raises ConfigError."""
         if not self._loaded:
-            kept = await asyncio.to_thread(self._store.own_posts)
+            kept = await self._store.own_posts()
             self._posts = OrderedDict((post.key, post) for post in kept.posts) | self._posts
             self._loaded = True
 
@@ -109,4 +109,4 @@ class Echoes:
             self._posts.popitem(last=False)
         async with self._writing:
             kept = OwnPosts(posts=list(self._posts.values()))
-            await asyncio.to_thread(self._store.keep_own_posts, kept)
+            await self._store.keep_own_posts(kept)

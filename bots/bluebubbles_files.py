@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+from functools import partial
 from pathlib import Path
 
 from bots.bluebubbles_api import BlueBubblesApi, part
 from bots.bluebubbles_events import FileRef
-from bots.files import path_of, write
+from bots.files import PATIENCE_S, keep_all, path_of, write
 from contract import Attachment, PlatformError
 
-log = logging.getLogger("moot.bots")
-
-# All files of one message together; a message waits for its files so long.
-_PATIENCE_S = 30.0
 # A message is there before the Mac has its files.
 _WAITS_S = (1.0, 2.0, 4.0, 8.0)
 # The server turns what only Apple's programs read into what others do.
@@ -29,18 +25,9 @@ class Files:
 
     async def keep(self, chat_guid: str, files: tuple[FileRef, ...]) -> list[Attachment]:
         """The files with their bytes on disk; one that can't be had is told without a path."""
-        return list(await asyncio.gather(*(self._keep(chat_guid, file) for file in files)))
+        return await keep_all(files, partial(self._keep, chat_guid), "iMessage")
 
     async def _keep(self, chat_guid: str, file: FileRef) -> Attachment:
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                return await self._kept(chat_guid, file)
-        except (PlatformError, OSError) as error:
-            why = "no answer in time" if isinstance(error, TimeoutError) else error
-            log.warning("a file of a message is not kept: %s", why)
-            return Attachment(file.name, file.mime, file.size_bytes)
-
-    async def _kept(self, chat_guid: str, file: FileRef) -> Attachment:
         if file.size_bytes > self._most_bytes:
             raise PlatformError("it is too large", outcome="refused")
         for name, mime in ((file.name, file.mime), *(_turned(file, kind) for kind in _TURNED)):
@@ -69,7 +56,7 @@ class Files:
 
     async def _read(self, file: FileRef) -> tuple[bytes, str]:
         path = f"attachment/{part(file.guid)}/download"
-        return await self._api.read(path, self._most_bytes, _PATIENCE_S)
+        return await self._api.read(path, self._most_bytes, PATIENCE_S)
 
 
 def _turned(file: FileRef, mime: str) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -40,7 +39,7 @@ class History:
         Raises PlatformError, ConfigError.
         """
         if self._place is None:
-            self._place = await asyncio.to_thread(self._store.place)
+            self._place = await self._store.place()
         if self._place is None:
             body = {"sort": "DESC", "limit": 1, "offset": 0, "with": list(_WITH)}
             newest = max((row.created or 0 for row in await self._rows(body)), default=-1)
@@ -113,7 +112,7 @@ class History:
             log.warning("a message of the history is left out: %s", reason)
 
     async def _keep(self, place: Place) -> None:
-        await asyncio.to_thread(self._store.keep_place, place)
+        await self._store.keep_place(place)
         self._place = place
 
     def _now_ms(self) -> int:

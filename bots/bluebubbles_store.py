@@ -1,11 +1,11 @@
 """What a BlueBubbles bot must not forget: its secret, its place in the history, its own posts.
 
-Everything lies in a folder of its own, readable by nobody else. Blocks its thread.
+Everything lies in a folder of its own, readable by nobody else.
 """
 
 from __future__ import annotations
 
-import os
+import asyncio
 import re
 import secrets
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bots.bluebubbles_wire import Millis
+from bots.files import write
+from bots.kept import Kept
 from contract import ConfigError
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
@@ -60,9 +62,14 @@ M = TypeVar("M", bound=BaseModel)
 class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._place = Kept(folder / "history.json", Place)
+        self._own_posts = Kept(folder / "own_posts.json", OwnPosts)
 
     def secret(self) -> str:
-        """The webhook's secret; made when there is none. Raises ConfigError, OSError."""
+        """The webhook's secret; made when there is none. Raises ConfigError, OSError.
+
+        Blocks its thread.
+        """
         path = self._folder / "webhook_secret"
         if path.exists():
             secret = path.read_text(encoding="ascii", errors="replace").strip()
@@ -70,37 +77,25 @@ class Store:
                 raise ConfigError(f"{path} holds no secret: delete it, and a new one is made")
             return secret
         secret = secrets.token_urlsafe(32)
-        self._write(path, secret)
+        write(path, secret.encode())
         return secret
 
-    def place(self) -> Place | None:
-        return self._read("history.json", Place)
+    async def place(self) -> Place | None:
+        return await asyncio.to_thread(_read, self._place)
 
-    def keep_place(self, place: Place) -> None:
-        self._write(self._folder / "history.json", place.model_dump_json())
+    async def keep_place(self, place: Place) -> None:
+        await self._place.save(place)
 
-    def own_posts(self) -> OwnPosts:
-        return self._read("own_posts.json", OwnPosts) or OwnPosts()
+    async def own_posts(self) -> OwnPosts:
+        return await asyncio.to_thread(_read, self._own_posts) or OwnPosts()
 
-    def keep_own_posts(self, posts: OwnPosts) -> None:
-        self._write(self._folder / "own_posts.json", posts.model_dump_json())
+    async def keep_own_posts(self, posts: OwnPosts) -> None:
+        await self._own_posts.save(posts)
 
-    def _read(self, name: str, model: type[M]) -> M | None:
-        """Raises ConfigError when the file is there and isn't ours."""
-        path = self._folder / name
-        try:
-            return model.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValidationError:
-            raise ConfigError(f"{path} can't be read: delete it to begin anew") from None
 
-    def _write(self, path: Path, text: str) -> None:
-        """Whole or not at all; on disk when this returns."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new = path.with_name(f".{path.name}.part")
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
+def _read(kept: Kept[M]) -> M | None:
+    """Raises ConfigError when the file is there and isn't ours."""
+    try:
+        return kept.read()
+    except ValidationError:
+        raise ConfigError(f"{kept.path} can't be read: delete it to begin anew") from None

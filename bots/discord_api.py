@@ -17,6 +17,7 @@ from discord.errors import DiscordException, HTTPException, LoginFailure, RateLi
 from discord.http import HTTPClient, Route
 from yarl import URL
 
+from bots.files import read
 from contract import PlatformError
 
 # The library's log holds message texts (DEBUG) and the tokens of interactions (WARNING). What
@@ -202,12 +203,7 @@ class DiscordApi:
             ):
                 if answer.status != 200:
                     raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
-                data = bytearray()
-                async for chunk in answer.content.iter_chunked(65_536):
-                    data += chunk
-                    if len(data) > most_bytes:
-                        raise PlatformError("the file is too large", outcome="refused")
-                return bytes(data)
+                return await read(answer.content, most_bytes)
         except (aiohttp.ClientError, OSError) as error:
             reason = type(error).__name__
             raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from bots.files import write
+from pydantic import BaseModel, ConfigDict
+
+from bots.kept import Kept
 
 log = logging.getLogger("moot.bots")
 
@@ -17,19 +16,26 @@ log = logging.getLogger("moot.bots")
 _WRITE_AFTER_S = 0.5
 
 
-@dataclass(slots=True)
-class Cursor:
+class Cursor(BaseModel):
     """last: id of the newest message that was taken. guild: None for a direct message."""
+
+    model_config = ConfigDict(frozen=True)
 
     last: str
     guild: str | None = None
+
+
+class _State(BaseModel):
+    account: str
+    commands: str = ""
+    channels: dict[str, Cursor] = {}
 
 
 class Cursors:
     """The cursors of one account, and what else it must not forget: the commands it registered."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._kept = Kept(path, _State)
         self._channels: dict[str, Cursor] = {}
         self.account = self.commands = ""
         self._writing: asyncio.Task[None] | None = None
@@ -37,17 +43,10 @@ class Cursors:
 
     async def load(self, account: str) -> None:
         """Read what an earlier process left; that of another account is let go."""
-        try:
-            kept = json.loads(await asyncio.to_thread(self._path.read_text, "utf-8"))
-            same = kept["account"] == account
-            channels = {str(k): Cursor(**v) for k, v in kept["channels"].items()} if same else {}
-            commands = str(kept["commands"]) if same else ""
-        except FileNotFoundError:
-            channels, commands = {}, ""
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("%s can't be read (%s): what was missed is not", self._path, error)
-            channels, commands = {}, ""
-        self.account, self._channels, self.commands = account, channels, commands
+        kept = await asyncio.to_thread(self._kept.load, otherwise="what was missed is not read")
+        if kept is None or kept.account != account:
+            kept = _State(account=account)
+        self.account, self._channels, self.commands = account, kept.channels, kept.commands
 
     async def close(self) -> None:
         """Leave everything on disk."""
@@ -75,7 +74,8 @@ class Cursors:
         known = self._channels.get(channel)
         if known is not None and int(message) <= int(known.last):
             return
-        self._channels[channel] = Cursor(message, guild or (known.guild if known else None))
+        guild = guild or (known.guild if known else None)
+        self._channels[channel] = Cursor(last=message, guild=guild)
         self._later()
 
     def forget(self, channel: str) -> None:
@@ -98,12 +98,11 @@ class Cursors:
 
     async def _write(self) -> None:
         self._dirty = False
-        channels = {channel: asdict(cursor) for channel, cursor in self._channels.items()}
-        kept: dict[str, Any] = {"account": self.account, "commands": self.commands}
-        data = json.dumps({**kept, "channels": channels}).encode()
+        channels = dict(self._channels)
+        state = _State(account=self.account, commands=self.commands, channels=channels)
         try:
-            await asyncio.to_thread(write, self._path, data)
+            await self._kept.save(state)
         except OSError as error:
             self._dirty = True
-            log.warning("%s can't be written: %s", self._path, error)
+            log.warning("how far Discord's channels were read is not kept: %s", error)
             await asyncio.sleep(_WRITE_AFTER_S)

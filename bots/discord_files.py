@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+from functools import partial
 from pathlib import Path
 
 from bots.discord_api import DiscordApi
 from bots.discord_events import FileRef
-from bots.files import path_of, write
+from bots.files import PATIENCE_S, keep_all, path_of, write
 from contract import Attachment, PlatformError
 
-log = logging.getLogger("moot.bots")
-
-_PATIENCE_S = 30.0  # for all files of one message together; the next one waits behind it
 _TRIES = 2
 
 
@@ -23,16 +20,11 @@ class Files:
 
     async def keep(self, channel: str, files: tuple[FileRef, ...]) -> list[Attachment]:
         """The files with their bytes on disk; one that can't be had is told without a path."""
-        return list(await asyncio.gather(*(self._keep(channel, file) for file in files)))
+        return await keep_all(files, partial(self._keep, channel), channel)
 
     async def _keep(self, channel: str, file: FileRef) -> Attachment:
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                path = await self._fetched(channel, file)
-            return Attachment(file.name, file.mime, path.stat().st_size, str(path))
-        except (PlatformError, OSError) as error:
-            log.warning("file %s of a message in %s is not kept: %s", file.id, channel, error)
-            return Attachment(file.name, file.mime, file.size_bytes)
+        path = await self._fetched(channel, file)
+        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
 
     async def _fetched(self, channel: str, file: FileRef) -> Path:
         path = path_of(self._folder, channel, file.id, file.name)
@@ -47,8 +39,8 @@ class Files:
     async def _read(self, file: FileRef) -> bytes:
         for _ in range(_TRIES - 1):
             try:
-                return await self._api.read(file.url, self._most_bytes, _PATIENCE_S)
+                return await self._api.read(file.url, self._most_bytes, PATIENCE_S)
             except PlatformError as error:
                 if error.outcome == "refused":
                     raise
-        return await self._api.read(file.url, self._most_bytes, _PATIENCE_S)
+        return await self._api.read(file.url, self._most_bytes, PATIENCE_S)

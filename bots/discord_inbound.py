@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from typing import Unpack
 
 from bots.discord_events import SOURCE, Person, Said
-from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
+from bots.ingest import Found, message
+from contract import Inbound, Room, Speaker
 
 
 def speaker(by: Person, name: str = "", role: str | None = None) -> Speaker:
@@ -22,37 +24,17 @@ def addressed(message: Said, room: Room, own_roles: Collection[str]) -> bool:
 
 
 def inbound(
-    message: Said,
-    room: Room,
-    by: Speaker,
-    *,
-    mentioned: bool,
-    thread_id: str | None = None,
-    attachments: Sequence[Attachment] = (),
-    thread_context: str | None = None,
-    recipient_id: str | None = None,
-    require_mention: bool = True,
+    said: Said, room: Room, by: Speaker, thread_id: str | None = None, **found: Unpack[Found]
 ) -> Inbound:
     """The message with everything that was looked up for it."""
-    meta = IngestMetadata(
-        source=SOURCE,
-        sender_id=by.id,
-        sender_display_name=by.name,
-        sender_type=by.kind,
-        channel_external_id=room.external_id,
-        mention_token=by.mention,
-        thread_context=thread_context,
-        trigger_rag=mentioned or not require_mention,
-        recipient_id=recipient_id if mentioned else None,
-    )
-    return Inbound(
-        content=message.content,
-        meta=meta,
-        room=room,
-        message_id=message.id,
-        sent_at=message.at,
+    return message(
+        SOURCE,
+        room,
+        by,
+        content=said.content,
+        message_id=said.id,
+        sent_at=said.at,
         thread_id=thread_id,
-        reply_to=message.reply_to,
-        attachments=tuple(attachments),
-        mentioned=mentioned,
+        reply_to=said.reply_to,
+        **found,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -11,12 +10,11 @@ from typing import Any
 from bots.bot import Mark
 from bots.discord_api import DiscordApi, DiscordRefused
 from bots.discord_posts import Posts
-from bots.signs import BEFORE, MARKS
+from bots.signs import MARKS, Marks
 from contract import Place, PlatformError
 
 log = logging.getLogger("moot.bots")
 
-_REMEMBERED = 1_000
 _PATIENCE_S = 10.0  # a sign that comes later tells nothing
 _MAY_NOT = {50001, 50013, 90001}  # may not see, may not do, was blocked by whom it would mark
 
@@ -24,7 +22,7 @@ _MAY_NOT = {50001, 50013, 90001}  # may not see, may not do, was blocked by whom
 class Signs:
     def __init__(self, api: DiscordApi, posts: Posts) -> None:
         self._api, self._posts = api, posts
-        self._marks: OrderedDict[tuple[str, str], Mark] = OrderedDict()
+        self._marks: Marks[tuple[str, str]] = Marks()
         self._silent: set[tuple[str, str]] = set()  # what is refused where
 
     async def typing(self, place: Place) -> None:
@@ -41,20 +39,15 @@ class Signs:
     async def mark(self, place: Place, message: str, mark: Mark) -> None:
         """Put the mark's reaction, then take back the one before."""
         key = (place.room.external_id, message)
-        last = self._marks.get(key)
-        if last == mark:
+        if (before := self._marks.change(key, mark)) is None:
             return
-        self._marks[key] = mark
-        self._marks.move_to_end(key)
-        if len(self._marks) > _REMEMBERED:
-            self._marks.popitem(last=False)
         try:
             channel = await self._posts.channel_of(place, message)
         except PlatformError as error:
             log.info("a sign is left out: %s", error)
             return
         await self._react("PUT", channel, message, mark)
-        for old in (last,) if last else BEFORE[mark]:
+        for old in before:
             await self._react("DELETE", channel, message, old)
 
     async def _react(self, method: str, channel: str, message: str, mark: Mark) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bots.files import write
 from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract import ConfigError
 
@@ -69,19 +69,7 @@ class Wallet:
         return Account(kept.user_id, kept.device_id, kept.token, kept.pickle_key)
 
     def save(self, account: Account) -> None:
-        write_private(self._path, json.dumps(asdict(account)).encode())
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, readable by its owner only. Blocks its thread."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+        write(self._path, json.dumps(asdict(account)).encode())
 
 
 async def sign_in(api: MatrixApi, wallet: Wallet, given: Credentials, bot: str) -> Account:

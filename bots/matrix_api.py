@@ -11,6 +11,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from bots.files import read
 from contract import PlatformError
 
 CLIENT = "/_matrix/client/v3"
@@ -151,12 +152,7 @@ class MatrixApi:
                 if answer.status != 200:
                     raw = await answer.read()
                     _raise_for("GET download", answer.status, answer.headers, _json(raw) or {})
-                data = bytearray()
-                async for chunk in answer.content.iter_chunked(65_536):
-                    data += chunk
-                    if len(data) > most_bytes:
-                        raise PlatformError("the file is too large", outcome="refused")
-                return bytes(data)
+                return await read(answer.content, most_bytes)
         except (aiohttp.ClientError, OSError) as error:
             reason = type(error).__name__
             raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from bots.matrix_account import write_private
-
-T = TypeVar("T", bound=BaseModel)
+from bots.kept import Kept
 
 log = logging.getLogger("moot.bots")
 
@@ -65,37 +61,16 @@ class _Waitings(BaseModel):
     events: list[Waiting] = []
 
 
-class _File:
-    """A file that is written in the order of the calls, whichever thread comes first."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = threading.Lock()
-        self._asked = self._written = 0
-
-    async def write(self, data: bytes) -> None:
-        self._asked += 1
-        await asyncio.to_thread(self._write, data, self._asked)
-
-    def _write(self, data: bytes, number: int) -> None:
-        with self._lock:
-            if number > self._written:
-                write_private(self.path, data)
-                self._written = number
-
-
 class Cursor:
     """Where the bot is, in memory and on disk. user_id: of another account's nothing is known."""
 
     def __init__(self, folder: Path, user_id: str) -> None:
-        self._file, self._waiting_file = (
-            _File(folder / "cursor.json"),
-            _File(folder / "waiting.json"),
-        )
-        self.place = _read(self._file.path, Place)
-        if self.place.user_id != user_id:
-            self.place = Place(user_id=user_id)
-        self.waiting = _read(self._waiting_file.path, _Waitings).events
+        self._kept = Kept(folder / "cursor.json", Place)
+        self._kept_waiting = Kept(folder / "waiting.json", _Waitings)
+        place = self._kept.load(otherwise="what was missed is not looked for")
+        waiting = self._kept_waiting.load(otherwise="what had no key is given up")
+        self.place = place if place and place.user_id == user_id else Place(user_id=user_id)
+        self.waiting = waiting.events if waiting else []
 
     def advance(self, since: str, joined: Iterable[str], left: Iterable[str]) -> None:
         """Everything up to this token was received."""
@@ -105,7 +80,7 @@ class Cursor:
     async def save(self) -> None:
         while len(self.place.pins) > _MOST_PINS:
             del self.place.pins[next(iter(self.place.pins))]
-        await self._file.write(self.place.model_dump_json().encode())
+        await self._kept.save(self.place)
 
     async def wait_for(self, room_id: str, event: Mapping[str, Any]) -> None:
         """Keep an event until its key comes."""
@@ -124,14 +99,4 @@ class Cursor:
         await self._save_waiting()
 
     async def _save_waiting(self) -> None:
-        await self._waiting_file.write(_Waitings(events=self.waiting).model_dump_json().encode())
-
-
-def _read(path: Path, model: type[T]) -> T:
-    try:
-        return model.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return model()
-    except ValidationError:
-        log.warning("%s can't be read: what it held is begun anew", path.name)
-        return model()
+        await self._kept_waiting.save(_Waitings(events=self.waiting))

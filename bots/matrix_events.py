@@ -6,17 +6,18 @@ What an event doesn't say (names, files' bytes, the thread) is looked up by `mat
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import unquote
 
 from pydantic import ValidationError
 
+from bots.ingest import Found, message
 from bots.matrix_wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
-from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
+from contract import Inbound, Room, Speaker
 
 SOURCE = "matrix"
 
@@ -229,37 +230,16 @@ def speaker(user_id: str, name: str, *, is_bot: bool = False, role: str | None =
     return Speaker(f"{SOURCE}:{user_id}", name, "human", user_id, role)
 
 
-def inbound(
-    said: Said,
-    room: Room,
-    by: Speaker,
-    *,
-    mentioned: bool,
-    attachments: Sequence[Attachment] = (),
-    thread_context: str | None = None,
-    recipient_id: str | None = None,
-    require_mention: bool = True,
-) -> Inbound:
+def inbound(said: Said, room: Room, by: Speaker, **found: Unpack[Found]) -> Inbound:
     """The message with everything that was looked up for it."""
-    meta = IngestMetadata(
-        source=SOURCE,
-        sender_id=by.id,
-        sender_display_name=by.name,
-        sender_type=by.kind,
-        channel_external_id=room.external_id,
-        mention_token=by.mention,
-        thread_context=thread_context,
-        trigger_rag=mentioned or not require_mention,
-        recipient_id=recipient_id if mentioned else None,
-    )
-    return Inbound(
+    return message(
+        SOURCE,
+        room,
+        by,
         content=said.content,
-        meta=meta,
-        room=room,
         message_id=said.event_id,
         sent_at=said.at,
         thread_id=said.thread_id,
         reply_to=said.reply_to,
-        attachments=tuple(attachments),
-        mentioned=mentioned,
+        **found,
     )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import mimetypes
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bots.files import path_of, write
+from bots.files import PATIENCE_S, keep_all, path_of, write
 from bots.matrix_api import MatrixApi
-from bots.matrix_content import quiet, text_content
+from bots.matrix_content import text_content
 from bots.matrix_events import FileRef
 from bots.matrix_keys import closed_file, opened_file
+from bots.writer import quiet
 from contract import Attachment, PlatformError
 
-log = logging.getLogger("moot.bots")
-
-_PATIENCE_S = 30.0  # a room's later messages wait so long for a file
 _KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
 
 
@@ -27,16 +25,11 @@ class Files:
 
     async def keep(self, room_id: str, file: FileRef | None) -> list[Attachment]:
         """The file with its bytes on disk; one that can't be had is told without a path."""
-        if file is None:
-            return []
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                path = await self._fetched(room_id, file)
-            size = path.stat().st_size
-            return [Attachment(file.name, file.mime, size, str(path))]
-        except (PlatformError, OSError) as error:
-            log.warning("a file of a message in %s is not kept: %s", room_id, error)
-            return [Attachment(file.name, file.mime, file.size_bytes)]
+        return await keep_all([file] if file else [], partial(self._keep, room_id), room_id)
+
+    async def _keep(self, room_id: str, file: FileRef) -> Attachment:
+        path = await self._fetched(room_id, file)
+        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
 
     async def _fetched(self, room_id: str, file: FileRef) -> Path:
         media = file.url.removeprefix("mxc://")
@@ -45,7 +38,7 @@ class Files:
             return path  # delivered again: what lies at an mxc address never changes
         if file.size_bytes > self._most_bytes:
             raise PlatformError("it is too large", outcome="refused")
-        data = await self._api.download(file.url, self._most_bytes, _PATIENCE_S)
+        data = await self._api.download(file.url, self._most_bytes, PATIENCE_S)
         if closed := file.closed:
             data = await opened_file(data, closed.key.k, closed.hashes.get("sha256", ""), closed.iv)
         await asyncio.to_thread(write, path, data)

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
+from bots.files import read
 from contract import PlatformError
 
 # A connection that isn't there after this time was never made: nothing was sent.
@@ -167,12 +168,7 @@ class _Wait(Exception):
 async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> tuple[bytes, str]:
     if answer.status != 200:
         raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
-    data = bytearray()
-    async for chunk in answer.content.iter_chunked(65_536):
-        data += chunk
-        if len(data) > most_bytes:
-            raise PlatformError("the file is too large", outcome="refused")
-    return bytes(data), answer.content_type
+    return await read(answer.content, most_bytes), answer.content_type
 
 
 def _put_off(route: str, wait_s: float) -> PlatformError:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from bots.files import write
-from bots.rocketchat_wire import moment
+from pydantic import BaseModel
+
+from bots.kept import Kept
 
 log = logging.getLogger("moot.bots")
 
 _MOST_ROOMS = 2_000
+
+
+class _State(BaseModel):
+    since: datetime
+    rooms: dict[str, str]
 
 
 class Cursor:
@@ -26,23 +30,13 @@ class Cursor:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._kept = Kept(path, _State)
         self._open: dict[int, datetime] = {}
         self._numbers = itertools.count()
         self._newest: datetime | None = None
         self.rooms: dict[str, str] = {}
-        self._saved = ""
-        self._read()
-
-    def _read(self) -> None:
-        try:
-            kept = json.loads(self._path.read_text(encoding="utf-8"))
-            self._newest = moment(kept["since"])
-            self.rooms = {str(rid): str(kind) for rid, kind in kept["rooms"].items()}
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("%s can't be read, what was missed is not asked for: %s", self._path, error)
+        if state := self._kept.load(otherwise="what was missed is not asked for"):
+            self._newest, self.rooms = state.since, state.rooms
 
     @property
     def since(self) -> datetime | None:
@@ -77,11 +71,7 @@ class Cursor:
         if (since := self.since) is None:
             return
         rooms = dict(list(self.rooms.items())[-_MOST_ROOMS:])
-        text = json.dumps({"since": since.isoformat(), "rooms": rooms})
-        if text == self._saved:
-            return
         try:
-            await asyncio.to_thread(write, self._path, text.encode())
-            self._saved = text
+            await self._kept.save(_State(since=since, rooms=rooms))
         except OSError as error:
-            log.error("%s can't be written: %s", self._path, error)
+            log.error("how far Rocket.Chat's messages were taken is not kept: %s", error)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 import mimetypes
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bots.files import path_of, write
+from pydantic import RootModel
+
+from bots.files import PATIENCE_S, keep_all, path_of, write
+from bots.kept import Kept
 from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_directory import Directory
 from bots.rocketchat_events import FileRef
@@ -20,11 +22,12 @@ from bots.rocketchat_missed import HISTORY, iso
 from bots.rocketchat_wire import WireMessage, message
 from contract import Attachment, Place, PlatformError
 
-log = logging.getLogger("moot.bots")
-
-_PATIENCE_S = 30.0  # all files of one message together; the message waits for them
 _REMEMBERED = 200
 _FIND_PAGES, _PAGE = 20, 100
+
+
+class _Made(RootModel[dict[str, str]]):
+    """Key to file id, or to name where no id is known."""
 
 
 class Files:
@@ -34,23 +37,21 @@ class Files:
         self, api: RocketApi, directory: Directory, folder: Path, path: Path, most_bytes: int
     ) -> None:
         self._api, self._directory, self._folder = api, directory, folder
-        self._path, self._most_bytes = path, most_bytes
-        self._made: dict[str, str] = _read(path)  # key to file id, or to name where no id is known
+        self._most_bytes = most_bytes
+        self._kept = Kept(path, _Made)
+        made = self._kept.load(otherwise="uploads of before are not found again")
+        self._made = made.root if made else {}
         self._old_server = False
 
     # ── Theirs ──────────────────────────────────────────────────────────────────────────
 
     async def keep(self, rid: str, files: tuple[FileRef, ...]) -> list[Attachment]:
         """The files with their bytes on disk; one that can't be had is told without a path."""
-        return list(await asyncio.gather(*(self._keep(rid, file) for file in files)))
+        return await keep_all(files, partial(self._keep, rid), rid)
 
     async def _keep(self, rid: str, file: FileRef) -> Attachment:
-        try:
-            path = await self._fetched(rid, file)
-            return Attachment(file.name, file.mime, path.stat().st_size, str(path))
-        except (PlatformError, OSError) as error:
-            log.warning("file %s of a message in %s is not kept: %s", file.id, rid, error)
-            return Attachment(file.name, file.mime, file.size_bytes)
+        path = await self._fetched(rid, file)
+        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
 
     async def _fetched(self, rid: str, file: FileRef) -> Path:
         path = path_of(self._folder, rid, file.id, file.name)
@@ -58,7 +59,7 @@ class Files:
             return path  # told again
         if file.size_bytes > self._most_bytes:
             raise PlatformError("it is too large", outcome="refused")
-        data, mime = await self._api.read(_path(file), self._most_bytes, _PATIENCE_S)
+        data, mime = await self._api.read(_path(file), self._most_bytes, PATIENCE_S)
         if mime == "text/html" and file.mime != "text/html":
             raise PlatformError("the server sends its login page instead", outcome="refused")
         await asyncio.to_thread(write, path, data)
@@ -104,7 +105,7 @@ class Files:
         self._made[key] = file
         for old in list(self._made)[:-_REMEMBERED]:
             del self._made[old]
-        await asyncio.to_thread(write, self._path, json.dumps(self._made).encode())
+        await self._kept.save(_Made(self._made))
 
     async def find(
         self, place: Place, key: str, since: datetime, known: Collection[str]
@@ -163,14 +164,3 @@ def _sound(entry: Any) -> WireMessage | None:
         return message(entry)
     except ValueError:
         return None
-
-
-def _read(path: Path) -> dict[str, str]:
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        log.warning("%s can't be read: %s", path, error)
-        return {}
-    return {str(k): str(v) for k, v in kept.items()} if isinstance(kept, dict) else {}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 
 from bots.bot import Mark
 from bots.rocketchat_api import RocketApi
 from bots.rocketchat_ddp import Ddp
 from bots.rocketchat_directory import Directory
 from bots.rocketchat_events import DIGITS
-from bots.signs import BEFORE
+from bots.signs import Marks
 from contract import Place, PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -21,13 +20,12 @@ REACTIONS: dict[Mark, str] = {
     "done": ":white_check_mark:",
     "failed": ":x:",
 }
-_REMEMBERED = 1_000
 
 
 class Signs:
     def __init__(self, api: RocketApi, directory: Directory) -> None:
         self._api, self._directory = api, directory
-        self._marks: OrderedDict[str, Mark] = OrderedDict()
+        self._marks: Marks[str] = Marks()
 
     async def typing(self, ddp: Ddp | None, place: Place, *, begins: bool) -> None:
         """The server forgets it after 15 s."""
@@ -47,15 +45,13 @@ class Signs:
 
         An account with ten calls a minute shows how it ended, and nothing on the way there.
         """
-        last = self._marks.get(message_id)
-        if last == mark or (not self._directory.own.unlimited and mark == "working"):
+        if not self._directory.own.unlimited and mark == "working":
             return
-        self._marks[message_id] = mark
-        self._marks.move_to_end(message_id)
-        if len(self._marks) > _REMEMBERED:
-            self._marks.popitem(last=False)
+        known = message_id in self._marks
+        if (before := self._marks.change(message_id, mark)) is None:
+            return
         await self._react(message_id, REACTIONS[mark], should=True)
-        for old in (last,) if last else BEFORE[mark] if self._directory.own.unlimited else ():
+        for old in before if known or self._directory.own.unlimited else ():
             await self._react(message_id, REACTIONS[old], should=False)
 
     async def offer(self, message_id: str, count: int) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
 from bots.bot import Mark
+
+K = TypeVar("K", bound=Hashable)
 
 MARKS: dict[Mark, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
 
@@ -18,6 +24,30 @@ DIGITS = tuple(f"{digit}\ufe0f\u20e3" for digit in range(1, 10))
 """Keycaps: a reaction that chooses an option of a question, the first one for the first."""
 
 PIN = "📌"
+
+
+_REMEMBERED = 1_000
+
+
+class Marks(Generic[K]):
+    """Which mark stands on which of the last messages."""
+
+    def __init__(self) -> None:
+        self._marks: OrderedDict[K, Mark] = OrderedDict()
+
+    def __contains__(self, message: K) -> bool:
+        return message in self._marks
+
+    def change(self, message: K, mark: Mark) -> tuple[Mark, ...] | None:
+        """The marks to take back once the new one stands; None: it stands there already."""
+        last = self._marks.get(message)
+        if last == mark:
+            return None
+        self._marks[message] = mark
+        self._marks.move_to_end(message)
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+        return (last,) if last else BEFORE[mark]
 
 
 def option_of(emoji: str) -> int | None:

@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from yarl import URL
 
+from bots.files import read
 from contract import PlatformError
 
 # The SDK's log holds message texts (DEBUG), forged bodies (INFO) and tickets (ERROR). What matters
@@ -145,12 +146,7 @@ class SlackApi:
             ):
                 if answer.status != 200:
                     raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
-                data = bytearray()
-                async for chunk in answer.content.iter_chunked(65_536):
-                    data += chunk
-                    if len(data) > most_bytes:
-                        raise PlatformError("the file is too large", outcome="refused")
-                return bytes(data), answer.content_type
+                return await read(answer.content, most_bytes), answer.content_type
         except (aiohttp.ClientError, OSError) as error:
             reason = type(error).__name__
             raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error

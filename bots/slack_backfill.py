@@ -114,10 +114,8 @@ class Backfill:
             await asyncio.shield(self._save())
 
     async def _save(self) -> None:
-        if (state := self._cursors.snapshot()) is None:
-            return
         try:
-            await asyncio.to_thread(self._cursors.write, state)
+            await self._cursors.save()
         except OSError as error:  # then more is read than is needed, some other time
             log.warning("how far Slack's rooms were read is not kept: %s", error)
 

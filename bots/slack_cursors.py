@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from bots.files import write
+from bots.kept import Kept
 from bots.slack_wire import Ts
-
-log = logging.getLogger("moot.bots")
 
 START = "0"
 """A room's cursor when there was nothing in it at the first look."""
@@ -38,46 +34,26 @@ class Cursors:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._kept = Kept(path, _State)
         self.began, self.settled = START, False
         self._rooms: dict[str, str] = {}
         self._threads: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._written = ""
-        self._writing = threading.Lock()  # a writer whose task was cancelled goes on
 
     def load(self) -> None:
         """What an earlier process wrote. Blocks its thread."""
-        try:
-            state = _State.model_validate_json(self._path.read_bytes())
-        except FileNotFoundError:
-            return
-        except (OSError, ValidationError) as error:
-            log.warning(
-                "%s can't be read (%s): what was missed until now isn't looked for",
-                self._path,
-                type(error).__name__,
-            )
+        state = self._kept.load(otherwise="what was missed until now isn't looked for")
+        if state is None:
             return
         self.began, self.settled = state.began, state.settled
         self._rooms = dict(state.rooms)
         self._threads = OrderedDict.fromkeys(state.threads)
 
-    def snapshot(self) -> str | None:
-        """What `write` is to keep; None: that stands there already."""
-        state = _State(
-            began=self.began,
-            settled=self.settled,
-            rooms=self._rooms,
-            threads=list(self._threads),
+    async def save(self) -> None:
+        """Keep all this over a restart. Raises OSError."""
+        threads = list(self._threads)
+        await self._kept.save(
+            _State(began=self.began, settled=self.settled, rooms=self._rooms, threads=threads)
         )
-        text = state.model_dump_json()
-        return None if text == self._written else text
-
-    def write(self, state: str) -> None:
-        """Keep a snapshot. Blocks its thread, behind another that writes."""
-        with self._writing:
-            write(self._path, state.encode())
-            self._written = state
 
     def of(self, room: str) -> str | None:
         """The room's cursor; for a room that it came into later that of the last one that spoke;

@@ -7,16 +7,17 @@ What an event doesn't say (names, files' bytes, the thread) is looked up by `sla
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from pydantic import ValidationError
 
+from bots.ingest import Found, message
 from bots.slack_text import typed
 from bots.slack_wire import WireEvent, WireFile, WireFlag, WirePress, WireRename
-from contract import Attachment, Inbound, IngestMetadata, Room, RoomKind, Speaker
+from contract import Inbound, Room, RoomKind, Speaker
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button
@@ -253,36 +254,16 @@ def speaker(external_id: str, name: str, *, is_bot: bool) -> Speaker:
     return Speaker(f"{SOURCE}:{external_id}", name, kind, mention)  # type: ignore[arg-type]
 
 
-def inbound(
-    said: Said,
-    room: Room,
-    by: Speaker,
-    *,
-    attachments: Sequence[Attachment] = (),
-    thread_context: str | None = None,
-    recipient_id: str | None = None,
-    require_mention: bool = True,
-) -> Inbound:
+def inbound(said: Said, room: Room, by: Speaker, **found: Unpack[Found]) -> Inbound:
     """The message with everything that was looked up for it."""
-    meta = IngestMetadata(
-        source=SOURCE,
-        sender_id=by.id,
-        sender_display_name=by.name,
-        sender_type=by.kind,
-        channel_external_id=said.channel,
-        mention_token=by.mention,
-        thread_context=thread_context,
-        trigger_rag=said.mentioned or not require_mention,
-        recipient_id=recipient_id if said.mentioned else None,
-    )
-    return Inbound(
+    return message(
+        SOURCE,
+        room,
+        by,
         content=said.content,
-        meta=meta,
-        room=room,
         message_id=said.ts,
         sent_at=moment(said.ts),
         thread_id=said.thread_ts,
         reply_to=said.thread_ts,
-        attachments=tuple(attachments),
-        mentioned=said.mentioned,
+        **found,
     )

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from pathlib import Path
 
-from bots.files import path_of, write
+from bots.files import PATIENCE_S, path_of, write
 from bots.slack_api import SlackApi
 from bots.slack_events import FileRef
 from bots.slack_voice import Voices
@@ -14,12 +14,11 @@ from contract import Attachment, Place, PlatformError
 
 log = logging.getLogger("moot.bots")
 
-# All files of one message together; the event isn't acknowledged before, and Slack, which waits
-# three seconds and then sends it again twice within six minutes, finds it done.
-_PATIENCE_S = 30.0
-
 
 class Files:
+    """An event isn't acknowledged before its files are kept; Slack, which waits three seconds and
+    then sends it again twice within six minutes, finds it done."""
+
     def __init__(self, api: SlackApi, voices: Voices, folder: Path, most_bytes: int) -> None:
         self._api, self._voices = api, voices
         self._folder, self._most_bytes = folder, most_bytes
@@ -30,7 +29,7 @@ class Files:
 
     async def _keep(self, channel: str, file: FileRef) -> Attachment:
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(PATIENCE_S):
                 file = await self._known(file)
                 path = await self._fetched(channel, file)
             size = path.stat().st_size
@@ -55,7 +54,7 @@ class Files:
         if not file.url or file.size_bytes > self._most_bytes:
             why = "it is too large" if file.url else "it isn't Slack's"
             raise PlatformError(why, outcome="refused")
-        data, mime = await self._api.read(file.url, self._most_bytes, _PATIENCE_S)
+        data, mime = await self._api.read(file.url, self._most_bytes, PATIENCE_S)
         if mime == "text/html" and file.mime != "text/html":
             # Without files:read Slack answers 200 with its login page.
             raise PlatformError("the token lacks the scope files:read", outcome="refused")

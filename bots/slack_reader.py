@@ -55,6 +55,7 @@ class Reader:
             said,
             room,
             by,
+            mentioned=said.mentioned,
             attachments=attachments,
             thread_context=context,
             recipient_id=self._recipient,

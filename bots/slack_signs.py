@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 
 from bots.bot import Mark
+from bots.signs import Marks
 from bots.slack_api import SlackApi, SlackRefused
 from contract import Place, PlatformError
 
@@ -16,13 +16,6 @@ _REACTIONS: dict[Mark, str] = {
     "working": "eyes",
     "done": "white_check_mark",
     "failed": "x",
-}
-# What a mark may stand on when an earlier process put it there.
-_BEFORE: dict[Mark, tuple[Mark, ...]] = {
-    "waiting": (),
-    "working": ("waiting",),
-    "done": ("waiting", "working"),
-    "failed": ("waiting", "working"),
 }
 # Refusals about one message or thread; any other is about the app, and it stops asking.
 _PASSING = {
@@ -38,7 +31,6 @@ _PASSING = {
     "thread_locked",
     "not_reactable",
 }
-_REMEMBERED = 1_000
 
 
 class Signs:
@@ -46,7 +38,7 @@ class Signs:
         self._api = api
         self._refused: set[str] = set()  # methods
         self._silent: set[str] = set()  # channels in which a status is refused
-        self._marks: OrderedDict[tuple[str, str], Mark] = OrderedDict()
+        self._marks: Marks[tuple[str, str]] = Marks()
 
     async def status(self, place: Place, status: str) -> None:
         """The status line under a thread; channels have none outside of threads."""
@@ -63,15 +55,10 @@ class Signs:
         """Put the mark's reaction, then take back the one before."""
         channel = place.room.external_id
         message = (channel, message_id)
-        last = self._marks.get(message)
-        if last == mark:
+        if (before := self._marks.change(message, mark)) is None:
             return
-        self._marks[message] = mark
-        self._marks.move_to_end(message)
-        if len(self._marks) > _REMEMBERED:
-            self._marks.popitem(last=False)
         await self._react("reactions.add", message, mark)
-        for old in (last,) if last else _BEFORE[mark]:
+        for old in before:
             await self._react("reactions.remove", message, old)
 
     async def _react(self, method: str, message: tuple[str, str], mark: Mark) -> None:

@@ -12,6 +12,7 @@ from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands
 from gateway.config import Config
@@ -19,6 +20,7 @@ from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
+from gateway.handover import HandOver
 from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
@@ -315,33 +317,45 @@ class House:
         )
 
     def _middle(self) -> Middle:
-        budget = self._config.budget.budget()
+        windows = Windows(
+            self.transcript,
+            self.memories.episodes.covered,
+            self._config.budget.budget(),
+            self._config.turns.full_window,
+        )
+        rosters = Rosters(self._group)
         return Middle(
             transcript=self.transcript,
-            windows=Windows(
-                self.transcript,
-                self.memories.episodes.covered,
-                budget,
-                self._config.turns.full_window,
-            ),
+            windows=windows,
             layers=self.memories.layers,
-            members=self.memories.members,
+            briefings=self._briefings(windows, rosters),
+            hand_over=HandOver(self.accounts, rosters, self._config.turns.max_hops),
             suggest=self._suggestions().after,
             ledger=self.ledger,
             sessions=self.sessions,
             personas=self.personas,
             bots=self.bots,
-            accounts=self.accounts,
             presence=self.presence,
             questions=self.questions,
-            rosters=Rosters(self._group),
             marks=self._marks,
             publish=self._publish,
             measure=self.metrics.ended,
             clock=clock,
-            timezone=self._config.gateway.timezone,
-            budget=budget,
             limits=self._config.turns,
+        )
+
+    def _briefings(self, windows: Windows, rosters: Rosters) -> Briefings:
+        return Briefings(
+            transcript=self.transcript,
+            windows=windows,
+            layers=self.memories.layers,
+            members=self.memories.members,
+            bots=self.bots,
+            accounts=self.accounts,
+            rosters=rosters,
+            timezone=self._config.gateway.timezone,
+            budget=self._config.budget.budget(),
+            max_hops=self._config.turns.max_hops,
         )
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:

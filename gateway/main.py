@@ -60,13 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import run
     from gateway.config import load_config
 
-    logging.basicConfig(
-        level=arguments.log,
-        format="%(asctime)s %(levelname)-7s %(name)s %(message)s",
-        stream=sys.stderr,
-    )
-    for noisy in ("slack_bolt", "slack_sdk", "alembic", "aiohttp.access", "anthropic", "httpx2"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    _log_to_stderr(arguments.log)
     config = load_config(arguments.config, base=Path.cwd())
 
     async def until_signal() -> None:
@@ -77,6 +71,18 @@ def _run(arguments: argparse.Namespace) -> int:
 
     asyncio.run(until_signal())
     return 0
+
+
+def _log_to_stderr(level: str) -> None:
+    """Ours from that level on; others' from WARNING on, as below it they tell bodies and addresses
+    with passwords in them."""
+    others = max(logging.WARNING, logging.getLevelNamesMapping()[level])
+    logging.basicConfig(
+        level=others,
+        format="%(asctime)s %(levelname)-7s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("moot").setLevel(level)
 
 
 def _started(url: str) -> None:

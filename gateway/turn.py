@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from uuid import uuid4
@@ -19,18 +19,16 @@ from contract import (
     AgentFault,
     Answer,
     Briefing,
-    Budget,
     Header,
     Place,
     PlatformError,
-    Speaker,
-    ThreadMessage,
 )
 from gateway import show
-from gateway.accounts import Accounts
+from gateway.briefings import MOOT, Briefings, speaker
 from gateway.config import TurnsTable
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
+from gateway.handover import HandOver
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
 from gateway.marks import Marks
@@ -41,20 +39,15 @@ from gateway.places import place_of
 from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.reply import LiveReply
-from gateway.roster import Rosters
-from gateway.routing import unaddressed
 from gateway.sessions import Live, Sessions
-from gateway.window import Window, Windows
-from memory.layer import Ask, Interaction, Remembered
+from gateway.window import Windows
+from memory.layer import Interaction, Remembered
 from memory.layers import Layers
-from memory.members import Members
-from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.turn")
 
 
-MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
 FULL_HOUSE = "waits for a free session"
 
 
@@ -87,22 +80,19 @@ class Middle:
     transcript: Transcript
     windows: Windows
     layers: Layers
-    members: Members
+    briefings: Briefings
+    hand_over: HandOver
     suggest: Callable[[Turn], Awaitable[str | None]]
     ledger: Ledger
     sessions: Sessions
     personas: Personas
     bots: Mapping[str, Bot]
-    accounts: Accounts
     presence: Presence
     questions: Questions
-    rosters: Rosters
     marks: Marks
     publish: Publish
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
-    timezone: str
-    budget: Budget
     limits: TurnsTable
     withdrawn: set[str] = field(default_factory=set)
 
@@ -191,7 +181,7 @@ class Middle:
         if asked is None:
             return None
         room = replace(turn.room, project=turn.room.project or persona.front.project)
-        briefing, known = await self._brief(replace(turn, room=room), asked, window, live)
+        briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
         header = compose(briefing)
         if turn.id in self.withdrawn:
@@ -256,70 +246,6 @@ class Middle:
         text = untyped(answer.text) or "(The agent ended its turn without a word.)"
         return replace(answer, text=text), None
 
-    async def _brief(
-        self, turn: Turn, asked: Stored, window: Window, live: Live
-    ) -> tuple[Briefing, Remembered]:
-        """All that the prompt is made of, and what the memory had a part in."""
-        lines, again = window.lines, window.again
-        thread = await self._thread(turn, asked)
-        roster = self.rosters.known(turn.room, self.bots[turn.bot])
-        since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
-        known = await self._remembered(turn, asked, window, live, roster)
-        if window.covered and not known.summary:
-            lines = (await self.windows.without_summary(turn, live, window)).lines
-        shown = [m for m in lines if m.persona != turn.persona] if again else lines
-        briefing = Briefing(
-            room=turn.room,
-            you=_speaker(turn.persona),
-            agent=live.program.agent,
-            triggered_by=asked.by,
-            at=asked.sent_at,
-            timezone=self.timezone,
-            participants=participants,
-            recall=known.recall,
-            pins=known.pins,
-            recommendations=known.recommendations,
-            landmarks=known.landmarks,
-            summary=known.summary,
-            observations=known.observations,
-            thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
-            thread_context="" if thread else asked.meta.get("thread_context") or "",
-            transcript=tuple(m.line() for m in shown),
-            since_last_reply=again,
-            trigger_ids=(str(asked.seq),),
-            spoke_since=tuple(since),
-            only_mention=not unaddressed(asked.content) and not asked.attachments,
-            hop=turn.hop,
-            max_hops=self.limits.max_hops,
-            budget=replace(self.budget, agent_context_tokens=live.program.context_tokens),
-        )
-        return briefing, known
-
-    async def _thread(self, turn: Turn, asked: Stored) -> list[Stored]:
-        """What was said before in the thread of the question."""
-        if asked.thread_id is None:
-            return []
-        return await self.transcript.thread(turn.room.id, turn.scope, asked.thread_id, asked.seq)
-
-    async def _remembered(
-        self, turn: Turn, asked: Stored, window: Window, live: Live, roster: Sequence[Speaker]
-    ) -> Remembered:
-        """What every layer of the memory has to say, for what may be seen here."""
-        members = await self._members(turn, roster)
-        invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
-        live.admission.invocation = invocation
-        return await self.layers.brief(
-            Ask(
-                invocation,
-                text=asked.content,
-                at=asked.sent_at,
-                recalls=asked.meta.get("trigger_rag", True),
-                shown_from=(live.given_from if window.again else 0) or window.lines[0].seq,
-                covered=window.covered,
-            )
-        )
-
     async def _post(
         self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
     ) -> tuple[Turn, ...]:
@@ -335,8 +261,8 @@ class Middle:
         if clockwork is not None:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
-        by = MOOT if turn.header is None else _speaker(turn.persona)
-        wanted = [*await self._hand_over(turn, bot), *await self._suggested(turn)]
+        by = MOOT if turn.header is None else speaker(turn.persona)
+        wanted = [*await self.hand_over.peers(turn, bot), *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
@@ -345,34 +271,6 @@ class Middle:
         self.measure(done)
         log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
         return more
-
-    async def _hand_over(self, turn: Turn, bot: Bot) -> list[Wanted]:
-        """The peers that an answer addresses, within the hop limit. Each answers through an account
-        that is in the room, its own or this one."""
-        if turn.fault or turn.header is None or turn.room.kind != "room":
-            return []
-        if turn.hop + 1 > self.limits.max_hops:
-            return []
-        peers = await self.accounts.peers(turn.room, bot)
-        text = turn.answer or ""
-        mentions = list(self.accounts.addressing(peers).mentions(text))
-        if None in mentions and any(peer.bot is not bot for peer in peers):
-            roster = await self.rosters.awaited(turn.room, bot)  # it tells what accounts are called
-            mentions = list(self.accounts.addressing(peers, roster).mentions(text))
-        addressed = {peer.persona.name: peer.bot.name for peer in mentions if peer is not None}
-        return [
-            Wanted(uuid4().hex, name, through, turn.thread_id, turn.hop + 1)
-            for name, through in addressed.items()
-            if name != turn.persona
-        ]
-
-    async def _members(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:
-        """Ids of the people who take part in a room: its roster, else who has spoken in it."""
-        if turn.room.kind != "room":
-            return ()
-        if roster:
-            return tuple(person.id for person in roster if person.kind == "human")
-        return await self.members.spoke(turn.scope)
 
     async def _suggested(self, turn: Turn) -> list[Wanted]:
         """What is to be said after an agent's answer, as a post of its own."""
@@ -385,10 +283,6 @@ class Middle:
         message_id = asked.message_id if asked else None
         card = show.turn_card(turn, message_id=message_id)
         self.publish(TurnChanged(replace(card, status=status)))
-
-
-def _speaker(persona: str) -> Speaker:
-    return Speaker(f"bot:{persona}", persona, "bot")
 
 
 def _lesson(turn: Turn, asked: Stored, live: Live, answer: Answer) -> Interaction:
@@ -422,17 +316,6 @@ def _failure(error: AgentError) -> str:
     """What is posted when there is no answer: what it had said so far, and the one line."""
     line = f"{'⏹️' if error.kind == 'stopped' else '⚠️'} {error.say}"
     return f"{error.partial}\n\n{line}" if error.partial else line
-
-
-def _participants(
-    roster: Sequence[Speaker], lines: Sequence[Stored], asked: Stored, persona: str
-) -> tuple[Speaker, ...]:
-    """The roster where known, else who spoke in the window and who asked; without ourselves."""
-    if roster:
-        return tuple(roster)
-    others = (line for line in lines if line.persona != persona and line.by.id != MOOT.id)
-    speakers = [*(line.by for line in others), asked.by]
-    return tuple({speaker.id: speaker for speaker in speakers}.values())
 
 
 def _names(briefing: Briefing) -> list[str]:

@@ -88,7 +88,7 @@ async def test_people_are_answered_once_in_each_kind_of_chat(tmp_path: Path) -> 
         assert len(server.own()) == 5  # four answers, and what the owner typed
         kept = [path.read_bytes() for path in (tmp_path / "data" / "files").rglob("note.txt")]
         assert kept == [b"the words in the file"]
-        assert PASSWORD not in moot.log()
+        assert moot.leaks("to you", "by SMS", "words in the file") == []
         assert "password=" not in moot.log()
         secret = server.webhooks[0]["url"].rpartition("/")[2]
         assert secret not in moot.log()

@@ -113,6 +113,7 @@ async def test_people_are_answered_where_they_speak_and_what_they_press_is_done(
         await permitted_by_a_button(discord)
         await stopped_by_a_slash(discord)
         assert "Traceback" not in moot.log()
+        assert moot.leaks("word 1") == []
 
 
 async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(

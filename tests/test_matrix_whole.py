@@ -92,6 +92,7 @@ async def test_what_is_asked_while_it_is_killed_is_answered_once(
         await moot.start()
         await answered(andi, room, bot_id, asked, 60)
         assert "Traceback" not in moot.log()
+        assert moot.leaks("word 1") == []
 
 
 async def test_an_encrypted_room_is_answered_encrypted(homeserver: Synapse, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ async def test_a_cut_socket_rate_limits_and_failing_posts_lose_and_double_nothin
                 rocketchat.say(f"@claude echo word {n}", rid=(GENERAL, SECRET)[n % 2])
             rocketchat.sockets.refuses = False
             await answered(rocketchat, {f"word {n}" for n in range(15)})
+            assert moot.leaks("word 1") == []
             await moot.kill()
             rocketchat.say("@claude echo word 15")
             await moot.start()

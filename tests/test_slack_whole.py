@@ -71,7 +71,9 @@ async def settled(slack: SlackDouble) -> None:
 async def test_every_mention_is_answered_once_and_in_order(tmp_path: Path, deliveries: int) -> None:
     async with SlackDouble.open() as slack:
         rooms = channels(slack, 12)
-        async with service(tmp_path, CONFIG.format(api_url=slack.api_url), **secrets(slack)):
+        async with service(
+            tmp_path, CONFIG.format(api_url=slack.api_url), **secrets(slack)
+        ) as moot:
             await slack.delivery.connected()
             asked = []
             for number in range(48):
@@ -82,6 +84,7 @@ async def test_every_mention_is_answered_once_and_in_order(tmp_path: Path, deliv
             await settled(slack)
             assert set(answers(slack).values()) == {1}
             assert slack.texts() == [f"word {number}" for number in range(40)]
+            assert moot.leaks("word 1") == []
 
 
 async def test_a_cut_socket_rate_limits_and_failing_posts_lose_and_double_nothing(

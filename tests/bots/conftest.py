@@ -1,19 +1,19 @@
 import secrets
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bots.discord import DiscordBot
 from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
 from bots.slack import SlackBot
 from tests.doubles.discord import DiscordDouble
 from tests.doubles.inbox import Inbox
 from tests.doubles.matrix_stage import Stage
-from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
+from tests.doubles.rocketchat import RocketChatDouble
 from tests.doubles.slack import SlackDouble
+from tests.doubles.stages import make_discord_bot, make_rocketchat_bot, make_slack_bot
 from tests.doubles.synapse import Person, Synapse
 
 MakeSlackBot = Callable[..., SlackBot]
@@ -34,19 +34,7 @@ def inbox() -> Inbox:
 
 @pytest.fixture
 def slack_bot(slack: SlackDouble, tmp_path: Path) -> MakeSlackBot:
-    def make(**changes: Any) -> SlackBot:
-        values: dict[str, Any] = {
-            "personas": ["claude"],
-            "token": slack.bot_token,
-            "app_token": slack.app_token,
-            "signing_secret": slack.signing_secret,
-            "api_url": slack.api_url,
-            "files_dir": tmp_path / "files",
-            "own_dir": tmp_path / "own",
-        }
-        return SlackBot(**(values | changes))
-
-    return make
+    return partial(make_slack_bot, slack, tmp_path)
 
 
 MakeDiscordBot = Callable[..., DiscordBot]
@@ -60,18 +48,7 @@ async def discord_double() -> AsyncIterator[DiscordDouble]:
 
 @pytest.fixture
 def discord_bot(discord_double: DiscordDouble, tmp_path: Path) -> MakeDiscordBot:
-    def make(**changes: Any) -> DiscordBot:
-        values: dict[str, Any] = {
-            "personas": ["claude"],
-            "token": discord_double.token,
-            "api_url": discord_double.api_url,
-            "files_dir": tmp_path / "files",
-            "own_dir": tmp_path / "own",
-            "rest_s": 0.0,
-        }
-        return DiscordBot(**(values | changes))
-
-    return make
+    return partial(make_discord_bot, discord_double, tmp_path)
 
 
 MakeRocketChatBot = Callable[..., RocketChatBot]
@@ -85,17 +62,7 @@ async def rocketchat() -> AsyncIterator[RocketChatDouble]:
 
 @pytest.fixture
 def rocketchat_bot(rocketchat: RocketChatDouble, tmp_path: Path) -> MakeRocketChatBot:
-    def make(**changes: Any) -> RocketChatBot:
-        values: dict[str, Any] = {
-            "personas": ["claude"],
-            "url": rocketchat.base,
-            "login": Login(user_id=CLAUDE, token="token-claude"),
-            "files_dir": tmp_path / "files",
-            "own_dir": tmp_path / "own",
-        }
-        return RocketChatBot(**(values | changes))
-
-    return make
+    return partial(make_rocketchat_bot, rocketchat, tmp_path)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -388,7 +389,7 @@ async def test_json_under_another_content_type_is_read(
 
 
 async def test_two_bots_in_one_process_have_a_server_each(
-    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot, tmp_path: Path
 ) -> None:
     async with DiscordDouble.open(token="another-token") as other:
         second = discord_bot(
@@ -396,7 +397,7 @@ async def test_two_bots_in_one_process_have_a_server_each(
             token=other.token,
             api_url=other.base,  # the version is left out
             gateway_url=other.gateway_url,
-            own_dir=discord_bot()._cursors._path.parent / "codex",
+            own_dir=tmp_path / "own" / "codex",
         )
         async with running(discord_bot(), inbox), running(second, inbox):
             await discord_double.gateway.connected()

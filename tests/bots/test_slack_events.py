@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bots.ingest import Found
 from bots.slack_events import (
     Account,
     Changed,
@@ -37,7 +38,8 @@ def shown(payload: dict[str, Any]) -> dict[str, Any] | None:
             name = found.bot_name or f"name of {found.sender_id}"
             by = speaker(found.sender_id, name, is_bot=found.is_bot)
             room = Room(f"slack:{found.channel}", "auth-team", found.kind or "not told")
-            message = asdict(inbound(found, room, by, recipient_id="bot:claude"))
+            looked_up: Found = {"mentioned": found.mentioned, "recipient_id": "bot:claude"}
+            message = asdict(inbound(found, room, by, **looked_up))
             meta = message["meta"].model_dump(exclude_defaults=True)
             files = [asdict(file) for file in found.files]
             sent_at = message["sent_at"].isoformat()

@@ -77,6 +77,15 @@ class Service:
         """What it logged so far."""
         return (self.folder / "moot.log").read_text(encoding="utf-8", errors="replace")
 
+    def leaks(self, *bodies: str) -> list[str]:
+        """Lines of the log that tell a secret of its environment, or what somebody said."""
+        secret = ("TOKEN", "PASSWORD", "SECRET", "API_KEY")
+        words = [
+            value for name, value in self.environment.items() if any(s in name for s in secret)
+        ]
+        told = [*bodies, *words]
+        return [line for line in self.log().splitlines() if any(word in line for word in told)]
+
 
 @asynccontextmanager
 async def service(folder: Path, config: str, **environment: str) -> AsyncIterator[Service]:

@@ -1,0 +1,182 @@
+"""A bot at work on each of the five platforms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from yarl import URL
+
+from bots.discord import DiscordBot
+from bots.rocketchat import RocketChatBot
+from bots.rocketchat_account import Login
+from bots.slack import SlackBot
+from contract import Room, Speaker
+from tests.doubles import bluebubbles, discord, rocketchat, slack
+from tests.doubles.bluebubbles_stage import at_work, make_bot
+from tests.doubles.grounds import (
+    BlueBubblesGround,
+    DiscordGround,
+    Ground,
+    MatrixGround,
+    RocketChatGround,
+    SlackGround,
+)
+from tests.doubles.inbox import PATIENCE_S, Inbox, running
+from tests.doubles.matrix_stage import Stage
+
+
+def make_slack_bot(double: slack.SlackDouble, folder: Path, **changes: Any) -> SlackBot:
+    values: dict[str, Any] = {
+        "personas": ["claude"],
+        "token": double.bot_token,
+        "app_token": double.app_token,
+        "signing_secret": double.signing_secret,
+        "api_url": double.api_url,
+        "files_dir": folder / "files",
+        "own_dir": folder / "own",
+    }
+    return SlackBot(**(values | changes))
+
+
+def make_discord_bot(double: discord.DiscordDouble, folder: Path, **changes: Any) -> DiscordBot:
+    values: dict[str, Any] = {
+        "personas": ["claude"],
+        "token": double.token,
+        "api_url": double.api_url,
+        "files_dir": folder / "files",
+        "own_dir": folder / "own",
+        "rest_s": 0.0,
+    }
+    return DiscordBot(**(values | changes))
+
+
+def make_rocketchat_bot(
+    double: rocketchat.RocketChatDouble, folder: Path, **changes: Any
+) -> RocketChatBot:
+    values: dict[str, Any] = {
+        "personas": ["claude"],
+        "url": double.base,
+        "login": Login(user_id=rocketchat.CLAUDE, token="token-claude"),
+        "files_dir": folder / "files",
+        "own_dir": folder / "own",
+    }
+    return RocketChatBot(**(values | changes))
+
+
+@asynccontextmanager
+async def slack_ground(folder: Path) -> AsyncIterator[Ground]:
+    async with slack.SlackDouble.open() as double:
+        bot, inbox = make_slack_bot(double, folder), Inbox()
+        async with running(bot, inbox):
+            async with asyncio.timeout(PATIENCE_S):
+                await double.delivery.connected()
+            ground = SlackGround(
+                bot,
+                make_slack_bot(double, folder / "spare"),
+                inbox,
+                Room(f"slack:{slack.GENERAL}", "general"),
+                Room(f"slack:{slack.DM}", "Olivia", "dm"),
+                Speaker(f"slack:{slack.OLIVIA}", "Olivia", "human", f"<@{slack.OLIVIA}>"),
+                name=f"<@{slack.BOT_USER}>",
+                everybody="<!channel> <!here> <!everyone> @channel @here",
+                most=4_000,
+                idempotent=False,
+            )
+            ground.double = double
+            yield ground
+
+
+@asynccontextmanager
+async def rocketchat_ground(folder: Path) -> AsyncIterator[Ground]:
+    async with rocketchat.RocketChatDouble.open() as double:
+        bot, inbox = make_rocketchat_bot(double, folder), Inbox()
+        async with running(bot, inbox):
+            async with asyncio.timeout(PATIENCE_S):
+                await double.sockets.listening(rocketchat.CLAUDE)
+            ground = RocketChatGround(
+                bot,
+                make_rocketchat_bot(double, folder / "spare"),
+                inbox,
+                Room(f"rocketchat:{rocketchat.GENERAL}", "general"),
+                Room(f"rocketchat:{rocketchat.DM}", "Olivia", "dm"),
+                Speaker(f"rocketchat:{rocketchat.OLIVIA}", "Olivia", "human", "@olivia"),
+                name="@claude",
+                everybody="@all @here",
+                most=5_000,
+            )
+            ground.double = double
+            yield ground
+
+
+@asynccontextmanager
+async def discord_ground(folder: Path) -> AsyncIterator[Ground]:
+    async with discord.DiscordDouble.open() as double:
+        bot, inbox = make_discord_bot(double, folder), Inbox()
+        async with running(bot, inbox):
+            await double.gateway.connected()
+            ground = DiscordGround(
+                bot,
+                make_discord_bot(double, folder / "spare"),
+                inbox,
+                Room(f"discord:{discord.GENERAL}", "general"),
+                Room(f"discord:{discord.DM}", "Olivia", "dm"),
+                Speaker(f"discord:{discord.OLIVIA}", "Olivia", "human", f"<@{discord.OLIVIA}>"),
+                name=f"<@{discord.BOT}>",
+                everybody=f"@everyone @here <@&{discord.LEAD}>",
+                most=2_000,
+            )
+            ground.double = double
+            yield ground
+
+
+@asynccontextmanager
+async def bluebubbles_ground(folder: Path) -> AsyncIterator[Ground]:
+    private = {"private_api": True, "helper_connected": True}
+    async with bluebubbles.BlueBubblesDouble.open(**private) as double:
+        inbox = Inbox()
+        async with at_work(double, folder, inbox) as bot:
+            hook = URL(double.webhooks[0]["url"])
+            ground = BlueBubblesGround(
+                bot,
+                make_bot(double, folder, webhook_url=str(hook.origin())),
+                inbox,
+                Room(f"bluebubbles:{bluebubbles.GROUP}", "Auth team", "gdm"),
+                Room(f"bluebubbles:{bluebubbles.DM}", "Olivia", "dm"),
+                Speaker(f"bb:{bluebubbles.OLIVIA}", "Olivia", "human"),
+                name="@claude",
+                everybody="@all @everyone",
+                most=8_000,
+                threads=False,
+                idempotent=False,
+            )
+            ground.double = double
+            yield ground
+
+
+@asynccontextmanager
+async def matrix_ground(stage: Stage) -> AsyncIterator[Ground]:
+    bot, inbox = stage.bot(), Inbox()
+    async with running(bot, inbox):
+        room = await stage.room()
+        private = {"is_direct": True, "preset": "trusted_private_chat"}
+        dm = await stage.andi.room(stage.bot_id, **private)
+        await stage.comes(room)
+        await stage.comes(dm)
+        shown = stage.andi.name.title()
+        ground = MatrixGround(
+            bot,
+            stage.bot(own_dir=stage.folder / "spare"),
+            inbox,
+            Room(f"matrix:{room}", "general"),
+            Room(f"matrix:{dm}", shown, "dm"),
+            Speaker(f"matrix:{stage.andi.user_id}", shown, "human", stage.andi.user_id),
+            name=stage.bot_id,
+            everybody="@room",
+            most=20_000,  # an event has 65,536 bytes, and a text stands there twice or more
+        )
+        ground.stage = stage
+        yield ground
