@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -91,7 +92,7 @@ def write(path: Path, data: bytes) -> None:
     It is on disk when this returns.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{threading.get_ident()}.part")  # two bots, one file
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)

