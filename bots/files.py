@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 
 _LONGEST_NAME_BYTES = 200  # file systems take 255
@@ -31,7 +32,7 @@ def path_of(folder: Path, room: str, file_id: str, name: str) -> Path:
 def write(path: Path, data: bytes) -> None:
     """Write a file whole or not at all; it is on disk when this returns. Blocks its thread."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{threading.get_ident()}.part")  # two bots, one file
     with part.open("wb") as file:
         file.write(data)
         file.flush()
