@@ -32,6 +32,7 @@ class Cursor:
         self._newest: datetime | None = None
         self.rooms: dict[str, str] = {}
         self._saved = ""
+        self._writing: asyncio.Task[None] | None = None
         self._read()
 
     def _read(self) -> None:
@@ -73,15 +74,19 @@ class Cursor:
         self._newest = since
 
     async def save(self) -> None:
-        """Write it down, if it has changed."""
+        """Write it down, if it has changed; one after the other, as a thread can't be cancelled."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
         if (since := self.since) is None:
             return
         rooms = dict(list(self.rooms.items())[-_MOST_ROOMS:])
         text = json.dumps({"since": since.isoformat(), "rooms": rooms})
         if text == self._saved:
             return
+        work = asyncio.to_thread(write, self._path, text.encode())
+        self._writing = asyncio.create_task(work, name="write Rocket.Chat's cursor")
         try:
-            await asyncio.to_thread(write, self._path, text.encode())
+            await asyncio.shield(self._writing)
             self._saved = text
         except OSError as error:
             log.error("%s can't be written: %s", self._path, error)
