@@ -50,7 +50,7 @@ def test_what_is_no_time_is_refused(ts: Any) -> None:
 def test_the_least_that_a_message_has_will_do() -> None:
     (said,) = told(msg="hi")
     assert isinstance(said, Said)
-    assert (said.content, said.name, said.at, said.mentioned) == ("hi", "o", AT, False)
+    assert (said.content, said.name, said.at, said.mentioned) == ("hi", "", AT, False)
 
 
 @pytest.mark.parametrize("field", ["_id", "rid", "ts", "u"])
