@@ -75,7 +75,7 @@ class Admission:
         except DdpRefused as error:
             if error.code in ("too-many-requests", "error-too-many-requests"):
                 raise PlatformError(str(error), outcome="retry", retry_after_s=10.0) from error
-            raise self._refused(str(error)) from error
+            raise self._refused(error.reason) from error
         if not self._login.token:
             self._given = token
             self._api.sign_in(user_id, token)

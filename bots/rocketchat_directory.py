@@ -41,10 +41,13 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """Where a summary of a thread ends: before the message `until`."""
+    """Where a summary of a thread ends: before the message `until`, whose text no log may show."""
 
     id: str
     until: Said
+
+    def __str__(self) -> str:
+        return self.id
 
 
 class Directory:

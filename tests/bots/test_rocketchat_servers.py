@@ -13,7 +13,7 @@ from bots.rocketchat_cursor import Cursor
 from bots.rocketchat_wire import moment
 from contract import Deleted, Place, PlatformError, Room, Voice
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
-from tests.doubles.rocketchat import CLAUDE, GENERAL, OLIVIA, RocketChatDouble
+from tests.doubles.rocketchat import CLAUDE, GENERAL, OLIVIA, Fault, RocketChatDouble
 
 MakeBot = Callable[..., RocketChatBot]
 ROOM = Room(f"rocketchat:{GENERAL}", "general")
@@ -114,6 +114,23 @@ async def test_somebody_s_name_is_looked_up_where_the_message_has_only_the_user_
         rocketchat.say("hello", u={"_id": OLIVIA, "username": "olivia"})
         await inbox.kept(1)
     assert inbox.messages[0].meta.sender_display_name == "Olivia"
+
+
+async def test_a_thread_that_can_not_be_read_is_logged_without_what_was_said(
+    rocketchat: RocketChatDouble,
+    inbox: Inbox,
+    rocketchat_bot: MakeBot,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    async with running(rocketchat_bot(), inbox):
+        await listening(rocketchat)
+        root = rocketchat.say("a root")
+        rocketchat.fail("chat.getThreadMessages", Fault("error"))
+        rocketchat.say("@claude a secret", thread=root)
+        await inbox.kept(2)
+    assert f"thread's messages of {root} is not known" in caplog.text
+    assert "a secret" not in caplog.text
 
 
 async def test_a_cursor_that_is_saved_twice_at_once_is_kept_whole(
