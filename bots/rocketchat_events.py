@@ -9,7 +9,7 @@ from __future__ import annotations
 import mimetypes
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import unquote
 
 from bots.rocketchat_wire import WireFile, WireMessage
@@ -22,6 +22,9 @@ DIGITS = (":one:", ":two:", ":three:", ":four:", ":five:", ":six:", ":seven:", "
 
 _QUOTED = re.compile(r"\s*\[ ?\]\([^()\s]*[?&]msg=([A-Za-z0-9]+)[^()\s]*\)")
 _BYTES = "application/octet-stream"
+_OVERTAKEN = timedelta(
+    seconds=30
+)  # what changes later is an old message, perhaps of before we came
 _FILE = re.compile(r"/file-upload/([A-Za-z0-9_-]+)/([^/?#]+)")
 _LINKED = re.compile(r"[?&]msg=([A-Za-z0-9]+)")
 
@@ -157,12 +160,18 @@ def _said(
     message: WireMessage, before: Glimpse | None, own: Account, *, since: datetime, missed: bool
 ) -> list[News]:
     text, found = content(message), list[News]()
-    is_new = before is None and message.ts >= since and (missed or not _again(message))
+    first = missed or not _again(message) or _just_said(message)
+    is_new = before is None and message.ts >= since and first
     if is_new:
         found.append(said(message, own))
     if message.edited_at and (before is None or before.text != text):
         found.append(Changed(message.id, text, message.edited_at))
     return found
+
+
+def _just_said(message: WireMessage) -> bool:
+    """A reaction may overtake the message itself: servers tell side by side."""
+    return message.updated_at is not None and message.updated_at - message.ts < _OVERTAKEN
 
 
 def _again(message: WireMessage) -> bool:

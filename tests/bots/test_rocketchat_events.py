@@ -95,6 +95,15 @@ def test_what_was_told_before_is_said_again_only_after_a_gap(sign: dict[str, Any
     assert not any(isinstance(n, Said) for n in told(seen, msg="hi", missed=True, **sign))
 
 
+def test_a_sign_that_overtakes_its_message_does_not_hide_it() -> None:
+    reacted = {"reactions": {":tada:": {"usernames": ["ash"]}}}
+    at = AT.timestamp() * 1000
+    soon, late = {"$date": at + 20}, {"$date": at + 60_000}
+    (said,) = told(msg="hi", _updatedAt=soon, **reacted)
+    assert isinstance(said, Said)
+    assert told(msg="hi", _updatedAt=late, **reacted) == []
+
+
 def test_an_edit_is_news_when_its_text_is() -> None:
     edited: dict[str, Any] = {"editedAt": {"$date": 1795294357628}}
     assert told(Glimpse("a"), msg="b", **edited) == [Changed("m1", "b", AT)]
