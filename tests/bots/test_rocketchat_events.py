@@ -96,7 +96,7 @@ def test_what_was_told_before_is_said_again_only_after_a_gap(sign: dict[str, Any
 
 
 def test_a_sign_that_overtakes_its_message_does_not_hide_it() -> None:
-    reacted = {"reactions": {":tada:": {"usernames": ["ash"]}}}
+    reacted: dict[str, Any] = {"reactions": {":tada:": {"usernames": ["ash"]}}}
     at = AT.timestamp() * 1000
     soon, late = {"$date": at + 20}, {"$date": at + 60_000}
     (said,) = told(msg="hi", _updatedAt=soon, **reacted)
