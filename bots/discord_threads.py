@@ -26,7 +26,7 @@ class _Before:
     channel: str
     guild: str | None
     until: str
-    quoted: WireMessage | None = field(default=None, compare=False)
+    quoted: WireMessage | None = field(default=None, compare=False, repr=False)  # no log shows it
 
 
 class Threads:

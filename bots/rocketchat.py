@@ -126,6 +126,7 @@ class RocketChatBot:
         own = await self._admission.account()
         self._directory.introduce(own)
         told = await rules(self._api)
+        self._signs.real_names = bool(told.real_names and own.name)
         if told.most_chars:
             self._limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
         if not own.unlimited and not self._told_limits:

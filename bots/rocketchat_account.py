@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,14 @@ ROLE_REMEDY = (
 WANTED = {
     "api-bypass-rate-limit": "drafts and answers without waiting",
     "send-many-messages": "long answers in one go",
+    "view-full-other-user-info": "telling other bots from people",
 }
-_SETTINGS = ("Message_MaxAllowedSize", "Message_AllowEditing", "FileUpload_Enabled")
+_SETTINGS = (
+    "Message_MaxAllowedSize",
+    "Message_AllowEditing",
+    "FileUpload_Enabled",
+    "UI_Use_Real_Name",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,11 @@ class Admission:
     def __init__(self, api: RocketApi, login: Login, bot: str) -> None:
         self._api, self._login, self._bot = api, login, bot
         self._given = ""  # the token that a login by password gave
+        self._renewing = asyncio.Lock()
         if login.token:
             api.sign_in(login.user_id, login.token)
+        else:
+            api.renew = self._renew
 
     async def enter(self, ddp: Ddp) -> str:
         """The account's user id. Raises ConfigError when it is refused."""
@@ -65,7 +75,7 @@ class Admission:
         except DdpRefused as error:
             if error.code in ("too-many-requests", "error-too-many-requests"):
                 raise PlatformError(str(error), outcome="retry", retry_after_s=10.0) from error
-            raise self._refused(str(error)) from error
+            raise self._refused(error.reason) from error
         if not self._login.token:
             self._given = token
             self._api.sign_in(user_id, token)
@@ -85,6 +95,20 @@ class Admission:
                 raise
             self._given = ""  # it has run out; the password is still good
             return await ddp.login(self._login.credentials(""))
+
+    async def _renew(self, stale: str) -> bool:
+        """REST's way in, for a token that ran out while the socket stayed open."""
+        async with self._renewing:
+            if self._api.token != stale:
+                return True
+            try:
+                user_id, token = await self._api.login(self._login.username, self._login.password)
+            except RocketRefused as error:
+                log.warning("%s", self._refused(error.code))
+                return False
+            self._given = token
+            self._api.sign_in(user_id, token)
+            return True
 
     def _refused(self, why: str) -> ConfigError:
         remedy = (
@@ -109,8 +133,9 @@ class Admission:
         except ValidationError:
             me = WirePerson.model_validate({})
         user_id = me.id or self._login.user_id
-        roles = frozenset(me.roles or ())
-        return Account(user_id, me.username or self._login.username, me.name or "", roles)
+        username = me.username or self._login.username
+        roles = None if me.roles is None else frozenset(me.roles)
+        return Account(user_id, username, me.name or "", roles, self._api.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +145,7 @@ class ServerRules:
     most_chars: int | None = None
     editing: bool | None = None
     files: bool | None = None
+    real_names: bool | None = None
 
 
 async def rules(api: RocketApi) -> ServerRules:
@@ -134,12 +160,10 @@ async def rules(api: RocketApi) -> ServerRules:
         for entry in answer.get("settings") or ()
         if isinstance(entry, dict)
     }
-    size, editing, files = (told.get(name) for name in _SETTINGS)
-    return ServerRules(
-        int(str(size)) if str(size).isdecimal() else None,
-        editing if isinstance(editing, bool) else None,
-        files if isinstance(files, bool) else None,
-    )
+    size, *flags = (told.get(name) for name in _SETTINGS)
+    editing, files, real_names = (flag if isinstance(flag, bool) else None for flag in flags)
+    most_chars = int(str(size)) if str(size).isdecimal() else None
+    return ServerRules(most_chars, editing, files, real_names)
 
 
 async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[str]:
@@ -154,7 +178,7 @@ async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[s
         wanted["message-impersonate"] = "each persona under its own name"
     for permission, purpose in wanted.items():
         holders = permissions.get(permission)
-        if holders is not None and not holders & {*own.roles, "user"}:
+        if holders is not None and not holders & {*(own.roles or ()), "user"}:
             missing.append(
                 f"{name} lacks the permission {permission} ({purpose}): Administration → "
                 f"Workspace → Permissions → {permission}: tick “bot”"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -54,6 +54,8 @@ class RocketApi:
         self._headers: dict[str, str] = {}
         self._closed_until: dict[str, float] = {}
         self.server_date: str | None = None  # of the last answer, as its header says
+        self.counted = False  # an answer said how many calls are left
+        self.renew: Callable[[str], Awaitable[bool]] | None = None  # a token that ran out
 
     def sign_in(self, user_id: str, token: str) -> None:
         """What every later call carries."""
@@ -80,25 +82,44 @@ class RocketApi:
 
     async def get(self, route: str, **query: str | int) -> Mapping[str, Any]:
         """The server's answer. Raises PlatformError."""
-        return await self._paced("GET", route, params=query)
+        return await self._signed(lambda: self._paced("GET", route, params=query))
 
     async def post(self, route: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The server's answer. Raises PlatformError.
 
         A call that was put off (429) isn't made again before its time, per route.
         """
-        return await self._paced("POST", route, json=body)
+        return await self._signed(lambda: self._paced("POST", route, json=body))
+
+    async def login(self, username: str, password: str) -> tuple[str, str]:
+        """User id and token. Raises PlatformError."""
+        body = {"user": username, "password": password}
+        told = (await self._paced("POST", "login", json=body)).get("data")
+        if not isinstance(told, dict) or not told.get("userId") or not told.get("authToken"):
+            raise PlatformError("Rocket.Chat: login: a garbled answer", outcome="retry")
+        return str(told["userId"]), str(told["authToken"])
 
     async def send(
         self, route: str, name: str, data: bytes, mime: str, fields: Mapping[str, str]
     ) -> Mapping[str, Any]:
         """A file in a form. Raises PlatformError."""
-        form = aiohttp.FormData()
-        for field, value in fields.items():
-            form.add_field(field, value)
-        form.add_field("file", data, filename=name, content_type=mime)
-        extra_s = len(data) / 100_000
-        return await self._paced("POST", route, timeout_s=self._timeout_s + extra_s, data=form)
+        timeout_s = self._timeout_s + len(data) / 100_000
+
+        async def sent() -> Mapping[str, Any]:
+            form = _form(name, data, mime, fields)  # can be sent once
+            return await self._paced("POST", route, timeout_s=timeout_s, data=form)
+
+        return await self._signed(sent)
+
+    async def _signed(self, call: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any]:
+        """The call's answer; with a new token where the old one has run out (401: not done)."""
+        stale = self.token
+        try:
+            return await call()
+        except RocketRefused as error:
+            if error.status != 401 or self.renew is None or not await self.renew(stale):
+                raise
+        return await call()
 
     async def _paced(
         self, method: str, route: str, *, timeout_s: float | None = None, **args: Any
@@ -128,6 +149,7 @@ class RocketApi:
         async with self.http().request(method, url, headers=self._headers, **args) as answer:
             text = await answer.text(errors="replace")
             self.server_date = answer.headers.get("Date")
+            self.counted = self.counted or "X-RateLimit-Limit" in answer.headers
             data = _parsed(text)
             if answer.status == 200 and data is not None and data.get("success") is not False:
                 return data
@@ -157,6 +179,14 @@ class RocketApi:
         headers = self._headers if own else {}
         async with self.http().get(target, headers=headers, allow_redirects=False) as moved:
             return await _body(moved, most_bytes)
+
+
+def _form(name: str, data: bytes, mime: str, fields: Mapping[str, str]) -> aiohttp.FormData:
+    form = aiohttp.FormData()
+    for field, value in fields.items():
+        form.add_field(field, value)
+    form.add_field("file", data, filename=name, content_type=mime)
+    return form
 
 
 class _Wait(Exception):

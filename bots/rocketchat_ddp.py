@@ -25,12 +25,12 @@ _LARGEST_FRAME = 16 * 1024 * 1024  # a message with its attachments; nobody send
 
 
 class DdpRefused(PlatformError):
-    """A method or a subscription was refused. code: the server's word for why."""
+    """A method or a subscription was refused. code, reason: the server's words for why."""
 
     def __init__(self, what: str, error: Mapping[str, Any]) -> None:
         self.code = str(error.get("error") or error.get("errorType") or "refused")
-        reason = str(error.get("reason") or error.get("message") or self.code)
-        super().__init__(f"Rocket.Chat refused {what}: {reason[:200]}", outcome="refused")
+        self.reason = str(error.get("reason") or error.get("message") or self.code)[:200]
+        super().__init__(f"Rocket.Chat refused {what}: {self.reason}", outcome="refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Ddp:
             why = f"Rocket.Chat doesn't answer: {what}"
             raise PlatformError(why, outcome="retry") from error
         except DdpRefused as error:
-            raise DdpRefused(what, {"error": error.code, "reason": str(error)}) from None
+            raise DdpRefused(what, {"error": error.code, "reason": error.reason}) from None
         finally:
             self._asked.pop(id_, None)
 

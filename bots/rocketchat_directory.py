@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from bots.lookup import Lookup
 from bots.rocketchat_api import RocketApi, RocketRefused
-from bots.rocketchat_events import SOURCE, Account, Said, content, speaker
+from bots.rocketchat_events import SOURCE, Account, Said, content
+from bots.rocketchat_inbound import speaker
 from bots.rocketchat_wire import WireMessage, WirePerson, WireRoom, message
 from bots.thread import SHOWN, thread_block
 from contract import Room, Speaker
@@ -40,10 +41,13 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """Where a summary of a thread ends: before the message `until`."""
+    """Where a summary of a thread ends: before the message `until`, whose text no log may show."""
 
     id: str
     until: Said
+
+    def __str__(self) -> str:
+        return self.id
 
 
 class Directory:
@@ -76,13 +80,12 @@ class Directory:
     # ── People ──────────────────────────────────────────────────────────────────────────
 
     async def sender(self, said: Said) -> Speaker:
-        """Who said it: by the message's own words, and whether it is a bot's account."""
+        """Who said it: by the message's own words first, and whether it is a bot's account."""
         if said.is_bot:
             return speaker(said.sender_id, said.name, said.username, is_bot=True)
         person = await self._people.get(f"userId={said.sender_id}")
-        return speaker(
-            said.sender_id, said.name, said.username, is_bot=bool(person and person.is_bot)
-        )
+        name = said.name or (person.name if person else "")
+        return speaker(said.sender_id, name, said.username, is_bot=bool(person and person.is_bot))
 
     async def named(self, username: str | None) -> Speaker | None:
         """Somebody by user name; None where the server doesn't know them, or not in time."""
@@ -245,7 +248,7 @@ def _person(raw: Mapping[str, Any] | None, named: str) -> _Person:
         user = WirePerson.model_validate(raw or {})
     except ValidationError:
         user = WirePerson.model_validate({})
-    is_bot = user.type == "bot" or "bot" in (user.roles or ())
+    is_bot = user.type in ("bot", "app") or "bot" in (user.roles or ())
     name = user.name or user.username or named
     return _Person(user.id or named, name, user.username or "", is_bot)
 

@@ -1,4 +1,4 @@
-"""Rocket.Chat's messages as news, and those as messages of the ingest contract. Pure.
+"""Rocket.Chat's messages as news. Pure.
 
 The server sends the same message again when it is edited, pinned, reacted to, when its thread
 grows or a link in it unfolds: what is news is told by what was seen of it before.
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import unquote
 
 from bots.rocketchat_wire import WireFile, WireMessage
-from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
 
 SOURCE = "rocketchat"
 
@@ -24,22 +22,32 @@ DIGITS = (":one:", ":two:", ":three:", ":four:", ":five:", ":six:", ":seven:", "
 
 _QUOTED = re.compile(r"\s*\[ ?\]\([^()\s]*[?&]msg=([A-Za-z0-9]+)[^()\s]*\)")
 _BYTES = "application/octet-stream"
+_OVERTAKEN = timedelta(
+    seconds=30
+)  # what changes later is an old message, perhaps of before we came
 _FILE = re.compile(r"/file-upload/([A-Za-z0-9_-]+)/([^/?#]+)")
 _LINKED = re.compile(r"[?&]msg=([A-Za-z0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The bot's own account on the server. roles: the workspace's, e.g. "bot"."""
+    """The bot's own account on the server.
+
+    roles: the workspace's, e.g. "bot"; None: the server doesn't tell. counted: whether its answers
+    say how many calls are left.
+    """
 
     user_id: str
     username: str = ""
     name: str = ""
-    roles: frozenset[str] = frozenset()
+    roles: frozenset[str] | None = frozenset()
+    counted: bool = False
 
     @property
     def unlimited(self) -> bool:
         """May call as often as it likes (api-bypass-rate-limit is theirs by default)."""
+        if self.roles is None:
+            return not self.counted
         return bool(self.roles & {"bot", "admin", "app"})
 
 
@@ -55,7 +63,7 @@ class FileRef:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message. mentioned: by its own text; name: what the message itself says."""
+    """A message. mentioned: by its own text; name: what the message itself says, or ""."""
 
     id: str
     rid: str
@@ -152,12 +160,18 @@ def _said(
     message: WireMessage, before: Glimpse | None, own: Account, *, since: datetime, missed: bool
 ) -> list[News]:
     text, found = content(message), list[News]()
-    is_new = before is None and message.ts >= since and (missed or not _again(message))
+    first = missed or not _again(message) or _just_said(message)
+    is_new = before is None and message.ts >= since and first
     if is_new:
         found.append(said(message, own))
     if message.edited_at and (before is None or before.text != text):
         found.append(Changed(message.id, text, message.edited_at))
     return found
+
+
+def _just_said(message: WireMessage) -> bool:
+    """A reaction may overtake the message itself: servers tell side by side."""
+    return message.updated_at is not None and message.updated_at - message.ts < _OVERTAKEN
 
 
 def _again(message: WireMessage) -> bool:
@@ -219,7 +233,7 @@ def said(message: WireMessage, own: Account) -> Said:
         at=message.ts,
         sender_id=message.u.id,
         username=username,
-        name=message.alias or message.u.name or username or message.u.id,
+        name=message.alias or message.u.name or "",
         is_bot=bool(message.bot),
         content=text,
         mentioned=_mentions(message, own),
@@ -259,50 +273,3 @@ def _file(file: WireFile) -> FileRef:
 
 def _linked(file_id: str, name: str) -> FileRef:
     return FileRef(file_id, name, mimetypes.guess_type(name)[0] or _BYTES, 0)
-
-
-# ── The ingest contract ─────────────────────────────────────────────────────────────────
-
-
-def speaker(
-    external_id: str, name: str, username: str, *, is_bot: bool, role: str | None = None
-) -> Speaker:
-    shown = name.strip() or username or external_id
-    mention = f"@{username}" if username and not is_bot else None
-    return Speaker(f"{SOURCE}:{external_id}", shown, "bot" if is_bot else "human", mention, role)
-
-
-def inbound(
-    said: Said,
-    room: Room,
-    by: Speaker,
-    *,
-    mentioned: bool,
-    attachments: Sequence[Attachment] = (),
-    thread_context: str | None = None,
-    recipient_id: str | None = None,
-    require_mention: bool = True,
-) -> Inbound:
-    """The message with everything that was looked up for it."""
-    meta = IngestMetadata(
-        source=SOURCE,
-        sender_id=by.id,
-        sender_display_name=by.name,
-        sender_type=by.kind,
-        channel_external_id=said.rid,
-        mention_token=by.mention,
-        thread_context=thread_context,
-        trigger_rag=mentioned or not require_mention,
-        recipient_id=recipient_id if mentioned else None,
-    )
-    return Inbound(
-        content=said.content,
-        meta=meta,
-        room=room,
-        message_id=said.id,
-        sent_at=said.at,
-        thread_id=said.thread_id,
-        reply_to=said.reply_to,
-        attachments=tuple(attachments),
-        mentioned=mentioned,
-    )

@@ -23,21 +23,19 @@ from bots.rocketchat_api import RocketApi
 from bots.rocketchat_cursor import Cursor
 from bots.rocketchat_ddp import Ddp, Patience, Told
 from bots.rocketchat_missed import Found, Missed
+from bots.rocketchat_watch import PRUNED, ROOM, USER, Watch
 from bots.rocketchat_wire import WireMessage, WireRoom, message
 from contract import PlatformError
 
 log = logging.getLogger("moot.bots")
 
-MESSAGES, ROOM, USER = "stream-room-messages", "stream-notify-room", "stream-notify-user"
+MESSAGES = "stream-room-messages"
 
 # Messages are told in no strict order, and the first start knows the server's time to a second.
 OVERLAP = timedelta(seconds=15)
 
 _SAVE_S = 1.0
 _LONGEST_REST_S = 30.0
-# A connection may call or subscribe 40 times in 10 s; half of it is for subscriptions.
-_WATCH_REST_S = 0.5
-_FEW_WATCHED, _MOST_WATCHED = 10, 300
 
 
 class Taker(Protocol):
@@ -69,9 +67,8 @@ class Hearing:
         self._api, self._cursor, self._login, self._missed = api, cursor, login, missed
         self._patience = patience
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._watched: set[str] = set()
+        self._watch = Watch()
         self._stale: set[str] = set()  # rooms of a lost connection
-        self._unwatched: asyncio.Queue[str] = asyncio.Queue()
         self.ddp: Ddp | None = None  # while it is connected and logged in
 
     async def listen(self, taker: Taker) -> None:
@@ -100,18 +97,18 @@ class Hearing:
         since = await self._since()
         rooms = await self._missed.rooms()
         self._cursor.rooms.update(rooms)
-        self._watched.clear()
+        self._watch.clear()
         self._stale.clear()
         waiting = set(rooms)
         for rid in rooms:
-            self._watch(rid)
+            self._watch.add(rid)
             await self._turns[rid].acquire()  # free: nothing runs between two connections
         try:
             async with asyncio.TaskGroup() as group:
                 own = [
                     group.create_task(self._save(), name="save Rocket.Chat's cursor"),
-                    group.create_task(self._watch_rooms(ddp), name="watch the rooms"),
-                    group.create_task(self._watch_own(ddp, own_id), name="watch our rooms' names"),
+                    group.create_task(self._watch.rooms(ddp), name="watch the rooms"),
+                    group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names"),
                 ]
                 log.info("connected to Rocket.Chat: %d rooms", len(rooms))
                 missed = self._catch_up(rooms, waiting, since, taker, group)
@@ -191,7 +188,7 @@ class Hearing:
         if told.stream == MESSAGES and args:
             await self._message(args, since, taker)
         elif told.stream == ROOM:
-            await self._removed(told.event, args, taker)
+            await self._removed(told.event, args, since, taker)
         elif told.stream == USER:
             self._room(told.event, args, taker)
 
@@ -207,7 +204,7 @@ class Hearing:
         kind = str(about.get("roomType") or "") or None
         told = {"rid": wire.rid, "t": kind, "name": about.get("roomName")}
         room = WireRoom.model_validate(told)
-        self._watch(wire.rid)
+        self._watch.add(wire.rid)
         with suppress(_GivenUp), self._cursor.taking(wire.updated_at or wire.ts):
             async with self._turns[wire.rid]:
                 if wire.rid in self._stale:
@@ -215,15 +212,25 @@ class Hearing:
                 await taker.message(wire, room, since=since, missed=False)
         self._cursor.rooms.setdefault(wire.rid, kind or "")
 
-    async def _removed(self, event: str, args: Sequence[Any], taker: Taker) -> None:
+    async def _removed(
+        self, event: str, args: Sequence[Any], since: datetime, taker: Taker
+    ) -> None:
         rid, _, what = event.partition("/")
         told = args[0] if args and isinstance(args[0], dict) else {}
-        ids = [told["_id"]] if what == "deleteMessage" and told.get("_id") else []
-        if what == "deleteMessageBulk":
-            ids = list(told.get("ids") or ())
+        ids: Sequence[Any] = [told["_id"]] if told.get("_id") else told.get("ids") or ()
+        if what == PRUNED and not ids:
+            ids = await self._pruned(rid, since)
         for message_id in ids:
             async with self._turns[rid]:
                 await taker.removed(rid, str(message_id))
+
+    async def _pruned(self, rid: str, since: datetime) -> Sequence[str]:
+        """A room whose messages of a time were removed doesn't say which."""
+        try:
+            return await self._missed.deleted(rid, (self._cursor.since or since) - OVERLAP)
+        except PlatformError as error:
+            log.warning("what was removed in %s is not known: %s", rid, error)
+            return ()
 
     def _room(self, event: str, args: Sequence[Any], taker: Taker) -> None:
         if len(args) < 2 or not isinstance(args[1], dict):
@@ -234,34 +241,9 @@ class Hearing:
             return
         if rid := room.rid or room.id:
             if event.endswith("/subscriptions-changed"):
-                self._watch(rid)
+                self._watch.add(rid)
                 self._cursor.rooms[rid] = room.t or ""
             taker.room_changed(room)
-
-    # ── Deletions and rooms' names, a stream each ───────────────────────────────────────
-
-    def _watch(self, rid: str) -> None:
-        """A deletion is told to those who asked for it, room by room."""
-        if rid not in self._watched and len(self._watched) < _MOST_WATCHED:
-            self._watched.add(rid)
-            self._unwatched.put_nowait(rid)
-
-    async def _watch_own(self, ddp: Ddp, own_id: str) -> None:
-        for event in ("subscriptions-changed", "rooms-changed"):
-            await self._try(ddp, USER, f"{own_id}/{event}")
-
-    async def _watch_rooms(self, ddp: Ddp) -> None:
-        while True:
-            rid = await self._unwatched.get()
-            await self._try(ddp, ROOM, f"{rid}/deleteMessage")
-            await asyncio.sleep(_WATCH_REST_S if len(self._watched) > _FEW_WATCHED else 0)
-
-    async def _try(self, ddp: Ddp, stream: str, event: str) -> None:
-        """Subscribe; what the server doesn't give is done without."""
-        try:
-            await ddp.subscribe(stream, event)
-        except PlatformError as error:
-            log.info("%s", error)
 
 
 class _GivenUp(Exception):

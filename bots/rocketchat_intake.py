@@ -20,10 +20,10 @@ from bots.rocketchat_events import (
     Said,
     Voted,
     glimpse,
-    inbound,
     news,
 )
 from bots.rocketchat_files import Files
+from bots.rocketchat_inbound import inbound
 from bots.rocketchat_posts import Posts
 from bots.rocketchat_wire import WireMessage, WireRoom
 from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned, Rejected, Room

@@ -80,6 +80,10 @@ class Missed:
         for rid in asked:
             yield rid, await self._of(rid, rooms[rid], since)
 
+    async def deleted(self, rid: str, since: datetime) -> Sequence[str]:
+        """Ids of the room's messages that were deleted since then. Raises PlatformError."""
+        return (await self._synced(rid, since)).deleted
+
     async def _of(self, rid: str, kind: str, since: datetime) -> Found:
         try:
             return await self._synced(rid, since)

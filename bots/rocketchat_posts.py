@@ -18,6 +18,7 @@ log = logging.getLogger("moot.bots")
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
 _ID_CHARS = 17
 _REMEMBERED = 500
+_SIGNED_OUT_S = 30.0  # somebody has to make a new token
 
 
 def message_id(key: str, rid: str, user_id: str) -> str:
@@ -72,7 +73,7 @@ class Posts:
 
     def _voice(self, place: Place) -> dict[str, str]:
         """The persona that speaks, where the account serves several and may."""
-        if place.voice is None or self._plain or not self._directory.own.unlimited:
+        if place.voice is None or self._plain:
             return {}
         avatar = {"avatar": place.voice.avatar} if place.voice.avatar else {}
         return {"alias": place.voice.name, **avatar}
@@ -102,7 +103,8 @@ class Posts:
             answer = await self._api.get("chat.getMessage", msgId=message_id)
         except RocketRefused as error:
             if error.status == 401:
-                raise PlatformError(str(error), outcome="retry") from error
+                why, wait_s = str(error), _SIGNED_OUT_S
+                raise PlatformError(why, outcome="retry", retry_after_s=wait_s) from error
             return None
         told: Any = answer.get("message")
         user = told.get("u") if isinstance(told, dict) else None

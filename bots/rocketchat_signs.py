@@ -26,6 +26,7 @@ class Signs:
     def __init__(self, api: RocketApi, directory: Directory) -> None:
         self._api, self._directory = api, directory
         self._marks: Marks[str] = Marks()
+        self.real_names = False  # people are shown by their names (UI_Use_Real_Name)
 
     async def typing(self, ddp: Ddp | None, place: Place, *, begins: bool) -> None:
         """The server forgets it after 15 s."""
@@ -35,8 +36,9 @@ class Signs:
         doing = ["user-typing"] if begins else []
         event = f"{place.room.external_id}/user-activity"
         try:
-            username = self._directory.own.username
-            await ddp.tell("stream-notify-room", [event, username, doing, about])
+            own = self._directory.own
+            who = own.name if self.real_names else own.username
+            await ddp.tell("stream-notify-room", [event, who, doing, about])
         except PlatformError as error:
             log.debug("a sign is left out: %s", error)
 

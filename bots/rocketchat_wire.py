@@ -144,6 +144,6 @@ def message(raw: Any) -> WireMessage:
     try:
         return WireMessage.model_validate(raw)
     except ValidationError as error:
-        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
+        fields = sorted({".".join(map(str, e["loc"])) or "its shape" for e in error.errors()})
         why = f"a message of Rocket.Chat's can't be read: {', '.join(fields)}"
         raise ValueError(why) from None

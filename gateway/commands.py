@@ -122,8 +122,8 @@ class Commands:
             return "Nothing is being asked here."
         try:
             choice = self._questions.choose(question_id, option, asked.by)
-        except Rejected as error:
-            return f"There is no such choice: {error}."
+        except Rejected:
+            return f"There is no choice `!{option + 1}`: take one of those under the question."
         if choice == "forbidden":
             return f"{asked.by.name}, you may not answer that: see `approvers` under `[access]`."
         return "" if choice == "taken" else "That was answered already."

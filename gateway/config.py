@@ -333,5 +333,10 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
 
 def secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:
     """A bot's secret: KEY_<BOT NAME> if set, else KEY."""
+    return own_secret(environment, key, bot_name) or environment.get(key) or None
+
+
+def own_secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:
+    """KEY_<BOT NAME>, which no other bot has."""
     suffix = "".join(c if c.isalnum() else "_" for c in bot_name).upper()
-    return environment.get(f"{key}_{suffix}") or environment.get(key) or None
+    return environment.get(f"{key}_{suffix}") or None

@@ -18,7 +18,7 @@ from gateway.bot_tables import (
     SlackTable,
 )
 from gateway.commands import HELP
-from gateway.config import Config, secret
+from gateway.config import Config, own_secret, secret
 from gateway.personas import Personas
 
 
@@ -39,6 +39,10 @@ class _Account:
 
     def optional(self, key: str) -> str | None:
         return secret(self.environment, key, self.name)
+
+    def own(self, key: str) -> str | None:
+        """None when it isn't set for this very bot."""
+        return own_secret(self.environment, key, self.name)
 
     @property
     def files_dir(self) -> Path:
@@ -102,13 +106,15 @@ def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
     from bots.rocketchat import RocketChatBot
     from bots.rocketchat_account import Login
 
+    # A password that is this bot's own goes before a token that is everybody's.
+    by_password = account.own("ROCKETCHAT_PASSWORD") and not account.own("ROCKETCHAT_TOKEN")
     return RocketChatBot(
         name=account.name,
         personas=table.personas,
         url=table.url,
         login=Login(
-            account.optional("ROCKETCHAT_USER_ID") or "",
-            account.optional("ROCKETCHAT_TOKEN") or "",
+            "" if by_password else account.optional("ROCKETCHAT_USER_ID") or "",
+            "" if by_password else account.optional("ROCKETCHAT_TOKEN") or "",
             account.optional("ROCKETCHAT_USER") or "",
             account.optional("ROCKETCHAT_PASSWORD") or "",
         ),

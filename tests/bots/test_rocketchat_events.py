@@ -50,7 +50,7 @@ def test_what_is_no_time_is_refused(ts: Any) -> None:
 def test_the_least_that_a_message_has_will_do() -> None:
     (said,) = told(msg="hi")
     assert isinstance(said, Said)
-    assert (said.content, said.name, said.at, said.mentioned) == ("hi", "o", AT, False)
+    assert (said.content, said.name, said.at, said.mentioned) == ("hi", "", AT, False)
 
 
 @pytest.mark.parametrize("field", ["_id", "rid", "ts", "u"])
@@ -93,6 +93,15 @@ def test_what_was_told_before_is_said_again_only_after_a_gap(sign: dict[str, Any
     assert isinstance(told(msg="hi", missed=True, **sign)[0], Said)
     seen = glimpse(message({**LEAST, "msg": "hi"}))
     assert not any(isinstance(n, Said) for n in told(seen, msg="hi", missed=True, **sign))
+
+
+def test_a_sign_that_overtakes_its_message_does_not_hide_it() -> None:
+    reacted: dict[str, Any] = {"reactions": {":tada:": {"usernames": ["ash"]}}}
+    at = AT.timestamp() * 1000
+    soon, late = {"$date": at + 20}, {"$date": at + 60_000}
+    (said,) = told(msg="hi", _updatedAt=soon, **reacted)
+    assert isinstance(said, Said)
+    assert told(msg="hi", _updatedAt=late, **reacted) == []
 
 
 def test_an_edit_is_news_when_its_text_is() -> None:

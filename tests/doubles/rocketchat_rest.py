@@ -44,17 +44,21 @@ class Rest:
             return refusal.response()
         if fault and (late := await failed(request, fault, "after")) is not None:
             return late
-        return web.json_response({**answer, "success": True})
+        left = {"X-RateLimit-Limit": str(_CALLS)} if self._is_counted(user) else {}
+        return web.json_response({**answer, "success": True}, headers=left)
 
     def _user(self, request: web.Request) -> str | None:
         user = self.double.tokens.get(request.headers.get("X-Auth-Token", ""))
         return user if user == request.headers.get("X-User-Id", "") else None
 
+    def _is_counted(self, user: str | None) -> bool:
+        if not self.double.limited or not user:
+            return False
+        return not self.double.may(user, "api-bypass-rate-limit")
+
     def _wait_s(self, route: str, user: str | None) -> float:
         """Ten calls a minute, for those without the permission."""
-        if not self.double.limited or not user:
-            return 0.0
-        if self.double.may(user, "api-bypass-rate-limit"):
+        if user is None or not self._is_counted(user):
             return 0.0
         now = time.time()
         calls = self._called[user, route]

@@ -77,9 +77,9 @@ class Sockets:
                 lambda: self.connections >= connections and self._hears(user)
             )
 
-    async def watched(self, rid: str) -> None:
+    async def watched(self, rid: str, what: str = "deleteMessage") -> None:
         """Until somebody hears of deletions in the room."""
-        wanted = ("stream-notify-room", f"{rid}/deleteMessage")
+        wanted = ("stream-notify-room", f"{rid}/{what}")
         async with self._changed:
             await self._changed.wait_for(
                 lambda: any(wanted in client.subs.values() for client in self.clients)
@@ -214,7 +214,8 @@ class Sockets:
     def _activity(self, client: Client, params: list[Any]) -> None:
         event, username, doing, about = params
         rid, _, what = event.partition("/")
-        own = self._double.users[str(client.user)]["username"]
+        shown = "name" if self._double.settings.get("UI_Use_Real_Name") else "username"
+        own = self._double.users[str(client.user)][shown]
         if what != "user-activity" or username != own or not isinstance(doing, list):
             raise Refusal("not-allowed", "Not allowed")
         self.typing.append({"rid": rid, "username": username, "doing": doing, **about})

@@ -102,6 +102,19 @@ async def test_a_peer_with_an_account_of_its_own_is_handed_over_to_once(
         assert "Respond to @claude (bot, hop 1 of 2) in room #general." in programs.prompts[-1]
 
 
+async def test_each_account_is_told_of_the_other_one(tmp_path: Path) -> None:
+    programs = ScriptedPrograms()
+    async with two(tmp_path, programs) as (platform, claude, codex):
+        ash = Speaker("fake:ash", "Ash")
+        claude.roster = (Speaker(CODEX, "codex-bot", "bot"), ash)
+        codex.roster = (Speaker(CLAUDE, "claude-bot", "bot"), ash)
+        for _ in range(2):  # a roster is asked for in the background: it is there next time
+            await platform.say("@claude look", to=claude)
+            await platform.say("@codex look", to=codex)
+    told = [next(x for x in p.split("\n") if x.startswith("Part")) for p in programs.prompts[-2:]]
+    assert told == ["Participants: @codex (bot), Ash", "Participants: @claude (bot), Ash"]
+
+
 async def test_what_an_account_is_called_is_waited_for(tmp_path: Path) -> None:
     class Slow(FakeBot):
         async def members(self, room: Room) -> list[Speaker]:

@@ -8,6 +8,7 @@ from contract import ConfigError, PlatformError
 from gateway.config import load_config
 from gateway.platform_check import ask_platforms, check_platforms
 from tests.doubles.platform import FakeBot
+from tests.doubles.rocketchat import CLAUDE, CODEX, RocketChatDouble
 from tests.doubles.slack import SlackDouble
 
 CONFIG = """
@@ -60,3 +61,17 @@ async def test_slack_is_asked_who_we_are_and_nothing_is_changed(tmp_path: Path) 
 async def test_a_bot_that_cannot_be_made_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / "moot.toml").write_text(CONFIG.format(api_url="http://127.0.0.1:9/"))
     assert await check_platforms(load_config(None, base=tmp_path), {}) == []
+
+
+async def test_a_bot_s_own_password_goes_before_a_token_that_is_for_all(tmp_path: Path) -> None:
+    async with RocketChatDouble.open() as rocketchat:
+        table = (
+            f'[[bots]]\nplatform = "rocketchat"\nurl = "{rocketchat.base}"\npersonas = ["demo"]\n'
+        )
+        (tmp_path / "moot.toml").write_text(f'{table}{table}name = "two"\n', encoding="utf-8")
+        config = load_config(None, base=tmp_path)
+        for_all = {"ROCKETCHAT_TOKEN": "token-claude", "ROCKETCHAT_USER_ID": CLAUDE}
+        own = {"ROCKETCHAT_USER_TWO": "codex", "ROCKETCHAT_PASSWORD_TWO": "password-codex"}
+        findings = await check_platforms(config, {**for_all, **own})
+        assert [finding.mistake for finding in findings] == [False, False]
+        assert {call.user for call in rocketchat.calls} == {CLAUDE, CODEX}
