@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from hashlib import sha256
+from html import unescape
 from typing import Any
 
-from bots.matrix_text import written
+from bots.matrix_text import plain, written
 from contract import Place
 
 KEY = "moot.key"  # in a post's content, encrypted with it: `find` looks for it
@@ -19,9 +20,7 @@ _EVENT_BYTES = 62_000
 _CUT_CHARS = 500  # of an edit's text for clients that know no edits, when the whole has no room
 _MOST_MENTIONS = 50
 
-_USER = re.compile(r"(?<![\w@./=+-])@[a-z0-9._=/+-]+:[A-Za-z0-9.-]*[A-Za-z0-9](?::\d{1,5})?")
-_TAG = re.compile(r"(<[^<>]*>)")
-_EVERYBODY = re.compile(r"@(?=room\b)", re.IGNORECASE)
+_PILL = re.compile(r'<a href="https://matrix\.to/#/(@[^"?]+)')
 
 
 def transaction(key: str) -> str:
@@ -31,41 +30,15 @@ def transaction(key: str) -> str:
 
 def text_content(text: str, *, msgtype: str = "m.text") -> dict[str, Any]:
     """A Markdown text: as it is, as HTML, and whom it mentions; never a whole room."""
-    html, mentioned = with_pills(written(quiet(text)))
+    html = written(text)
+    mentioned = list(dict.fromkeys(unescape(user) for user in _PILL.findall(html)))[:_MOST_MENTIONS]
     return {
         "msgtype": msgtype,
-        "body": quiet(text),
+        "body": plain(text),
         "format": "org.matrix.custom.html",
         "formatted_body": html,
         "m.mentions": {"user_ids": mentioned} if mentioned else {},
     }
-
-
-def quiet(text: str) -> str:
-    """The text with an `@room` that notifies nobody, in old clients neither."""
-    return _EVERYBODY.sub("@\u2060", text)
-
-
-def with_pills(html: str) -> tuple[str, list[str]]:
-    """The HTML with every user id as a link to the person, and the ids; code stays as it is."""
-    found: dict[str, None] = {}
-    closed = 0
-    parts = _TAG.split(html)
-    for number, part in enumerate(parts):
-        if number % 2:
-            name = part.strip("</> ").partition(" ")[0].lower()
-            if name in ("code", "pre", "a"):
-                closed += -1 if part.startswith("</") else 1
-        elif closed <= 0:
-            parts[number] = _USER.sub(lambda match: _pill(match[0], found), part)
-    return "".join(parts), list(found)
-
-
-def _pill(user_id: str, found: dict[str, None]) -> str:
-    if user_id not in found and len(found) >= _MOST_MENTIONS:
-        return user_id
-    found[user_id] = None
-    return f'<a href="https://matrix.to/#/{user_id}">{user_id}</a>'
 
 
 def placed(
@@ -102,14 +75,15 @@ def replacing(message_id: str, new: Mapping[str, Any], told: Collection[str]) ->
 
 def fitted(content: Mapping[str, Any], *, encrypted: bool) -> Mapping[str, Any]:
     """The content, without its HTML when it has no room in an event."""
-    size = len(json.dumps(content, ensure_ascii=False).encode())
+    size = len(json.dumps(content, ensure_ascii=encrypted).encode())
     if size * (4 / 3 if encrypted else 1) <= _EVENT_BYTES:
         return content
-    return _plain(content)
+    return without_html(content)
 
 
-def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {k: v for k, v in content.items() if k not in ("format", "formatted_body")}
-    if isinstance(inner := plain.get("m.new_content"), dict):
-        plain["m.new_content"] = _plain(inner)
-    return plain
+def without_html(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its plain text alone."""
+    made = {k: v for k, v in content.items() if k not in ("format", "formatted_body")}
+    if isinstance(inner := made.get("m.new_content"), dict):
+        made["m.new_content"] = without_html(inner)
+    return made

@@ -32,7 +32,7 @@ from bots.tree import (
     Table,
     Text,
 )
-from bots.writer import PLAIN, quiet, spelled_out
+from bots.writer import PLAIN, ZERO_WIDTH, quiet, spelled_out
 
 # An event has 65,536 bytes. The server's own part of one takes up to 4,500 (twenty earlier events,
 # signatures); encryption makes four bytes of three, so that 45,700 hold the content; from these
@@ -42,6 +42,12 @@ LIMIT = 44_500
 _LINKED = re.compile(r"(?:https?|ftp|mailto|magnet):\S", re.IGNORECASE)
 _MENTION = re.compile(r"(?<![\w/@#.])@[\w.=/+-]+:[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9](?::\d{1,5})?")
 _LANGUAGE = re.compile(r"[\w+#.-]+")
+_CODE = re.compile(
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t>]*(?P=fence)[`~]*[ \t]*$"
+    r"|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)",
+    re.MULTILINE,
+)
+_ROOM = re.compile(r"@(?=room\b)", re.IGNORECASE)
 _TAGS = {"strong": "strong", "emphasis": "em", "strike": "del"}
 
 
@@ -53,8 +59,15 @@ def written(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The `body` of a message: the Markdown text itself, without its calls to the whole room."""
-    return quiet(text).strip("\n")
+    """The `body` of a message: the Markdown text itself, without its calls to the whole room.
+
+    In code only `@room` is changed, which old clients look for in the whole of a body.
+    """
+    parts, end = [], 0
+    for code in _CODE.finditer(text):
+        parts += [quiet(text[end : code.start()]), _ROOM.sub("@" + ZERO_WIDTH, code[0])]
+        end = code.end()
+    return "".join([*parts, quiet(text[end:])])
 
 
 def size(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bots.matrix_content import quiet, replacing, text_content, transaction, with_pills
+from bots.matrix_content import replacing, text_content, transaction
 from bots.matrix_events import Changed, Own, Reacted, Removed, Repinned, Said, heard, parsed
 from bots.matrix_rooms import RoomState
 
@@ -145,18 +145,18 @@ def test_garbage_around_a_text_costs_nothing_but_itself() -> None:
 
 
 def test_a_person_in_code_is_not_called() -> None:
-    html = f"<p>{ANDI}</p><pre><code>@budi:moot.test</code></pre><code>@cara:moot.test</code>"
-    pilled, mentioned = with_pills(html)
-    assert mentioned == [ANDI]
-    assert pilled.startswith(f'<p><a href="https://matrix.to/#/{ANDI}">{ANDI}</a></p><pre>')
-    assert with_pills("mail me@moot.test or x@y:z") == ("mail me@moot.test or x@y:z", [])
+    content = text_content(f"{ANDI}, see `@cara:moot.test`\n\n```\n@budi:moot.test\n```")
+    assert content["m.mentions"] == {"user_ids": [ANDI]}
+    html = f'<p><a href="https://matrix.to/#/{ANDI}">{ANDI}</a>, see <code>@cara:moot.test</code>'
+    assert content["formatted_body"].startswith(html)
+    assert text_content("mail me@moot.test or x@y:z")["m.mentions"] == {}
 
 
 def test_nobody_calls_a_whole_room() -> None:
     content = text_content("@room and @Room")
     assert "@room" not in (content["body"] + content["formatted_body"]).lower()
     assert content["m.mentions"] == {}
-    assert quiet("@roommate @bedroom") == "@roommate @bedroom"
+    assert text_content("@roommate @bedroom")["body"] == "@roommate @bedroom"
 
 
 def test_a_long_edit_is_not_written_twice() -> None:

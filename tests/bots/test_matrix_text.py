@@ -54,7 +54,13 @@ def test_markdown_becomes_html(markdown: str, expected: str) -> None:
 
 
 def test_the_plain_body_is_the_markdown_itself_without_a_call_to_the_room() -> None:
-    assert plain("**a** @room\n\n- b\n") == "**a** @\u200broom\n\n- b"
+    assert plain("**a** @room\n\n- b\n") == "**a** @\u200broom\n\n- b\n"
+
+
+def test_code_keeps_its_decorators() -> None:
+    code = "`@all`\n\n```ts\n@Group({x: 1})\nclass A {}\n```"
+    assert plain(f"@all {code}\n@here") == f"@\u200ball {code}\n@\u200bhere"
+    assert plain("```\n@room\n```") == "```\n@\u200broom\n```"  # old clients look everywhere
 
 
 ALLOWED = {
