@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
 from bots.matrix_account import Account, Credentials, Wallet, sign_in
-from bots.matrix_api import CLIENT, MatrixApi
+from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused
 from bots.matrix_content import text_content
 from bots.matrix_cursor import Cursor
 from bots.matrix_directory import Directory
@@ -27,7 +28,8 @@ from bots.matrix_events import (
 from bots.matrix_files import Files
 from bots.matrix_keys import Keys
 from bots.matrix_listener import Listener
-from bots.matrix_posts import Posts
+from bots.matrix_pace import Pace
+from bots.matrix_posts import TOO_LARGE, Posts
 from bots.matrix_signs import Signs
 from bots.matrix_text import LIMIT, size
 from bots.matrix_timeline import Timeline
@@ -44,6 +46,9 @@ from contract import (
 log = logging.getLogger("moot.bots")
 
 _MOST_MEMBERS = 100
+# Synapse lets an account send one event in five seconds once a burst of ten is used up
+# (rc_message), and each edit is one.
+_MANNERS = Manners(draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True)
 
 
 class MatrixBot:
@@ -56,9 +61,6 @@ class MatrixBot:
     """
 
     platform = SOURCE
-    # Synapse lets an account send one event in five seconds once a burst of ten is used up
-    # (rc_message), and each edit is one.
-    manners = Manners(draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True)
 
     def __init__(
         self,
@@ -85,9 +87,15 @@ class MatrixBot:
         self._require_mention, self._invited_by = require_mention, invited_by
         self._api = MatrixApi(url)
         self._directory = Directory(self._api, self._open_event, now=now)
-        self._posts = Posts(self._api, self._directory, encrypts=encryption)
+        self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=Pace(now))
         self._files = Files(self._api, files_dir, most_file_bytes)
-        self._signs = Signs(self._api, self._posts, now=now)
+        self._signs = Signs(self._api, self._posts)
+
+    @property
+    def manners(self) -> Manners:
+        """No drafts while the events that the server allows are needed for answers."""
+        drafts = self._posts.pace.has_room(2)
+        return _MANNERS if drafts else replace(_MANNERS, draft_interval_s=None)
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -206,8 +214,14 @@ class MatrixBot:
         return split(text, LIMIT, size)
 
     async def post(self, place: Place, text: str, key: str) -> str:
-        """Post one piece; return its event id."""
-        return await self._posts.post(place, text_content(text), key)
+        """Post one piece; return its event id. What the server finds too long goes as a file."""
+        try:
+            return await self._posts.post(place, text_content(text), key)
+        except MatrixRefused as error:
+            if error.status != TOO_LARGE:
+                raise
+            log.warning("Matrix bot %s: a post goes out as a file: %s", self.name, error)
+            return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
         """Replace an own message's text."""

@@ -137,6 +137,8 @@ class Ear:
         if mentioned and said.thread_id:
             context = await self._directory.thread_context(room_id, said.thread_id, said.event_id)
         self._posts.heard_in_thread(said.thread_id, said.event_id)
+        if mentioned and by.kind == "human":
+            self._posts.pace.asked()
         return inbound(
             said,
             room,

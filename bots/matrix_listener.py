@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bots.matrix_api import CLIENT, MatrixApi
+from bots.matrix_api import CLIENT, MatrixApi, TokenRefused
 from bots.matrix_cursor import Cursor
 from bots.matrix_directory import Directory
 from bots.matrix_doorbell import Doorbell
@@ -84,7 +84,7 @@ class Listener:
             except ValidationError as error:
                 raise PlatformError("a sync can't be read", outcome="unknown") from error
             except PlatformError as error:
-                if error.outcome == "refused" or type(error) is not PlatformError:
+                if error.outcome == "refused" or isinstance(error, TokenRefused):
                     raise
                 log.warning("Matrix bot %s: %s; again in %g s", self._bot, error, wait_s)
                 wait_s = max(wait_s, error.retry_after_s if error.outcome == "retry" else 0)
