@@ -46,6 +46,10 @@ from contract import (
 log = logging.getLogger("moot.bots")
 
 _MOST_MEMBERS = 100
+_UNLISTED = (
+    'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
+    '`invites = "everybody"` for this bot'
+)
 # Synapse lets an account send one event in five seconds once a burst of ten is used up
 # (rc_message), and each edit is one.
 _MANNERS = Manners(draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True)
@@ -56,8 +60,8 @@ class MatrixBot:
 
     url: the homeserver's. credentials: a token, or a user and a password. own_dir: where it keeps
     its device, its keys and how far it has heard. invited_by: whether it follows the invitation of
-    somebody (`matrix:@user:server`). files_dir: where files of people's messages are kept. now: the
-    time in seconds since 1970.
+    somebody (`matrix:@user:server`). unlisted: nobody is named whose it might follow. files_dir:
+    where files of people's messages are kept. now: the time in seconds since 1970.
     """
 
     platform = SOURCE
@@ -72,6 +76,7 @@ class MatrixBot:
         files_dir: Path,
         invited_by: Callable[[str], bool],
         name: str = SOURCE,
+        unlisted: bool = False,
         encryption: bool = True,
         require_mention: bool = True,
         most_file_bytes: int = 20_000_000,
@@ -85,6 +90,7 @@ class MatrixBot:
         self.personas: Sequence[str] = tuple(personas)
         self._credentials, self._own_dir, self._encrypts = credentials, own_dir, encryption
         self._require_mention, self._invited_by = require_mention, invited_by
+        self._unlisted = unlisted
         self._api = MatrixApi(url)
         self._directory = Directory(self._api, self._open_event, now=now)
         self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=Pace(now))
@@ -109,6 +115,8 @@ class MatrixBot:
         """Connect and deliver events until cancelled. Raises MootError when the server won't have
         us (any more)."""
         began_ms = self._now() * 1000
+        if self._unlisted:
+            log.warning("Matrix bot %s: %s", self.name, _UNLISTED)
         try:
             own = await self._come_in()
             cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
@@ -179,7 +187,7 @@ class MatrixBot:
     async def _missing(self, own: Account) -> list[str]:
         answer = await self._api.get(CLIENT + "/joined_rooms")
         rooms = [str(room) for room in answer.get("joined_rooms") or ()]
-        missing = []
+        missing = [f"{own.user_id}: {_UNLISTED}"] if self._unlisted else []
         if not rooms:
             missing.append(f"{own.user_id} is in no room yet: invite it to one")
         if self._encrypts:

@@ -69,6 +69,8 @@ class Ear:
         if event is None:
             return
         self._directory.apply(room_id, [event])
+        if event.type == "m.room.tombstone" and event.state_key == "":
+            self._cursor.move(event.state().replacement_room or "", event.sender)
         if event.event_id:
             self._directory.wrote(event.event_id, event.sender)
         if found := heard(event, self._directory.own):

@@ -51,6 +51,7 @@ class Listener:
             sessions = await self._keys_heard(answer)
             await doorbell.rung(answer.rooms.invite)
             await self._persist(lambda a=answer: self._take(a))  # type: ignore[misc]
+            doorbell.look()
             await self._persist(lambda s=sessions: self._late(s))  # type: ignore[misc]
             self._cursor.advance(answer.next_batch, answer.rooms.join, answer.rooms.leave)
             await self._cursor.save()
@@ -99,12 +100,11 @@ class Listener:
         if self._posts.encryption is None:
             return frozenset()
         lists = answer.device_lists
-        fresh = await self._posts.encryption.take(
+        return await self._posts.encryption.take(
             answer.to_device.events,
             answer.device_one_time_keys_count,
             {*lists.changed, *lists.left},
         )
-        return fresh.sessions
 
     async def _take(self, answer: WireSync) -> None:
         """Deliver what a sync brought; rooms side by side, a room's events one after the other."""

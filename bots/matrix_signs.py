@@ -22,6 +22,8 @@ log = logging.getLogger("moot.bots")
 _TYPING_MS = 20_000  # the gateway renews the sign every 8 s
 _LONGEST_WAIT_S = 25  # the gateway gives a mark 30 s
 _REMEMBERED = 1_000
+# Events that a mark brings with it: itself, those that take its place, each one's removal.
+_EVENTS: dict[Mark, int] = {"waiting": 5, "working": 3, "done": 1, "failed": 1}
 
 
 class Signs:
@@ -50,7 +52,7 @@ class Signs:
         try:
             if before and mark in ("done", "failed"):
                 await self._wait_for_room(2)  # else a message would look unfinished for ever
-            if self._posts.pace.has_room(2 if before else 1):
+            if self._posts.pace.has_room(_EVENTS[mark] + bool(before)):
                 await self._replace(room_id, message_id, mark)
         except MatrixRefused as error:
             log.info("no marks in %s: %s", room_id, error)
