@@ -53,6 +53,7 @@ class TokenRefused(PlatformError):
         super().__init__(
             f"the homeserver refuses the access token: {code}", outcome="retry", retry_after_s=5.0
         )
+        self.code = code
 
 
 def path(*parts: str) -> str:
@@ -240,7 +241,7 @@ def _raise_for(
     if status == 429 or code == "M_LIMIT_EXCEEDED":
         raise AskedToWait(what, _retry_after_s(found.get("retry_after_ms"), headers))
     if status >= 500:
-        raise PlatformError(f"{what}: {code}", outcome="unknown")
+        raise PlatformError(f"the homeserver fails at {what}: {code}", outcome="unknown")
     if status == 401 and code in DEAD_TOKEN:
         raise TokenRefused(code)
     raise MatrixRefused(what, code, status)
