@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
 from bots.matrix_account import Account, Credentials, Wallet, sign_in
-from bots.matrix_api import CLIENT, MatrixApi
+from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused
 from bots.matrix_content import text_content
 from bots.matrix_cursor import Cursor
 from bots.matrix_directory import Directory
@@ -27,7 +28,8 @@ from bots.matrix_events import (
 from bots.matrix_files import Files
 from bots.matrix_keys import Keys
 from bots.matrix_listener import Listener
-from bots.matrix_posts import Posts
+from bots.matrix_pace import Pace
+from bots.matrix_posts import TOO_LARGE, Posts
 from bots.matrix_signs import Signs
 from bots.matrix_text import LIMIT, size
 from bots.matrix_timeline import Timeline
@@ -44,6 +46,13 @@ from contract import (
 log = logging.getLogger("moot.bots")
 
 _MOST_MEMBERS = 100
+_UNLISTED = (
+    'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
+    '`invites = "everybody"` for this bot'
+)
+# Synapse lets an account send one event in five seconds once a burst of ten is used up
+# (rc_message), and each edit is one.
+_MANNERS = Manners(draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True)
 
 
 class MatrixBot:
@@ -51,14 +60,11 @@ class MatrixBot:
 
     url: the homeserver's. credentials: a token, or a user and a password. own_dir: where it keeps
     its device, its keys and how far it has heard. invited_by: whether it follows the invitation of
-    somebody (`matrix:@user:server`). files_dir: where files of people's messages are kept. now: the
-    time in seconds since 1970.
+    somebody (`matrix:@user:server`). unlisted: nobody is named whose it might follow. files_dir:
+    where files of people's messages are kept. now: the time in seconds since 1970.
     """
 
     platform = SOURCE
-    # Synapse lets an account send one event in five seconds once a burst of ten is used up
-    # (rc_message), and each edit is one.
-    manners = Manners(draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True)
 
     def __init__(
         self,
@@ -70,6 +76,7 @@ class MatrixBot:
         files_dir: Path,
         invited_by: Callable[[str], bool],
         name: str = SOURCE,
+        unlisted: bool = False,
         encryption: bool = True,
         require_mention: bool = True,
         most_file_bytes: int = 20_000_000,
@@ -83,11 +90,18 @@ class MatrixBot:
         self.personas: Sequence[str] = tuple(personas)
         self._credentials, self._own_dir, self._encrypts = credentials, own_dir, encryption
         self._require_mention, self._invited_by = require_mention, invited_by
+        self._unlisted = unlisted
         self._api = MatrixApi(url)
         self._directory = Directory(self._api, self._open_event, now=now)
-        self._posts = Posts(self._api, self._directory, encrypts=encryption)
+        self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=Pace(now))
         self._files = Files(self._api, files_dir, most_file_bytes)
-        self._signs = Signs(self._api, self._posts, now=now)
+        self._signs = Signs(self._api, self._posts)
+
+    @property
+    def manners(self) -> Manners:
+        """No drafts while the events that the server allows are needed for answers."""
+        drafts = self._posts.pace.has_room(2)
+        return _MANNERS if drafts else replace(_MANNERS, draft_interval_s=None)
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -101,6 +115,8 @@ class MatrixBot:
         """Connect and deliver events until cancelled. Raises MootError when the server won't have
         us (any more)."""
         began_ms = self._now() * 1000
+        if self._unlisted:
+            log.warning("Matrix bot %s: %s", self.name, _UNLISTED)
         try:
             own = await self._come_in()
             cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
@@ -171,7 +187,7 @@ class MatrixBot:
     async def _missing(self, own: Account) -> list[str]:
         answer = await self._api.get(CLIENT + "/joined_rooms")
         rooms = [str(room) for room in answer.get("joined_rooms") or ()]
-        missing = []
+        missing = [f"{own.user_id}: {_UNLISTED}"] if self._unlisted else []
         if not rooms:
             missing.append(f"{own.user_id} is in no room yet: invite it to one")
         if self._encrypts:
@@ -206,8 +222,14 @@ class MatrixBot:
         return split(text, LIMIT, size)
 
     async def post(self, place: Place, text: str, key: str) -> str:
-        """Post one piece; return its event id."""
-        return await self._posts.post(place, text_content(text), key)
+        """Post one piece; return its event id. What the server finds too long goes as a file."""
+        try:
+            return await self._posts.post(place, text_content(text), key)
+        except MatrixRefused as error:
+            if error.status != TOO_LARGE:
+                raise
+            log.warning("Matrix bot %s: a post goes out as a file: %s", self.name, error)
+            return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
         """Replace an own message's text."""

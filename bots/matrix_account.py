@@ -140,7 +140,7 @@ async def _log_in(api: MatrixApi, given: Credentials, device_id: str, bot: str) 
         return _Who.model_validate(answer)
     except (MatrixRefused, TokenRefused) as error:
         raise ConfigError(
-            f"Matrix bot {bot!r}: the homeserver doesn't let {given.user} in ({error}): "
+            f"Matrix bot {bot!r}: the homeserver doesn't let {given.user} in ({error.code}): "
             "see MATRIX_USER and MATRIX_PASSWORD"
         ) from error
     except ValidationError as error:

@@ -36,6 +36,17 @@ class MatrixRefused(PlatformError):
         self.code, self.status = code, status
 
 
+class AskedToWait(PlatformError):
+    """Too many calls: nothing was done."""
+
+    def __init__(self, what: str, retry_after_s: float) -> None:
+        super().__init__(
+            f"the homeserver asked to wait with {what}",
+            outcome="retry",
+            retry_after_s=retry_after_s,
+        )
+
+
 class TokenRefused(PlatformError):
     """The access token is no good (any more). The bot logs in anew, then the call can be made."""
 
@@ -43,6 +54,7 @@ class TokenRefused(PlatformError):
         super().__init__(
             f"the homeserver refuses the access token: {code}", outcome="retry", retry_after_s=5.0
         )
+        self.code = code
 
 
 def path(*parts: str) -> str:
@@ -223,13 +235,9 @@ def _raise_for(
 ) -> NoReturn:
     code = str(found.get("errcode") or f"HTTP {status}")
     if status == 429 or code == "M_LIMIT_EXCEEDED":
-        raise PlatformError(
-            f"the homeserver asked to wait with {what}",
-            outcome="retry",
-            retry_after_s=_retry_after_s(found.get("retry_after_ms"), headers),
-        )
+        raise AskedToWait(what, _retry_after_s(found.get("retry_after_ms"), headers))
     if status >= 500:
-        raise PlatformError(f"{what}: {code}", outcome="unknown")
+        raise PlatformError(f"the homeserver fails at {what}: {code}", outcome="unknown")
     if status == 401 and code in DEAD_TOKEN:
         raise TokenRefused(code)
     raise MatrixRefused(what, code, status)

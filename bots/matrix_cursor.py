@@ -15,6 +15,7 @@ log = logging.getLogger("moot.bots")
 
 _MOST_WAITING = 500  # events of at most 64 KB whose key isn't there
 _MOST_PINS = 1_000
+_MOST_MOVED = 100
 
 
 class Invite(BaseModel):
@@ -48,13 +49,14 @@ class Waiting(BaseModel):
 
 class Place(BaseModel):
     """since: the sync token up to which every event was received; None: it never was connected.
-    rooms: those it was in then."""
+    rooms: those it was in then. moved: rooms that took the place of one of them."""
 
     user_id: str = ""
     since: str | None = None
     rooms: list[str] = []
     invites: dict[str, Invite] = {}
     pins: dict[str, Pin] = {}
+    moved: list[str] = []
 
 
 class _Waitings(BaseModel):
@@ -76,6 +78,12 @@ class Cursor:
         """Everything up to this token was received."""
         self.place.since = since
         self.place.rooms = sorted({*self.place.rooms, *joined}.difference(left))
+
+    def move(self, new_room: str, by: str) -> None:
+        """A room was replaced by another one: the bot goes there too."""
+        if new_room and new_room not in (*self.place.moved, *self.place.rooms):
+            self.place.moved = [*self.place.moved, new_room][-_MOST_MOVED:]
+            self.place.invites.setdefault(new_room, Invite(by=by))
 
     async def save(self) -> None:
         while len(self.place.pins) > _MOST_PINS:

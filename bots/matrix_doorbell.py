@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused, path
 from bots.matrix_cursor import Cursor, Invite
@@ -51,7 +52,11 @@ class Doorbell:
             self._task.result()
         for room_id, invited in invites.items():
             self._cursor.place.invites[room_id] = self._invite(invited)
-        if invites:
+        self.look()
+
+    def look(self) -> None:
+        """There may be something to follow."""
+        if self._cursor.place.invites:
             self._rang.set()
 
     def _invite(self, invited: WireInvited) -> Invite:
@@ -88,19 +93,28 @@ class Doorbell:
 
     async def _follow(self, room_id: str, invite: Invite) -> None:
         """Raises PlatformError when it may be tried again."""
-        welcome = bool(invite.by) and self._invited_by(f"{SOURCE}:{invite.by}")
+        moved = room_id in self._cursor.place.moved
+        welcome = moved or (bool(invite.by) and self._invited_by(f"{SOURCE}:{invite.by}"))
         try:
             if not welcome:
                 log.warning(
-                    "Matrix bot %s declines the invitation of %s to %s",
-                    self._bot, invite.by, room_id,
+                    "Matrix bot %s declines the invitation of %s to %s: list \"matrix:%s\" as "
+                    "`people` under [access], or set `invites = \"everybody\"`",
+                    self._bot, invite.by, room_id, invite.by,
                 )  # fmt: skip
                 where = CLIENT + path("rooms", room_id, "leave")
                 await self._api.post(where, {"reason": _DECLINED})
                 return
             if invite.direct:
                 await self._directory.add_direct(invite.by, room_id)
-            await self._api.post(CLIENT + path("join", room_id), {})
+            await self._api.post(CLIENT + path("join", room_id) + _by_way_of(invite.by), {})
             log.info("Matrix bot %s joined %s", self._bot, room_id)
         except MatrixRefused as error:
-            log.warning("Matrix bot %s: %s", self._bot, error)
+            hint = ": invite it to the room that took the old one's place" if moved else ""
+            log.warning("Matrix bot %s: %s%s", self._bot, error, hint)
+
+
+def _by_way_of(user_id: str) -> str:
+    """The server that knows the room."""
+    server = user_id.partition(":")[2]
+    return f"?server_name={quote(server, safe='')}" if server else ""

@@ -69,6 +69,8 @@ class Ear:
         if event is None:
             return
         self._directory.apply(room_id, [event])
+        if event.type == "m.room.tombstone" and event.state_key == "":
+            self._cursor.move(event.state().replacement_room or "", event.sender)
         if event.event_id:
             self._directory.wrote(event.event_id, event.sender)
         if found := heard(event, self._directory.own):
@@ -137,6 +139,8 @@ class Ear:
         if mentioned and said.thread_id:
             context = await self._directory.thread_context(room_id, said.thread_id, said.event_id)
         self._posts.heard_in_thread(said.thread_id, said.event_id)
+        if mentioned and by.kind == "human":
+            self._posts.pace.asked()
         return inbound(
             said,
             room,

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from bots.matrix_api import CLIENT, MatrixApi, path
-from bots.matrix_keys import Fresh, Keys
+from bots.matrix_keys import ALGORITHM, Keys
 from contract import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -58,8 +58,9 @@ class Encryption:
         to_device: Sequence[Mapping[str, Any]],
         counts: Mapping[str, int],
         changed: Collection[str],
-    ) -> Fresh:
-        """Take what a sync holds for the keys; it is on disk when this returns."""
+    ) -> frozenset[str]:
+        """Take what a sync holds for the keys; it is on disk when this returns the sessions whose
+        keys have come."""
         return await self._keys.take(to_device, counts, changed)
 
     async def decrypt(self, room_id: str, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -71,12 +72,28 @@ class Encryption:
         if session in self._requested:
             return
         self._requested.add(session)
-        _, messages = await self._keys.request(room_id, event)
         try:
-            await self._to_device("m.room_key_request", messages)
+            await self._to_device("m.room_key_request", self._wanted(room_id, event))
         except PlatformError as error:
             self._requested.discard(session)
             log.info("a key is not asked for: %s", error)
+
+    def _wanted(self, room_id: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A request for the key of an event, to its sender's device and our own others."""
+        own, content = self._keys.own, event.get("content") or {}
+        body = {
+            "action": "request",
+            "body": {
+                "algorithm": ALGORITHM,
+                "room_id": room_id,
+                "session_id": content.get("session_id"),
+                "sender_key": content.get("sender_key") or "",
+            },
+            "request_id": str(content.get("session_id")),
+            "requesting_device_id": own.device_id,
+        }
+        device = str(content.get("device_id") or "*")
+        return {own.user_id: {"*": body}, str(event.get("sender")): {device: body}}
 
     async def tend(self) -> None:
         """After each sync: more one-time keys, changed devices, broken sessions. Best effort."""

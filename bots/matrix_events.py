@@ -22,7 +22,7 @@ from contract import Inbound, Room, Speaker
 SOURCE = "matrix"
 
 _FILES = {"m.file", "m.image", "m.audio", "m.video"}
-_PILL = re.compile(r'href="https://matrix\.to/#/([^"?]+)', re.IGNORECASE)
+_PILL = re.compile(r'href="(?:https://matrix\.to/#/|matrix:)([^"?]+)', re.IGNORECASE)
 _QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.IGNORECASE | re.DOTALL)
 _FALLBACK = re.compile(r"> (?:\* )?<@[^\s>]+> ?")
 _LATEST_MS = 253_402_300_799_000  # the last second of the year 9999
@@ -193,17 +193,23 @@ def without_fallback(body: str) -> str:
 
 
 def _mentions(content: WireContent, text: str, own: Own) -> bool:
-    """Whether the bot is addressed: by `m.mentions`, a pill, its full id, or `name: ...`."""
+    """Whether the bot is addressed: by `m.mentions`, a pill, its full id, or its name."""
     if content.mentions and own.user_id in content.mentions.user_ids:
         return True
     html = _QUOTED.sub("", content.formatted_body or "")
-    pills = (unquote(unescape(target)) for target in _PILL.findall(html))
-    if own.user_id in pills:
+    pills = {unquote(unescape(target)) for target in _PILL.findall(html)}
+    if pills & {own.user_id, f"u/{own.user_id.removeprefix('@')}"}:
         return True
     if re.search(rf"(?<![\w.]){re.escape(own.user_id)}(?![\w-])(?!\.\w)", text):
         return True
-    called, colon, _ = text.lstrip().lower().partition(":")
-    return bool(colon) and called in own.names
+    return any(_calls(text.lower(), name) for name in own.names)
+
+
+def _calls(text: str, name: str) -> bool:
+    """Whether it begins with `name:` or `name,`, or says `@name` anywhere. Both in lower case."""
+    if re.match(rf"\s*{re.escape(name)}[:,]", text):
+        return True
+    return bool(re.search(rf"(?<![\w.@/]){re.escape('@' + name)}(?![\w:-])(?!\.\w)", text))
 
 
 def _file(content: WireContent) -> FileRef | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from bots.files import PATIENCE_S, keep_all, path_of, write
 from bots.matrix_api import MatrixApi
+from bots.matrix_closed_files import closed_file, opened_file
 from bots.matrix_content import text_content
 from bots.matrix_events import FileRef
-from bots.matrix_keys import closed_file, opened_file
 from bots.writer import quiet
 from contract import Attachment, PlatformError
 

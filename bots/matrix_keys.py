@@ -1,5 +1,5 @@
-"""The keys of end-to-end encryption: matrix-nio's machine and its store. The one file that
-imports nio.
+"""The keys of end-to-end encryption: matrix-nio's machine and its store. With
+`matrix_closed_files` the only file that imports nio.
 
 All of it runs on one thread of its own: the store writes to disk, and its database library binds
 its tables to one database at a time for the whole process.
@@ -11,12 +11,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nio.crypto import Olm
-from nio.crypto.attachments import decrypt_attachment, encrypt_attachment
 from nio.events.room_events import MegolmEvent
 from nio.events.to_device import (
     DummyEvent,
@@ -36,8 +34,7 @@ T = TypeVar("T")
 log = logging.getLogger("moot.bots")
 
 # What the machine logs names people, devices and sessions; what matters of it we say ourselves.
-for _part in ("nio.crypto", "nio.events", "nio.store"):
-    logging.getLogger(_part).setLevel(logging.CRITICAL)
+logging.getLogger("nio").setLevel(logging.CRITICAL)
 
 ALGORITHM = "m.megolm.v1.aes-sha2"
 _THREAD = ThreadPoolExecutor(1, "matrix keys")
@@ -46,13 +43,6 @@ _BROKEN = (EncryptionError, ValueError, KeyError, TypeError, AttributeError)
 
 Devices = frozenset[tuple[str, str]]
 """(user id, device id)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
-    """What a sync brought. sessions: ids of sessions whose keys have come."""
-
-    sessions: frozenset[str] = frozenset()
 
 
 class Keys:
@@ -111,16 +101,16 @@ class Keys:
         to_device: Sequence[Mapping[str, Any]],
         counts: Mapping[str, int],
         changed: Collection[str],
-    ) -> Fresh:
-        """Take what a sync holds for the keys. changed: whose devices have changed."""
+    ) -> frozenset[str]:
+        """Take a sync's; return the sessions whose keys came. changed: whose devices have."""
 
-        def handle() -> Fresh:
+        def handle() -> frozenset[str]:
             if "signed_curve25519" in counts:
                 self._olm.uploaded_key_count = counts["signed_curve25519"]
             # only of people whose keys were ever asked for
             self._olm.add_changed_users(set(changed) & self._olm.tracked_users)
             sessions = {self._received(event) for event in to_device}
-            return Fresh(frozenset(filter(None, sessions)))
+            return frozenset(filter(None, sessions))
 
         return await _off_loop(handle)
 
@@ -168,30 +158,6 @@ class Keys:
         content.setdefault("device_id", "unknown")
         event = MegolmEvent.from_dict({**raw, "room_id": room_id, "content": content})
         return event if isinstance(event, MegolmEvent) else None
-
-    async def request(self, room_id: str, raw: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """(sender, body): a request for the key of an event, to its sender's device and ours."""
-
-        def make() -> tuple[str, Mapping[str, Any]]:
-            content = raw.get("content") or {}
-            sender = str(raw.get("sender"))
-            body = {
-                "action": "request",
-                "body": {
-                    "algorithm": ALGORITHM,
-                    "room_id": room_id,
-                    "session_id": content.get("session_id"),
-                    "sender_key": content.get("sender_key") or "",
-                },
-                "request_id": str(content.get("session_id")),
-                "requesting_device_id": self.own.device_id,
-            }
-            return sender, {
-                self.own.user_id: {"*": body},
-                sender: {str(content.get("device_id") or "*"): body},
-            }
-
-        return make()
 
     # ── Whom we send to ─────────────────────────────────────────────────────────────────
 
@@ -310,21 +276,6 @@ class Keys:
             return [(message.type, message.as_dict()["messages"]) for message in queue]
 
         return await _off_loop(take)
-
-
-async def closed_file(data: bytes) -> tuple[bytes, Mapping[str, Any]]:
-    """A file's bytes encrypted, and what reads them (key, iv, hashes, v)."""
-    found: tuple[bytes, Mapping[str, Any]] = await asyncio.to_thread(encrypt_attachment, data)
-    return found
-
-
-async def opened_file(data: bytes, key: str, sha256: str, iv: str) -> bytes:
-    """A file's own bytes. Raises PlatformError when they were changed on the way."""
-    try:
-        found: bytes = await asyncio.to_thread(decrypt_attachment, data, key, sha256, iv)
-    except _BROKEN as error:
-        raise PlatformError("the file can't be decrypted", outcome="refused") from error
-    return found
 
 
 def _is_sound(keys: object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bots.matrix_api import CLIENT, MatrixApi
+from bots.matrix_api import CLIENT, MatrixApi, TokenRefused
 from bots.matrix_cursor import Cursor
 from bots.matrix_directory import Directory
 from bots.matrix_doorbell import Doorbell
@@ -51,6 +51,7 @@ class Listener:
             sessions = await self._keys_heard(answer)
             await doorbell.rung(answer.rooms.invite)
             await self._persist(lambda a=answer: self._take(a))  # type: ignore[misc]
+            doorbell.look()
             await self._persist(lambda s=sessions: self._late(s))  # type: ignore[misc]
             self._cursor.advance(answer.next_batch, answer.rooms.join, answer.rooms.leave)
             await self._cursor.save()
@@ -84,7 +85,7 @@ class Listener:
             except ValidationError as error:
                 raise PlatformError("a sync can't be read", outcome="unknown") from error
             except PlatformError as error:
-                if error.outcome == "refused" or type(error) is not PlatformError:
+                if error.outcome == "refused" or isinstance(error, TokenRefused):
                     raise
                 log.warning("Matrix bot %s: %s; again in %g s", self._bot, error, wait_s)
                 wait_s = max(wait_s, error.retry_after_s if error.outcome == "retry" else 0)
@@ -99,12 +100,11 @@ class Listener:
         if self._posts.encryption is None:
             return frozenset()
         lists = answer.device_lists
-        fresh = await self._posts.encryption.take(
+        return await self._posts.encryption.take(
             answer.to_device.events,
             answer.device_one_time_keys_count,
             {*lists.changed, *lists.left},
         )
-        return fresh.sessions
 
     async def _take(self, answer: WireSync) -> None:
         """Deliver what a sync brought; rooms side by side, a room's events one after the other."""

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from bots.asking import question_markdown
-from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused, path
+from bots.matrix_api import CLIENT, AskedToWait, MatrixApi, MatrixRefused, path
 from bots.matrix_content import (
     KEY,
     fitted,
@@ -19,9 +19,11 @@ from bots.matrix_content import (
     replacing,
     text_content,
     transaction,
+    without_html,
 )
 from bots.matrix_directory import Directory
 from bots.matrix_encryption import Encryption
+from bots.matrix_pace import Pace
 from bots.signs import DIGITS
 from contract import Place, PlatformError, Question
 
@@ -32,13 +34,16 @@ _SKEW_S = 120.0
 _FIND_PAGES, _FIND_PAGE = 50, 100
 _REMEMBERED = 1_000
 _OFFER_TRIES = 5
+_ASK_S = 300.0  # a question that can't be posted for so long is not asked
+TOO_LARGE = 413
 
 
 class Posts:
     """encrypts: whether it takes part in encrypted rooms; `encryption` is there while connected."""
 
-    def __init__(self, api: MatrixApi, directory: Directory, *, encrypts: bool) -> None:
+    def __init__(self, api: MatrixApi, directory: Directory, *, encrypts: bool, pace: Pace) -> None:
         self._api, self._directory, self._encrypts = api, directory, encrypts
+        self.pace = pace
         self.encryption: Encryption | None = None
         self._questions: OrderedDict[str, tuple[str, int]] = OrderedDict()
         self._mentioned: OrderedDict[str, set[str]] = OrderedDict()
@@ -58,6 +63,7 @@ class Posts:
         last = self._newest.get(place.thread_id or "")
         made = placed(content, place, key, last=last)
         event_id = await self.send(place.room.external_id, "m.room.message", made, transaction(key))
+        self.pace.answered()
         self.heard_in_thread(place.thread_id, event_id)
         _keep(self._mentioned, event_id, _mentioned(content))
         self._directory.wrote(event_id, self._directory.own.user_id)
@@ -77,7 +83,7 @@ class Posts:
     async def delete(self, room_id: str, event_id: str) -> None:
         try:
             where = CLIENT + path("rooms", room_id, "redact", event_id, uuid4().hex)
-            await self._api.put(where, {})
+            await self._put(where, {})
         except MatrixRefused as error:
             if error.code != "M_NOT_FOUND":
                 raise
@@ -87,24 +93,52 @@ class Posts:
         them."""
         relation = {"rel_type": "m.annotation", "event_id": event_id, "key": emoji}
         where = CLIENT + path("rooms", room_id, "send", "m.reaction", transaction_id)
-        answer = await self._api.put(where, {"m.relates_to": relation})
+        answer = await self._put(where, {"m.relates_to": relation})
         return str(answer.get("event_id") or "")
 
     async def send(
         self, room_id: str, event_type: str, content: Mapping[str, Any], transaction_id: str
     ) -> str:
-        """Send an event, encrypted where the room is; never openly there. Returns its id."""
+        """Send an event, encrypted where the room is; never openly there. Returns its id.
+
+        One that is too large for the server is sent again without its HTML.
+        """
         encrypted = await self.is_encrypted(room_id)
         content = fitted(content, encrypted=encrypted)
+        try:
+            return await self._sent(room_id, event_type, content, transaction_id, encrypted)
+        except MatrixRefused as error:
+            if error.status != TOO_LARGE or (plain := without_html(content)) == content:
+                raise
+            return await self._sent(room_id, event_type, plain, transaction_id, encrypted)
+
+    async def _sent(
+        self,
+        room_id: str,
+        event_type: str,
+        content: Mapping[str, Any],
+        transaction_id: str,
+        encrypted: bool,
+    ) -> str:
         if encrypted:
             content = await self._encrypted(room_id, event_type, content)
             event_type = "m.room.encrypted"
         where = CLIENT + path("rooms", room_id, "send", event_type, transaction_id)
-        answer = await self._api.put(where, content)
+        answer = await self._put(where, content)
         event_id = answer.get("event_id")
         if not event_id:
             raise PlatformError("the homeserver told no event's id", outcome="unknown")
         return str(event_id)
+
+    async def _put(self, where: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A call that makes an event."""
+        try:
+            answer = await self._api.put(where, content)
+        except AskedToWait:
+            self.pace.refused()
+            raise
+        self.pace.sent()
+        return answer
 
     async def is_encrypted(self, room_id: str) -> bool:
         """Raises PlatformError, never with an unknown outcome."""
@@ -162,7 +196,7 @@ class Posts:
 
     async def ask(self, place: Place, question: Question, key: str) -> str:
         """Post a question, and begin to put a keycap under it for each choice."""
-        event_id = await self.post(place, text_content(question_markdown(question)), key)
+        event_id = await self._asked(place, text_content(question_markdown(question)), key)
         count = min(len(question.options), len(DIGITS))
         _keep(self._questions, event_id, (question.id, count))
         offer = self._offer(place.room.external_id, event_id, count)
@@ -170,6 +204,20 @@ class Posts:
         self._offers.add(task)
         task.add_done_callback(self._offers.discard)
         return event_id
+
+    async def _asked(self, place: Place, content: Mapping[str, Any], key: str) -> str:
+        """Post a question over rate limits and outages: nobody else would try again. The same
+        transaction makes it once."""
+        wait_s, until = 0.5, asyncio.get_running_loop().time() + _ASK_S
+        while True:
+            try:
+                return await self.post(place, content, key)
+            except PlatformError as error:
+                if error.outcome == "refused" or asyncio.get_running_loop().time() > until:
+                    raise
+                log.warning("a question waits: %s", error)
+                wait_s = min(wait_s * 2, 30.0)
+                await asyncio.sleep(error.retry_after_s or wait_s)
 
     async def _offer(self, room_id: str, event_id: str, count: int) -> None:
         """Best effort: a choice can be typed too."""

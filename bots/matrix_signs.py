@@ -1,14 +1,14 @@
 """Signs that the bot is there: reactions on a message, typing in a room. Best effort.
 
-Each reaction, and each one taken back, is an event that counts against the account's rate limit.
-Once the server asked to wait, marks are left out for a while: answers come first.
+Each reaction, and each one taken back, is an event that counts against the account's rate limit:
+marks are left out while answers need what is left of it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
 from uuid import uuid4
 
 from bots.bot import Mark
@@ -20,16 +20,17 @@ from contract import Place, PlatformError
 log = logging.getLogger("moot.bots")
 
 _TYPING_MS = 20_000  # the gateway renews the sign every 8 s
-_REST_S = 30.0
+_LONGEST_WAIT_S = 25  # the gateway gives a mark 30 s
 _REMEMBERED = 1_000
+# Events that a mark brings with it: itself, those that take its place, each one's removal.
+_EVENTS: dict[Mark, int] = {"waiting": 5, "working": 3, "done": 1, "failed": 1}
 
 
 class Signs:
-    def __init__(self, api: MatrixApi, posts: Posts, *, now: Callable[[], float]) -> None:
-        self._api, self._posts, self._now = api, posts, now
+    def __init__(self, api: MatrixApi, posts: Posts) -> None:
+        self._api, self._posts = api, posts
         self.user_id = ""
         self._silent: set[str] = set()  # rooms in which signs are refused
-        self._resting_until = 0.0
         self._marks: OrderedDict[str, tuple[Mark, str]] = OrderedDict()  # and the reaction's id
 
     async def typing(self, room_id: str, status: str) -> None:
@@ -45,26 +46,35 @@ class Signs:
     async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
         """Put the mark's reaction, then take back the one before."""
         room_id = place.room.external_id
-        if room_id in self._silent or self._now() < self._resting_until:
-            return
         before = self._marks.get(message_id)
-        if before and before[0] == mark:
+        if room_id in self._silent or (before and before[0] == mark):
             return
         try:
-            reaction = await self._posts.react(room_id, message_id, MARKS[mark], uuid4().hex)
-            self._marks[message_id] = mark, reaction
-            self._marks.move_to_end(message_id)
-            if len(self._marks) > _REMEMBERED:
-                self._marks.popitem(last=False)
-            for old in [before[1]] if before else await self._earlier(room_id, message_id, mark):
-                await self._posts.delete(room_id, old)
+            if before and mark in ("done", "failed"):
+                await self._wait_for_room(2)  # else a message would look unfinished for ever
+            if self._posts.pace.has_room(_EVENTS[mark] + bool(before)):
+                await self._replace(room_id, message_id, mark)
         except MatrixRefused as error:
             log.info("no marks in %s: %s", room_id, error)
             self._silent.add(room_id)
         except PlatformError as error:
             log.info("a sign is left out: %s", error)
-            if error.outcome == "retry":
-                self._resting_until = self._now() + max(error.retry_after_s, _REST_S)
+
+    async def _wait_for_room(self, events: int) -> None:
+        for _ in range(_LONGEST_WAIT_S):
+            if self._posts.pace.has_room(events):
+                return
+            await asyncio.sleep(1.0)
+
+    async def _replace(self, room_id: str, message_id: str, mark: Mark) -> None:
+        before = self._marks.get(message_id)
+        reaction = await self._posts.react(room_id, message_id, MARKS[mark], uuid4().hex)
+        self._marks[message_id] = mark, reaction
+        self._marks.move_to_end(message_id)
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+        for old in [before[1]] if before else await self._earlier(room_id, message_id, mark):
+            await self._posts.delete(room_id, old)
 
     async def _earlier(self, room_id: str, message_id: str, mark: Mark) -> list[str]:
         """Reactions of ours that an earlier process put there."""

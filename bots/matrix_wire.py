@@ -90,6 +90,7 @@ class WireState(_Wire):
     users: Annotated[dict[str, Any], Lax] = {}
     users_default: Annotated[int, Lax] = 0
     room_version: Text = None
+    replacement_room: Text = None
 
 
 class WireUnsigned(_Wire):

@@ -164,6 +164,7 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
         own_dir=account.own_dir,
         files_dir=account.files_dir,
         invited_by=rules[table.invites],
+        unlisted=table.invites == "people" and not listed,
         encryption=table.encryption,
         require_mention=table.require_mention,
     )

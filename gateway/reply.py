@@ -99,12 +99,12 @@ class LiveReply:
             await asyncio.sleep(PAGE_DRAFTS_S)
 
     async def _show(self) -> None:
-        interval_s = self._bot.manners.draft_interval_s
         next_draft = time.monotonic() + FIRST_DRAFT_AFTER_S - TYPING_AFTER_S
         next_typing = 0.0
         shown = ""
         while not self._over.is_set():
             now = time.monotonic()
+            interval_s = self._bot.manners.draft_interval_s  # a platform may be out of breath
             if now >= next_typing:
                 await self._bot.typing(self._place, "is working")
                 next_typing = now + TYPING_EVERY_S

@@ -24,6 +24,8 @@ SMALL_TALK = re.compile(
     "something|with|your|say|run|make|let|need|i|want|"
 )
 
+CALLED = re.compile(r"[\w][\w .-]{0,63}?[:,]\s+")
+
 ONE_WORD = re.compile(r"[Rr]eply with the one word: (\w+)")
 
 HELP = """\
@@ -77,6 +79,8 @@ def answer(header: Header, session: Session) -> Steps:
     if match := ONE_WORD.search(question):
         return _say(match[1])(header, session, "")
     word, rest = _command(question)
+    if word not in REPLIES and (called := CALLED.match(question)):
+        word, rest = _command(question[called.end() :])  # a chat's own name for this agent
     if word in REPLIES:
         return REPLIES[word](header, session, rest)
     return _default(header, session, question)

@@ -56,7 +56,8 @@ class Header:
             elif found and not line:
                 time, by, text = found[-1]
                 found[-1] = Message(time, by, f"{text}\n")
-        return [Message(m.time, m.by, m.text.rstrip("\n")) for m in found]
+        # U+2060 stands behind an `@` that an agent could take for a file's
+        return [Message(m.time, m.by, m.text.rstrip("\n").replace("\u2060", "")) for m in found]
 
     def asked_by(self) -> str:
         """Whom to answer, as the invocation says."""

@@ -88,8 +88,22 @@ def test_a_direct_message_needs_no_mention() -> None:
     assert (header.asked_by(), header.question()) == ("Andi", "hello there")
 
 
+@pytest.mark.parametrize("name", ["claude7: ", "Claude Bot, "])
+def test_a_name_before_a_command_is_no_part_of_it(name: str) -> None:
+    prompt = HEADER.replace("@claude why", "why").replace("yes, users", f"{name}echo yes, users")
+    assert said(prompt) == "yes, users complained"
+
+
 @pytest.mark.parametrize(
-    "mention", ["@claude ", "<@UBOT> ", "@claude: ", "<@UBOT>, ", "hey @claude "]
+    "mention",
+    [
+        "@claude ",
+        "<@UBOT> ",
+        "@claude: ",
+        "<@UBOT>, ",
+        "hey @claude ",
+        "@\u2060claude7:moot.test ",
+    ],
 )
 def test_a_mention_is_no_part_of_the_question(mention: str) -> None:
     assert said(HEADER.replace("@claude why", f"{mention}help why")) == said("help")

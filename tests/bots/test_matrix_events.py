@@ -36,6 +36,9 @@ def said(body: str, **more: Any) -> Said:
         ("ask @claude:moot.test.", {}),
         ("Claude: why", {}),
         (" claude bot: why", {}),
+        ("what do you think, @Claude?", {}),
+        ("claude, what is it", {}),
+        ("C: x", {"formatted_body": '<a href="matrix:u/claude:moot.test?action=chat">C</a>: x'}),
     ],
 )
 def test_the_bot_is_addressed(body: str, more: dict[str, Any]) -> None:
@@ -47,6 +50,7 @@ def test_the_bot_is_addressed(body: str, more: dict[str, Any]) -> None:
     ("body", "more"),
     [
         ("claude is away", {}),
+        ("see @claude:other.test, or me@claude, or @claude.example", {}),
         ("@claude:moot.test.example said so", {}),
         ("an@claude:moot.test", {}),
         ("x", {"m.mentions": {"user_ids": "@claude:moot.test"}}),

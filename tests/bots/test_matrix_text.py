@@ -130,7 +130,7 @@ def event_bytes(text: str) -> int:
     "unit", ["word ", "漢字", "😀", '"\\', "- *a* `b`\n", "| a | b |\n", "&<>"]
 )
 def test_a_piece_fits_an_event_even_as_an_encrypted_edit(unit: str) -> None:
-    pieces = split(unit * (60_000 // len(unit)), LIMIT, size)
+    pieces = split(unit * (24_000 // len(unit)), LIMIT, size)
     assert len(pieces) > 1
     assert max(map(event_bytes, pieces)) <= 65_536
     assert max(map(event_bytes, pieces)) > 50_000  # the limit is not wasted
