@@ -32,6 +32,8 @@ PAGE = 100  # messages or members a call
 _TIMEOUT_S = 60.0
 _CONNECT_S = 10.0
 
+_NOT_IMPLEMENTED = 501  # another server than Discord's own: it does without the call
+
 UNKNOWN_MESSAGE, UNKNOWN_INTERACTION = 10008, 10062
 _REMEDY = {
     10003: "the channel is gone, or the bot may not see it",
@@ -273,7 +275,7 @@ def _raise_for_status(what: str, error: HTTPException) -> NoReturn:
             outcome="retry",
             retry_after_s=_retry_after_s(headers),
         ) from error
-    if error.status >= 500:
+    if error.status >= 500 and error.status != _NOT_IMPLEMENTED:
         raise PlatformError(f"Discord: {what}: HTTP {error.status}", outcome="unknown") from error
     code, text = error.code, error.text
     told = _decoded(text) if code == 0 else None
