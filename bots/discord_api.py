@@ -26,6 +26,7 @@ logging.getLogger("discord").setLevel(logging.CRITICAL)
 
 OFFICIAL = "https://discord.com/api/v10"
 _CDN = {"cdn.discordapp.com", "media.discordapp.net"}
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 PAGE = 100  # messages or members a call
 
 # Five tries of discord.py's take 25 s; a call that hangs longer than this is given up.
@@ -216,7 +217,8 @@ class DiscordApi:
             url = URL(text)
         except ValueError:
             return None
-        if url.host and url.host == URL(self.api_url).host:
+        api_host = URL(self.api_url).host
+        if url.host and (url.host == api_host or {url.host, api_host} <= _LOOPBACK):
             return url
         return url if url.scheme == "https" and url.host in _CDN else None
 
