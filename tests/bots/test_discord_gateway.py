@@ -1,4 +1,4 @@
-"""How the bot holds Discord's gateway: over outages, and with servers that tell and serve little."""
+"""How the bot holds Discord's gateway: over outages, and with servers that tell little."""
 
 import asyncio
 from collections.abc import Callable
