@@ -110,7 +110,9 @@ class Door:
                 await self._pins.take(event)
             case Chosen():
                 try:
-                    self._questions.choose(event.question_id, event.option, event.by)
+                    taken = self._questions.choose(event.question_id, event.option, event.by)
+                    if taken == "forbidden":
+                        log.info("question.forbidden by=%s", event.by.id)
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 
