@@ -26,11 +26,14 @@ logging.getLogger("discord").setLevel(logging.CRITICAL)
 
 OFFICIAL = "https://discord.com/api/v10"
 _CDN = {"cdn.discordapp.com", "media.discordapp.net"}
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 PAGE = 100  # messages or members a call
 
 # Five tries of discord.py's take 25 s; a call that hangs longer than this is given up.
 _TIMEOUT_S = 60.0
 _CONNECT_S = 10.0
+
+_NOT_IMPLEMENTED = 501  # another server than Discord's own: it does without the call
 
 UNKNOWN_MESSAGE, UNKNOWN_INTERACTION = 10008, 10062
 _REMEDY = {
@@ -214,7 +217,8 @@ class DiscordApi:
             url = URL(text)
         except ValueError:
             return None
-        if url.host and url.host == URL(self.api_url).host:
+        api_host = URL(self.api_url).host
+        if url.host and (url.host == api_host or {url.host, api_host} <= _LOOPBACK):
             return url
         return url if url.scheme == "https" and url.host in _CDN else None
 
@@ -273,7 +277,7 @@ def _raise_for_status(what: str, error: HTTPException) -> NoReturn:
             outcome="retry",
             retry_after_s=_retry_after_s(headers),
         ) from error
-    if error.status >= 500:
+    if error.status >= 500 and error.status != _NOT_IMPLEMENTED:
         raise PlatformError(f"Discord: {what}: HTTP {error.status}", outcome="unknown") from error
     code, text = error.code, error.text
     told = _decoded(text) if code == 0 else None

@@ -6,6 +6,7 @@ belongs to the room, and its id (Discord gives a thread a channel's id) is the t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
@@ -34,6 +35,7 @@ THREADS, FORUMS = {10, 11, 12}, {15, 16}
 TEXT = {0, 2, 5, 13}  # text, voice, announcement, stage: each has a chat
 _PATIENCE_S = 5.0  # for a thread's channel: without it a message would land in another scope
 _MEMBERS = 10_000  # whose nicknames are kept
+_AT_ONCE = 50
 VIEW_CHANNEL, ADMINISTRATOR = 1 << 10, 1 << 3
 
 
@@ -77,12 +79,21 @@ class Directory:
         self._roles[guild.id] = {role.id: role for role in guild.roles}
         for channel in (*guild.channels, *guild.threads):
             self.learn_channel(channel, guild.id)
-        for member in guild.members:
-            if member.user:
-                self.learn_member(guild.id, member)
+
+    async def learn_members(self, guild: WireGuild) -> None:
+        """Take in who is there, a few at a time: each costs 0.02 ms."""
+        for start in range(0, len(guild.members), _AT_ONCE):
+            for told in guild.members[start : start + _AT_ONCE]:
+                try:
+                    self.learn_member(guild.id, WireMember.model_validate(told))
+                except ValidationError:
+                    continue
+            await asyncio.sleep(0)
 
     def learn_channel(self, channel: WireChannel, guild: str | None = None) -> None:
-        known = channel.model_copy(update={"guild_id": channel.guild_id or guild})
+        known = channel
+        if channel.guild_id is None and guild is not None:
+            known = channel.model_copy(update={"guild_id": guild})
         self._channels[channel.id] = known
         self._rooms.learn(channel.id, known)
 
@@ -227,5 +238,5 @@ class Directory:
         everyone = self._roles.get(guild, {}).get(guild)
         if everyone is None or not int(everyone.permissions or 0) & VIEW_CHANNEL:
             return True
-        mine = (o for o in channel.permission_overwrites if o.id == guild)
+        mine = (o for o in channel.overwrites if o.id == guild)
         return any(int(o.deny or 0) & VIEW_CHANNEL for o in mine)

@@ -111,6 +111,9 @@ class Hearing:
             self._reader.begin()
             self._later(_GUILDS_S, self._reader.rest)
             return
+        if name == "RESUMED":
+            log.info("Discord bot %s is connected again, and missed nothing", self._bot)
+            return
         try:
             told = learn(self._directory, name, data)
             found = heard(name, data, self._directory.own_id)
@@ -119,6 +122,8 @@ class Hearing:
             return
         if isinstance(told, WireGuild):
             self._reader.arrived(told)
+            guild = told  # as a value of its own: the next event is another one
+            self._lanes.put(f"members {guild.id}", lambda: self._directory.learn_members(guild))
         elif isinstance(told, WireChannel):
             self._reader.appeared(told, told.guild_id)
         self._put(name, data, found)

@@ -34,7 +34,7 @@ from gateway.platform_pins import NOBODY, PlatformPins
 from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
-from gateway.routing import route
+from gateway.routing import named, route
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 
@@ -110,7 +110,9 @@ class Door:
                 await self._pins.take(event)
             case Chosen():
                 try:
-                    self._questions.choose(event.question_id, event.option, event.by)
+                    taken = self._questions.choose(event.question_id, event.option, event.by)
+                    if taken == "forbidden":
+                        log.info("question.forbidden by=%s", event.by.id)
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 
@@ -158,6 +160,8 @@ class Door:
         """Who must answer; a command that names nobody goes to the first persona here."""
         if await self._is_for_siblings(inbound, bot):
             return []
+        if answered := await self._replied_to(inbound, here):
+            return answered
         free = bot.name in self._mention_free
         addressed = route(inbound, here, require_mention=not free)
         if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
@@ -166,6 +170,18 @@ class Door:
             return []
         shared = inbound.room.kind in ("room", "gdm") and self._accounts.has_siblings(bot)
         return self._accounts.first(bot) if shared else list(here[:1])
+
+    async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
+        """Which of an account's personas said what a message replies to, where it names nobody."""
+        in_room = inbound.room.kind in ("room", "gdm")
+        if not (in_room and inbound.mentioned and inbound.reply_to and len(here) > 1):
+            return []
+        if inbound.meta.passive or named(inbound.content, here):
+            return []
+        room, post = inbound.room.id, inbound.reply_to
+        answer = await self._ledger.answer_with(room, post) or post
+        said = await self._transcript.find(room, answer)
+        return [persona for persona in here if said and persona.name == said.persona]
 
     async def _is_for_siblings(self, inbound: Inbound, bot: Bot) -> bool:
         """Whether all whom a message mentions are reached through other accounts of ours.

@@ -120,6 +120,7 @@ class DiscordDouble:
         for method, route in METHODS:
             app.router.add_route(method, "/api/v10" + route, double._handler(route))
         app.router.add_get("/gateway/", double.gateway.handle)
+        app.router.add_get("/", double.gateway.handle)
         app.router.add_get("/attachments/{file}/{name}", double._download)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()

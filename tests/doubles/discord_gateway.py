@@ -41,6 +41,8 @@ class Gateway:
         self.identified = self.resumed = 0
         self.identifies: list[Json] = []
         self.tells_guilds = True
+        self.tells_where_to_resume = True
+        self.refusals = 0
         self._changed = asyncio.Condition()
 
     # ── What goes wrong ─────────────────────────────────────────────────────────────────
@@ -56,6 +58,10 @@ class Gateway:
             request = socket._req
             if request is not None and request.transport is not None:
                 request.transport.abort()
+
+    def refuse(self, times: int) -> None:
+        """The next connections find nobody."""
+        self.refusals = times
 
     async def ask_to_reconnect(self) -> None:
         """op 7."""
@@ -127,7 +133,10 @@ class Gateway:
         async with asyncio.timeout(20), self._changed:
             await self._changed.wait_for(lambda: self.resumed >= times)
 
-    async def handle(self, request: web.Request) -> web.WebSocketResponse:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if self.refusals:
+            self.refusals -= 1
+            return web.Response(status=503)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         await socket.send_str(json.dumps({"op": 10, "d": {"heartbeat_interval": 41_250}}))
@@ -172,6 +181,8 @@ class Gateway:
             "user_settings": {},
             "shard": [0, 1],
         }
+        if not self.tells_where_to_resume:
+            del ready["resume_gateway_url"]
         for name, data in (("READY", ready), ("GUILD_CREATE", self._discord.guild_create())):
             if name == "READY" or self.tells_guilds:
                 session.seq += 1

@@ -88,7 +88,7 @@ def handing_over(token: str) -> ScriptedPrograms:
 
 
 @pytest.mark.parametrize(
-    "token", ["@codex", "<@U09>", "<@U09|codex-bot>", "@Codex-Bot,", "@codex."]
+    "token", ["@codex", "<@U09>", "<@!U09>", "<@U09|codex-bot>", "@Codex-Bot,", "@codex."]
 )
 async def test_a_peer_with_an_account_of_its_own_is_handed_over_to_once(
     tmp_path: Path, token: str
@@ -362,3 +362,28 @@ async def test_a_restart_before_the_peer_has_answered_lets_it_answer_once(tmp_pa
         assert (texts(claude), texts(codex)) == (["over to <@U09>"], ["codex was here"])
         assert "Respond to @claude (bot, hop 1 of 2)" in programs.prompts[-1]
         assert codex.marks == []
+
+
+async def test_a_reply_is_for_the_persona_that_it_answers_where_one_account_serves_several(
+    tmp_path: Path,
+) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        return "claude" if "You are: @claude" in prompt else "codex\n\n" * 10
+
+    programs = ScriptedPrograms(script)
+    async with gateway(tmp_path, programs=programs, personas=("claude", "codex")) as moot:
+        moot.bot.limit = 30
+        await moot.hear(said("@codex hello"))
+        await moot.settle()
+        pieces = [post.id for post in moot.bot.posted]
+        assert len(pieces) > 1
+        for text, reply_to, by in (
+            ("why?", pieces[0], "codex"),
+            ("why?", pieces[-1], "codex"),
+            ("why?", "somebody's", "claude"),
+            ("@claude why?", pieces[0], "claude"),
+        ):
+            moot.bot.posted.clear()
+            await moot.hear(replace(said(text), reply_to=reply_to, mentioned=True))
+            await moot.settle()
+            assert "".join(moot.texts()).startswith(by)
