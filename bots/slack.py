@@ -14,6 +14,7 @@ from typing import Any, Literal
 from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
+from bots.naming import Named, by_names
 from bots.slack_account import account, app_token_refused
 from bots.slack_api import SlackApi, SlackRefused
 from bots.slack_backfill import Backfill
@@ -43,8 +44,9 @@ class SlackBot:
 
     token: the bot's (`xoxb-…`). app_token: for Socket Mode (`xapp-…`). signing_secret: for HTTP.
     path: where Slack calls us in HTTP mode; the gateway's server mounts `routes()`. files_dir:
-    where files of people's messages are kept. own_dir: where it keeps how far it has read. now: the
-    time in seconds since 1970.
+    where files of people's messages are kept. own_dir: where it keeps how far it has read.
+    is_named: whether a text names one of the personas; default: by the names above. now: the time
+    in seconds since 1970.
     """
 
     platform = SOURCE
@@ -64,6 +66,7 @@ class SlackBot:
         api_url: str = "https://slack.com/api/",
         path: str = "/slack/events",
         require_mention: bool = True,
+        is_named: Named | None = None,
         most_file_bytes: int = 20_000_000,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -80,7 +83,11 @@ class SlackBot:
         self._files = Files(self._api, voices, files_dir, most_file_bytes)
         self._posts = Posts(self._api, voices)
         self._reader = Reader(
-            self._directory, self._files, self.personas, require_mention=require_mention
+            self._directory,
+            self._files,
+            self.personas,
+            is_named=is_named or by_names(self.personas),
+            require_mention=require_mention,
         )
         self._signs = Signs(self._api)
         self._app = bolt(token, signing_secret, self._take)
