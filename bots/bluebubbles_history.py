@@ -20,6 +20,8 @@ _WITH = ("chat", "attachment", "handle")
 # gap (a sleep of the Mac) more of them are late.
 OVERLAP_MS, GAP_OVERLAP_MS = 960_000, 3_600_000
 
+_CLOCKS_MS = 3_600_000  # the server's clock may be so far ahead of ours
+
 Hand = Callable[[Said | Changed | Removed], Awaitable[None]]
 """Takes one thing that was said; returns when it is on disk. What it has seen, it leaves out."""
 
@@ -42,8 +44,9 @@ class History:
         if self._place is None:
             self._place = await self._store.place()
         if self._place is None:
-            # By the server's clock where it has any message to tell it by.
-            began = min(await self._newest_ms() + 1, self._now_ms())
+            # By the server's clock where it has a message to tell it by, and it isn't quite wrong.
+            newest, now = await self._newest_ms(), self._now_ms()
+            began = newest + 1 if newest < now + _CLOCKS_MS else now
             await self._keep(Place(began_ms=began, read_ms=began))
         assert self._place is not None
         return self._place

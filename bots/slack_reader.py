@@ -14,7 +14,9 @@ from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned
 
 
 class Reader:
-    """is_named: whether a text names a persona as `@name`. require_mention: the gateway answers only those who addressed somebody."""
+    """is_named: whether a text names a persona as `@name`. require_mention: the gateway answers
+    only those who addressed somebody.
+    """
 
     def __init__(
         self,
