@@ -223,7 +223,8 @@ class Directory:
             rows = await self._api.query("message/query", body)
         except BlueBubblesRefused:
             rows = []
-        found = {m.guid: m for m in _messages(rows) if thread.root in (m.guid, m.thread_guid)}
+        told = reversed(_messages(rows))  # in their order, where two have the same date
+        found = {m.guid: m for m in told if thread.root in (m.guid, m.thread_guid)}
         if thread.root not in found and (root := await self._messages.get(thread.root)) is not None:
             found[root.guid] = root
         found.pop(thread.reply, None)
