@@ -22,7 +22,7 @@ from bots.slack_check import findings
 from bots.slack_cursors import Cursors
 from bots.slack_directory import Directory
 from bots.slack_door import bolt, http_handler, keep_connected, open_socket
-from bots.slack_events import SOURCE, Account, Heard, Pressed, Renamed, Said, heard
+from bots.slack_events import SOURCE, Account, Heard, Pressed, Removed, Renamed, Said, heard
 from bots.slack_files import Files
 from bots.slack_posts import Posts
 from bots.slack_reader import Reader
@@ -79,7 +79,7 @@ class SlackBot:
         self._path, self._app_token, self._api_url = path, app_token, api_url
         self._api = SlackApi(token, api_url, now=now)
         self._directory = Directory(self._api, now=now)
-        voices = Voices(self._api)
+        voices = Voices(self._api, lambda: self._directory.own)
         self._files = Files(self._api, voices, files_dir, most_file_bytes)
         self._posts = Posts(self._api, voices)
         self._reader = Reader(
@@ -89,7 +89,7 @@ class SlackBot:
             is_named=is_named or by_names(self.personas),
             require_mention=require_mention,
         )
-        self._signs = Signs(self._api)
+        self._signs = Signs(self._api, began=now())
         self._app = bolt(token, signing_secret, self._take)
         self._handle = http_handler(self._app, signing_secret, now)
         self._now = now
@@ -195,6 +195,8 @@ class SlackBot:
                 await receive(await self._reader.event(found))
             if isinstance(found, Said):
                 self._backfill.took(found.channel, found.ts, found.thread_ts)
+            elif isinstance(found, Removed):
+                self._backfill.removed(found.channel, found.ts)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
