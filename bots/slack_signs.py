@@ -31,10 +31,7 @@ _PASSING = {
     "thread_locked",
     "not_reactable",
 }
-<<<<<<< HEAD
-=======
 _SKEW_S = 5.0  # Slack's clock and ours may differ
->>>>>>> fca4553 (slack: notice what was deleted during a cut, say refusals of histories once)
 
 
 class Signs:
