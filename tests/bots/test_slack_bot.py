@@ -285,6 +285,9 @@ async def test_a_channel_gets_its_new_name(
     async with running(slack_bot(), inbox):
         await slack.say("before")
         await inbox.kept(1)
+        async with asyncio.timeout(PATIENCE_S):
+            while not slack.called("conversations.history"):  # it has listed its channels
+                await asyncio.sleep(0.01)
         slack.channels[GENERAL]["name"] = "auth-team"
         slack.delivery.event({"type": "channel_rename", "channel": {"id": GENERAL, "name": "x"}})
         await settled(slack)
