@@ -18,23 +18,21 @@ from bots.bluebubbles_api import BlueBubblesApi, WrongPassword
 from bots.bluebubbles_check import findings
 from bots.bluebubbles_directory import Directory
 from bots.bluebubbles_echoes import Echoes
-from bots.bluebubbles_events import Changed, Chat, Heard, Removed, Renamed, Said, heard, moment
+from bots.bluebubbles_events import Changed, Heard, Removed, Renamed, Said, heard
 from bots.bluebubbles_files import Files
 from bots.bluebubbles_history import History
-from bots.bluebubbles_ingest import SOURCE, inbound, is_aside, is_for_us
+from bots.bluebubbles_ingest import ALIAS, SOURCE, external
 from bots.bluebubbles_posts import Posts
+from bots.bluebubbles_reader import Reader
 from bots.bluebubbles_store import SECRET, Store
 from bots.bluebubbles_text import LIMIT, size, written
 from bots.bluebubbles_watch import POLL_S, Watch
 from bots.bluebubbles_webhook import Webhook
 from bots.bot import Manners, Mark, Receive
+from bots.naming import Named, by_names
 from bots.split import split
 from contract import (
     ConfigError,
-    Deleted,
-    Edited,
-    Event,
-    Inbound,
     Place,
     PlatformError,
     Question,
@@ -55,13 +53,12 @@ class BlueBubblesBot:
     url: the server's. own_dir: where the bot keeps what it must not forget. webhook_url: our own
     address as the server reaches it; without it, it is made from listen_host and listen_port (0:
     not known, and the history is asked often instead). secret: of the webhook; else one is made
-    and kept. now: the time in seconds since 1970.
+    and kept. is_named: whether a text names one of the personas; default: by the names above. now:
+    the time in seconds since 1970.
     """
 
     platform = SOURCE
     manners = Manners(draft_interval_s=None, max_posts=10, buttons=False, marks=False)
-    # The owner of the account and the bot are one account: what is ours, `Echoes` knows.
-    own_ids: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -77,6 +74,7 @@ class BlueBubblesBot:
         listen_port: int = 0,
         secret: str | None = None,
         require_mention: bool = True,
+        is_named: Named | None = None,
         most_file_bytes: int = 50_000_000,
         poll_s: float = POLL_S,
         now: Callable[[], float] = time.time,
@@ -90,12 +88,20 @@ class BlueBubblesBot:
             )
         self.name = name
         self.personas: Sequence[str] = tuple(personas)
-        self._secret, self._require_mention, self._now = secret, require_mention, now
+        self._secret = secret
         self._api = BlueBubblesApi(url, password)
         self._store = Store(own_dir)
         self._directory = Directory(self._api, now=now)
         self._echoes = Echoes(self._store)
-        self._files = Files(self._api, files_dir, most_file_bytes)
+        self._reader = Reader(
+            self._directory,
+            self._echoes,
+            Files(self._api, files_dir, most_file_bytes),
+            self.personas,
+            is_named=is_named or by_names(self.personas),
+            require_mention=require_mention,
+            now=now,
+        )
         self._posts = Posts(self._api, self._directory, self._echoes, now=now)
         self._history = History(self._api, self._store, self._hand_on, now=now)
         self._webhook = Webhook(name, self._take, lambda: self._watch.missed())
@@ -114,6 +120,14 @@ class BlueBubblesBot:
         self._taking: set[asyncio.Task[Any]] = set()
         self._seen: OrderedDict[tuple[object, ...], None] = OrderedDict()
 
+    @property
+    def own_ids(self) -> frozenset[str]:
+        """The account's addresses: how another account in a group hears what this one posts.
+
+        Its owner's own words have other ids (`bb:me`); what is ours of them, `Echoes` knows.
+        """
+        return frozenset(f"{ALIAS}:{external(one)}" for one in self._directory.own_addresses)
+
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
     def routes(self) -> list[web.RouteDef]:
@@ -128,6 +142,7 @@ class BlueBubblesBot:
                 self._secret = await asyncio.to_thread(self._store.secret)
             self._webhook.open(self._secret)
             self._receive = receive
+            await self._directory.is_own_address("")  # asks the server who we are
             await self._watch.follow()
         except WrongPassword:
             raise self._wrong_password() from None
@@ -183,6 +198,7 @@ class BlueBubblesBot:
         if chat is None:
             log.warning("BlueBubbles bot %s: a message is left out: no chat of it", self.name)
             return
+        self._directory.stands_in(found.guid, chat)
         async with self._turns[chat.guid]:  # in a chat, one after the other
             if (sign := _sign(found)) in self._seen:
                 return
@@ -190,7 +206,7 @@ class BlueBubblesBot:
             if receive is None:
                 raise PlatformError("the bot isn't running", outcome="retry")
             try:
-                if (event := await self._event(found, chat)) is not None:
+                if (event := await self._reader.event(found, chat)) is not None:
                     await receive(event)
                     self._watch.heard()
             except (Rejected, ValueError) as error:
@@ -198,50 +214,6 @@ class BlueBubblesBot:
             self._seen[sign] = None
             if len(self._seen) > _SEEN:
                 self._seen.popitem(last=False)
-
-    async def _event(self, found: Said | Changed | Removed, chat: Chat) -> Event | None:
-        """What the gateway is told; None for our own doing."""
-        if isinstance(found, Said):
-            return await self._inbound(found, chat)
-        if found.guid in self._echoes.guids:
-            return None
-        room = await self._directory.room(chat)
-        if isinstance(found, Removed):
-            return Deleted(room, found.guid)
-        return Edited(room, found.guid, found.content, found.at)
-
-    async def _inbound(self, said: Said, chat: Chat) -> Inbound | None:
-        """The message with what has to be looked up for it, all at once and not for long."""
-        with_ourselves = chat.kind == "dm" and await self._directory.is_own_address(chat.address)
-        if await self._echoes.is_own(said, with_ourselves=with_ourselves):
-            return None
-        if said.from_me and with_ourselves:
-            return None  # it comes a second time, as a message to me
-        mentioned = is_for_us(said, chat, self.personas, self._echoes.guids)
-        by, room, attachments, context = await asyncio.gather(
-            self._directory.speaker(said, chat),
-            self._directory.room(chat),
-            self._files.keep(chat.guid, said.files),
-            self._thread_context(said, mentioned),
-        )
-        sent_ms = int(self._now() * 1000) if said.sent_ms is None else said.sent_ms
-        return inbound(
-            said,
-            room,
-            by,
-            sent_at=moment(sent_ms),
-            mentioned=mentioned,
-            passive=is_aside(said, chat, mentioned=mentioned),
-            attachments=attachments,
-            thread_context=context,
-            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
-            require_mention=self._require_mention,
-        )
-
-    async def _thread_context(self, said: Said, mentioned: bool) -> str | None:
-        if not (mentioned and said.reply_to):
-            return None
-        return await self._directory.thread_context(said, self.personas[0])
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 

@@ -53,5 +53,8 @@ def _reach(api: BlueBubblesApi, base: str | None) -> str:
 async def _webhook(api: BlueBubblesApi, base: str | None, folder: str) -> str:
     if base is None:
         return ""
-    ours = [hook for hook in await listed(api) if hook.url.startswith(base.rstrip("/") + folder)]
+    shown = base.rstrip("/") + folder
+    if (hooks := await listed(api)) is None:
+        return f"the server lists no webhooks: see in its settings that it calls {shown}<secret>"
+    ours = [hook for hook in hooks if hook.url.startswith(shown)]
     return "" if ours else "the webhook isn't registered yet: `moot run` does it"

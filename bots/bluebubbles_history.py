@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from bots.bluebubbles_api import BlueBubblesApi
+from bots.bluebubbles_api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
 from bots.bluebubbles_events import Changed, Removed, Said, messages, read_message
 from bots.bluebubbles_store import Place, Store
 from bots.bluebubbles_wire import WireMessage
@@ -16,8 +16,11 @@ _PAGE, _PAGES = 100, 1_000
 _MOST_TOLD = 1_000
 _WITH = ("chat", "attachment", "handle")
 # A message has the time at which it was sent: one that reaches the Mac late is older than what was
-# read already. After a gap (a sleep of the Mac) more of them are late.
-OVERLAP_MS, GAP_OVERLAP_MS = 600_000, 3_600_000
+# read already, and so is one that was edited, which Apple lets people do for 15 minutes. After a
+# gap (a sleep of the Mac) more of them are late.
+OVERLAP_MS, GAP_OVERLAP_MS = 960_000, 3_600_000
+
+_CLOCKS_MS = 3_600_000  # the server's clock may be so far ahead of ours
 
 Hand = Callable[[Said | Changed | Removed], Awaitable[None]]
 """Takes one thing that was said; returns when it is on disk. What it has seen, it leaves out."""
@@ -41,13 +44,22 @@ class History:
         if self._place is None:
             self._place = await self._store.place()
         if self._place is None:
-            body = {"sort": "DESC", "limit": 1, "offset": 0, "with": list(_WITH)}
-            newest = max((row.created or 0 for row in await self._rows(body)), default=-1)
-            # By the server's clock where it has any message to tell it by.
-            began = min(newest + 1, self._now_ms())
+            # By the server's clock where it has a message to tell it by, and it isn't quite wrong.
+            newest, now = await self._newest_ms(), self._now_ms()
+            began = newest + 1 if newest < now + _CLOCKS_MS else now
             await self._keep(Place(began_ms=began, read_ms=began))
         assert self._place is not None
         return self._place
+
+    async def _newest_ms(self) -> int:
+        """The date of the newest message; -1 where there is none."""
+        body = {"sort": "DESC", "limit": 1, "offset": 0, "with": list(_WITH)}
+        try:
+            return max((row.created or 0 for row in await self._rows(body)), default=-1)
+        except WrongPassword:
+            raise
+        except BlueBubblesRefused:  # a server without a history: what it calls us with is all
+            return self._now_ms()
 
     async def remember_webhook(self, url: str) -> tuple[str, ...]:
         """Note an address that is about to be registered; returns the earlier ones."""
@@ -63,6 +75,7 @@ class History:
         """
         place = await self.begin()
         after = max(place.began_ms, place.read_ms - overlap_ms)
+        before = set[str]()
         for page in range(_PAGES):
             body = {
                 "after": after,
@@ -72,11 +85,14 @@ class History:
                 "with": list(_WITH),
             }
             rows = await self._rows(body)
-            for row in rows:
-                await self._take(row)
+            for row in sorted(rows, key=_created):
+                if row.created is None or row.created >= after:
+                    await self._take(row)
             await self._advance(max((row.created or 0 for row in rows), default=0))
-            if len(rows) < _PAGE:
+            guids = {row.guid for row in rows}
+            if len(rows) < _PAGE or guids <= before:  # the same page again: it knows no offset
                 return
+            before = guids
 
     async def _take(self, row: WireMessage) -> None:
         try:
@@ -97,12 +113,12 @@ class History:
         """A page; one that can't be read keeps its seat, for the count."""
         found = await self._api.query("message/query", body)
         rows = []
-        for entry in found if isinstance(found, list) else ():
+        for seat, entry in enumerate(found if isinstance(found, list) else ()):
             try:
                 rows.append(read_message(entry if isinstance(entry, dict) else {}))
             except ValueError as error:
                 self._tell(str(error))
-                rows.append(WireMessage(guid="?", error=1))
+                rows.append(WireMessage(guid=f"?{body['offset']}.{seat}", error=1))
         return rows
 
     def _tell(self, reason: str) -> None:
@@ -117,3 +133,7 @@ class History:
 
     def _now_ms(self) -> int:
         return int(self._now() * 1000)
+
+
+def _created(message: WireMessage) -> int:
+    return message.created or 0

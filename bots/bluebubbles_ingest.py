@@ -8,6 +8,7 @@ from datetime import datetime
 from urllib.parse import unquote
 
 from bots.bluebubbles_events import Chat, Said
+from bots.naming import Named
 from contract import EXTERNAL_ID, Attachment, Inbound, IngestMetadata, Room, Speaker
 
 SOURCE = "bluebubbles"
@@ -56,20 +57,12 @@ def owner(chat: Chat, *, alone: bool = False) -> Speaker:
     return Speaker(f"{ALIAS}:{ME}", ME_NAME)
 
 
-def names(text: str, personas: Sequence[str]) -> bool:
-    """Whether a text names one of them as `@name`."""
-    listed = "|".join(re.escape(name) for name in personas)
-    return bool(listed) and bool(
-        re.search(rf"(?<![\w@.<])@(?:{listed})(?![\w-])", text, re.IGNORECASE)
-    )
-
-
-def is_for_us(said: Said, chat: Chat, personas: Sequence[str], own_posts: Collection[str]) -> bool:
+def is_for_us(said: Said, chat: Chat, named: Named, own_posts: Collection[str]) -> bool:
     """A direct message, a named persona, or a reply to a post of ours.
 
     What the owner types in another person's chat is for that person: only a name makes it ours.
     """
-    if names(said.content, personas):
+    if named(said.content):
         return True
     if said.from_me:
         return False

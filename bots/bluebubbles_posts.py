@@ -46,7 +46,7 @@ class Posts:
             "message": text,
             "method": await self._method(),
         }
-        return await self._sent(key, await self._api.send("message/text", body))
+        return await self._sent(key, body["tempGuid"], await self._api.send("message/text", body))
 
     async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
         """Send a file, after its comment if there is one; return the guid of the file's message."""
@@ -60,7 +60,7 @@ class Posts:
         form.add_field("method", await self._method())
         form.add_field("attachment", data, filename=name, content_type="application/octet-stream")
         answer = await self._api.send_form("message/attachment", form, len(data))
-        return await self._sent(key, answer)
+        return await self._sent(key, temp_guid(key), answer)
 
     async def _comment(self, place: Place, comment: str, key: str) -> None:
         """Once, however often the file is tried."""
@@ -77,10 +77,13 @@ class Posts:
         except PlatformError as error:
             log.info("a sign is left out: %s", error)
 
-    async def _sent(self, key: str, answer: object) -> str:
+    async def _sent(self, key: str, temp: str, answer: object) -> str:
+        """The guid of what was sent; its temporary one where the server tells none, and where it
+        came back to us already, as its history tells it."""
         guid = answer.get("guid") if isinstance(answer, dict) else None
         if not isinstance(guid, str) or not guid:
-            raise PlatformError("BlueBubbles told no guid of what it sent", outcome="unknown")
+            known = self._echoes.of(key)
+            return (known and known.guid) or temp
         await self._echoes.sent(key, guid)
         return guid
 

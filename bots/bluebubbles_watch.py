@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from bots.bluebubbles_api import BlueBubblesApi, WrongPassword
+from bots.bluebubbles_api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
 from bots.bluebubbles_history import GAP_OVERLAP_MS, OVERLAP_MS, History
 from bots.bluebubbles_webhook import Webhook, address, is_out_of_reach
 from contract import PlatformError
@@ -16,7 +16,7 @@ log = logging.getLogger("moot.bots")
 # How often the history is read: the Mac's dates are indexed, and its server itself looks every
 # second. While people talk a lost message is missed soon.
 POLL_S, _LIVELY_POLL_S, _LIVELY_S = 15.0, 4.0, 600.0
-_ALONE_S = 3.0  # without a webhook the history is all that there is
+_ALONE_S = 3.0  # without a webhook of ours at the server the history is all that there is
 _AGAIN_S = 2.0  # after a failed try, and more after each further one
 _SOON_S = 1.0  # what could not be taken a moment ago is read again
 _LOOK_AFTER_WEBHOOK_S = 600.0  # somebody may have taken it off the server's list
@@ -56,8 +56,8 @@ class Watch:
         while True:
             self._wake.clear()
             if is_gap or self._now() - looked_at > _LOOK_AFTER_WEBHOOK_S:
-                looked_at = self._now()
-                await self._tried(self._look_after_webhook())
+                is_looked_after = await self._tried(self._look_after_webhook())
+                looked_at = self._now() if is_looked_after else float("-inf")
             overlap_ms = GAP_OVERLAP_MS if is_gap else OVERLAP_MS
             is_gap = not await self._tried(self._history.catch_up(overlap_ms))
             failed = failed + 1 if is_gap else 0
@@ -105,7 +105,7 @@ class Watch:
     async def _rest(self, failed: int) -> None:
         """Until the next look at the history; after a failed one, or a lost event, that is soon."""
         rests_s = [self._poll_s]
-        if self._base is None and not self._listen[1]:
+        if self._webhook.registered is None:
             rests_s.append(_ALONE_S)
         if self._is_lively():
             rests_s.append(_LIVELY_POLL_S)
@@ -144,7 +144,17 @@ class Watch:
             )
         url = self._webhook.url(base)
         earlier = await self._history.remember_webhook(url)
-        await self._webhook.register(self._api, url, earlier)
+        try:
+            await self._webhook.register(self._api, url, earlier)
+        except BlueBubblesRefused as error:
+            if isinstance(error, WrongPassword):
+                raise
+            self._tell_once(
+                f"the server takes no webhook ({error}): its history is read every {_ALONE_S:g} s; "
+                f"to be called sooner, add {self._webhook.shown(base)} in the server's settings "
+                "(the secret: BLUEBUBBLES_SECRET, or the file webhook_secret of the bot)",
+                self._told,
+            )
 
     def _tell_once(self, what: str, told: set[str]) -> None:
         if what not in told:

@@ -19,7 +19,7 @@ from aiohttp import web
 from pydantic import ValidationError
 from yarl import URL
 
-from bots.bluebubbles_api import BlueBubblesApi
+from bots.bluebubbles_api import BlueBubblesApi, BlueBubblesRefused
 from bots.bluebubbles_wire import WireWebhook
 from contract import MootError
 
@@ -40,6 +40,7 @@ class Webhook:
     def __init__(self, bot: str, take: Take, missed: Callable[[], None]) -> None:
         self._bot, self._take, self._missed = bot, take, missed
         self._secret = ""
+        self.registered: str | None = None  # the address that the server has from us
         self.folder = f"/bluebubbles/{re.sub(r'[^A-Za-z0-9_-]', '-', bot)}/"
 
     def routes(self) -> list[web.RouteDef]:
@@ -52,6 +53,10 @@ class Webhook:
     def url(self, base: str) -> str:
         """Where the server finds us, as it reaches `base`."""
         return base.rstrip("/") + self.folder + self._secret
+
+    def shown(self, base: str) -> str:
+        """The same, for people who read a log."""
+        return f"{base.rstrip('/')}{self.folder}<secret>"
 
     async def _handle(self, request: web.Request) -> web.Response:
         given = request.match_info["secret"].encode(errors="replace")
@@ -92,17 +97,20 @@ class Webhook:
     async def register(self, api: BlueBubblesApi, url: str, earlier: tuple[str, ...]) -> None:
         """Put our address on the list, and take earlier ones of ours off. Raises PlatformError.
 
-        earlier: addresses that we have registered before.
+        earlier: addresses that we have registered before. A server that shows no list is told once.
         """
-        found = False
-        for hook in await listed(api):
+        found, hooks = False, await listed(api)
+        for hook in hooks or ():
             if hook.url == url and not found and _tells_enough(hook):
                 found = True
             elif hook.url == url or hook.url in earlier or self._is_stale(hook.url, url):
                 await api.delete(f"webhook/{hook.id}")
-        if not found:
+        is_told = found or (hooks is None and self.registered == url)
+        if not is_told:
+            self.registered = None
             await api.send("webhook", {"url": url, "events": list(EVENTS)})
             log.info("BlueBubbles bot %s: its webhook is registered", self._bot)
+        self.registered = url
 
     def _is_stale(self, other: str, url: str) -> bool:
         """Whether an address is ours with another secret."""
@@ -110,9 +118,14 @@ class Webhook:
         return other.startswith(folder) and "/" not in other[len(folder) :]
 
 
-async def listed(api: BlueBubblesApi) -> list[WireWebhook]:
-    """The server's webhooks. Raises PlatformError."""
-    found = await api.get("webhook")
+async def listed(api: BlueBubblesApi) -> list[WireWebhook] | None:
+    """The server's webhooks; None where it has no such list. Raises PlatformError."""
+    try:
+        found = await api.get("webhook")
+    except BlueBubblesRefused as error:
+        if error.status not in (404, 405):
+            raise
+        return None
     hooks = []
     for entry in found if isinstance(found, list) else ():
         try:

@@ -17,6 +17,7 @@ log = logging.getLogger("moot.bots")
 
 # After a failure the question isn't asked again for so long.
 _REST_S = 30.0
+_TOLD = 100
 
 
 class Lookup(Generic[K, V]):
@@ -41,6 +42,7 @@ class Lookup(Generic[K, V]):
         self._patience_s, self._keep_s, self._entries = patience_s, keep_s, entries
         self._answers: OrderedDict[K, tuple[V, float]] = OrderedDict()
         self._rests: dict[K, float] = {}
+        self._told: set[str] = set()  # what failed before is told once as a warning
         self._asking: dict[K, tuple[asyncio.Task[None], float]] = {}  # and until when to wait
 
     def known(self, key: K) -> V | None:
@@ -76,7 +78,9 @@ class Lookup(Generic[K, V]):
             self.learn(key, await self._fetch(key))
             self._rests.pop(key, None)
         except PlatformError as error:
-            log.warning("%s of %s is not known: %s", self._name, key, error)
+            level = logging.INFO if str(error) in self._told else logging.WARNING
+            log.log(level, "%s of %s is not known: %s", self._name, key, error)
+            self._told = {str(error)} if len(self._told) > _TOLD else self._told | {str(error)}
             self._rests[key] = self._now() + _REST_S
         finally:
             self._asking.pop(key, None)

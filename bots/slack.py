@@ -14,6 +14,7 @@ from typing import Any, Literal
 from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
+from bots.naming import Named, by_names
 from bots.slack_account import account, app_token_refused
 from bots.slack_api import SlackApi, SlackRefused
 from bots.slack_backfill import Backfill
@@ -21,7 +22,7 @@ from bots.slack_check import findings
 from bots.slack_cursors import Cursors
 from bots.slack_directory import Directory
 from bots.slack_door import bolt, http_handler, keep_connected, open_socket
-from bots.slack_events import SOURCE, Account, Heard, Pressed, Renamed, Said, heard
+from bots.slack_events import SOURCE, Account, Heard, Pressed, Removed, Renamed, Said, heard
 from bots.slack_files import Files
 from bots.slack_posts import Posts
 from bots.slack_reader import Reader
@@ -43,8 +44,9 @@ class SlackBot:
 
     token: the bot's (`xoxb-…`). app_token: for Socket Mode (`xapp-…`). signing_secret: for HTTP.
     path: where Slack calls us in HTTP mode; the gateway's server mounts `routes()`. files_dir:
-    where files of people's messages are kept. own_dir: where it keeps how far it has read. now: the
-    time in seconds since 1970.
+    where files of people's messages are kept. own_dir: where it keeps how far it has read.
+    is_named: whether a text names one of the personas; default: by the names above. now: the time
+    in seconds since 1970.
     """
 
     platform = SOURCE
@@ -64,6 +66,7 @@ class SlackBot:
         api_url: str = "https://slack.com/api/",
         path: str = "/slack/events",
         require_mention: bool = True,
+        is_named: Named | None = None,
         most_file_bytes: int = 20_000_000,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -76,13 +79,17 @@ class SlackBot:
         self._path, self._app_token, self._api_url = path, app_token, api_url
         self._api = SlackApi(token, api_url, now=now)
         self._directory = Directory(self._api, now=now)
-        voices = Voices(self._api)
+        voices = Voices(self._api, lambda: self._directory.own)
         self._files = Files(self._api, voices, files_dir, most_file_bytes)
         self._posts = Posts(self._api, voices)
         self._reader = Reader(
-            self._directory, self._files, self.personas, require_mention=require_mention
+            self._directory,
+            self._files,
+            self.personas,
+            is_named=is_named or by_names(self.personas),
+            require_mention=require_mention,
         )
-        self._signs = Signs(self._api)
+        self._signs = Signs(self._api, began=now())
         self._app = bolt(token, signing_secret, self._take)
         self._handle = http_handler(self._app, signing_secret, now)
         self._now = now
@@ -188,6 +195,8 @@ class SlackBot:
                 await receive(await self._reader.event(found))
             if isinstance(found, Said):
                 self._backfill.took(found.channel, found.ts, found.thread_ts)
+            elif isinstance(found, Removed):
+                self._backfill.removed(found.channel, found.ts)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 

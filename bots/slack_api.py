@@ -36,6 +36,7 @@ DEAD_TOKEN = {
     "token_expired",
     "not_allowed_token_type",
 }
+NO_METHOD = {"unknown_method", "method_not_allowed", "HTTP 404", "HTTP 405"}
 _REMEDY = {
     "not_in_channel": "invite the bot: /invite @its-name",
     "channel_not_found": "invite the bot to the channel: /invite @its-name",

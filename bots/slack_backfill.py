@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from bots.slack_api import SlackApi, SlackRefused
+from bots.slack_api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack_cursors import START, Cursors
 from bots.slack_directory import Directory
+from bots.slack_history import History, Message, after, earlier, stamps
 from contract import PlatformError, RoomKind
 
 log = logging.getLogger("moot.bots")
 
-Message = Mapping[str, Any]
-T = TypeVar("T")
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 # Slack repeats an event that wasn't acknowledged for about five minutes, past later ones.
 _LATE_S = 300.0
-# How far behind the cursor roots are looked at for replies that came after it.
-_LOOK_BACK_S = 2 * 24 * 3600.0
-_PAGE, _PAGES = 200, 25
-# conversations.history, .replies and users.conversations are of tier 3, at least 50 calls a minute;
-# the rest is left to people who wait for an answer.
-_CALLS, _PER_S = 30, 60.0
-_TRIES, _LONGEST_REST_S = 6, 60.0
 _AGAIN_S = 300.0  # until rooms whose history could not be read are tried once more
 _SAVE_S = 5.0
 _REMEMBERED = 5_000
@@ -52,14 +44,15 @@ class Backfill:
         now: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._api, self._directory, self._sleep = api, directory, sleep
+        self._directory = directory
+        self._history = History(api, now=now, sleep=sleep)
         self._cursors, self._take, self._now = cursors, take, now
-        self._taken: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._calls: deque[float] = deque(maxlen=_CALLS)
+        self._taken: OrderedDict[tuple[str, str], str | None] = OrderedDict()  # and its thread
         self._due = asyncio.Event()
         self._cuts = 0
         self._complete = False  # nothing is missing but in `_behind`
         self._behind: set[str] = set()
+        self._told: set[str] = set()
 
     # ── What it is told ─────────────────────────────────────────────────────────────────
 
@@ -74,13 +67,17 @@ class Backfill:
 
     def took(self, channel: str, ts: str, thread: str | None) -> None:
         """A message is on disk."""
-        self._taken[channel, ts] = None
+        self._taken[channel, ts] = thread
         if len(self._taken) > _REMEMBERED:
             self._taken.popitem(last=False)
         if thread:
             self._cursors.spoke(channel, thread)
         if self._complete and channel not in self._behind:
-            self._cursors.advance(channel, _earlier(ts, _LATE_S))
+            self._cursors.advance(channel, earlier(ts, _LATE_S))
+
+    def removed(self, channel: str, ts: str) -> None:
+        """A message was deleted."""
+        self._taken.pop((channel, ts), None)
 
     def posted(self, channel: str, thread: str | None) -> None:
         """The bot itself said something."""
@@ -127,9 +124,12 @@ class Backfill:
             try:
                 await self._read(channel, kind)
             except SlackRefused as error:
-                log.info("the history of %s is not read: %s", channel, error)
                 if error.code in _GONE:
                     self._cursors.forget(channel)
+                    continue
+                self._tell_refused(error)
+                if error.code in NO_METHOD:
+                    break
             except PlatformError as error:
                 log.warning("the history of %s is read later: %s", channel, error)
                 self._behind.add(channel)
@@ -137,11 +137,17 @@ class Backfill:
         self._cursors.settled |= not self._behind
         self._complete = cuts == self._cuts
 
+    def _tell_refused(self, error: SlackRefused) -> None:
+        """Once for each reason: it stays until somebody changes something at Slack's."""
+        if error.code not in self._told:
+            self._told.add(error.code)
+            log.warning("what is said while Slack is out of reach is not looked for: %s", error)
+
     async def _rooms(self) -> dict[str, RoomKind | None]:
         """Those the bot is in, as far as Slack tells, and those it knew; the liveliest first."""
         joined: Mapping[str, RoomKind] = {}
         try:
-            joined = await self._answered(self._directory.joined)
+            joined = await self._history.answered(self._directory.joined)
         except PlatformError as error:
             log.info("only the rooms that spoke before are looked through: %s", error)
         return {room: joined.get(room) for room in (*self._cursors.rooms(), *joined)}
@@ -151,9 +157,16 @@ class Backfill:
         if since is None:
             await self._start(channel)
             since = self._cursors.began
-        found = {str(m["ts"]): m for m in await self._history(channel, since) if m.get("ts")}
+        known = {ts: thread for (room, ts), thread in self._taken.items() if room == channel}
+        found = _by_ts(await self._history.messages(channel, since))
+        missing = _missing(found, (ts for ts, thread in known.items() if thread is None))
         for root in self._threads(channel, found.values(), since):
-            found |= {str(m["ts"]): m for m in await self._replies(channel, root, since)}
+            replies = _by_ts(await self._history.replies(channel, root, since))
+            said = (ts for ts, thread in known.items() if thread == root and after(ts, since))
+            missing += _missing(replies, said)
+            found |= replies
+        for ts in missing:
+            await self._tell_gone(channel, kind, ts)
         for ts in sorted(found, key=float):
             await self._hand_on(channel, kind, found[ts], since)
         self._cursors.advance(channel, max(found, default=START, key=float))
@@ -161,11 +174,11 @@ class Backfill:
     async def _start(self, channel: str) -> None:
         """At the very first start nothing from before it counts, replies included."""
         began = self._cursors.began
-        page = await self._call("conversations.history", channel=channel, latest=began, limit=_PAGE)
+        page = await self._history.before(channel, began)
         replies = (
             str(m["latest_reply"]) for m in page.get("messages") or () if m.get("latest_reply")
         )
-        before = (ts for ts in (*_stamps(page), *replies) if not _after(ts, began))
+        before = (ts for ts in (*stamps(page), *replies) if not after(ts, began))
         self._cursors.advance(channel, max(before, default=START, key=float))
 
     async def _hand_on(
@@ -173,96 +186,44 @@ class Backfill:
     ) -> None:
         """A message that came after `since`, and an edit that did."""
         ts, edit = str(message["ts"]), message.get("edited") or {}
-        place: dict[str, Any] = {"type": "message", "channel": channel}
-        if kind:
-            place["channel_type"] = _TYPES[kind]
+        place = _place(channel, kind)
         events: list[dict[str, Any]] = []
-        if _after(ts, since) and (channel, ts) not in self._taken:
+        if after(ts, since) and (channel, ts) not in self._taken:
             events.append({**message, **place, "event_ts": ts})
-        if _after(str(edit.get("ts") or START), since):
+        if after(str(edit.get("ts") or START), since):
             events.append({**place, "subtype": "message_changed", "message": dict(message)})
         for event in events:
             await self._take({"type": "event_callback", "event": event})
 
-    # ── Reading ─────────────────────────────────────────────────────────────────────────
-
-    async def _history(self, channel: str, since: str) -> list[Message]:
-        """The room's messages after `since`, and on the same pages some from before."""
-        found: list[Message] = []
-        args: dict[str, object] = {"oldest": _earlier(since, _LOOK_BACK_S), "limit": _PAGE}
-        for _ in range(_PAGES):
-            page = await self._call("conversations.history", channel=channel, **args)
-            found += page.get("messages") or ()
-            args["cursor"] = _next(page)
-            if not args["cursor"] or not all(_after(ts, since) for ts in _stamps(page)):
-                return found
-        log.warning("%s: only the newest %d missed messages are read", channel, len(found))
-        return found
+    async def _tell_gone(self, channel: str, kind: RoomKind | None, ts: str) -> None:
+        event = {**_place(channel, kind), "subtype": "message_deleted", "deleted_ts": ts}
+        await self._take({"type": "event_callback", "event": event})
 
     def _threads(self, channel: str, roots: Iterable[Message], since: str) -> list[str]:
         """Roots of threads that went on after `since`, or may have."""
         candidates = dict.fromkeys(self._cursors.threads(channel))
         for root in roots:
             ts, latest = str(root["ts"]), root.get("latest_reply")
-            if latest and not _after(str(latest), since):
+            if latest and not after(str(latest), since):
                 candidates.pop(ts, None)
             elif latest or root.get("reply_count"):
                 candidates[ts] = None
         return list(candidates)
 
-    async def _replies(self, channel: str, root: str, since: str) -> list[Message]:
-        """The thread's replies after `since`."""
-        found: list[Message] = []
-        args: dict[str, object] = {"ts": root, "oldest": since, "limit": _PAGE}
-        try:
-            for _ in range(_PAGES):
-                page = await self._call("conversations.replies", channel=channel, **args)
-                found += page.get("messages") or ()
-                if not (cursor := _next(page)):
-                    break
-                args["cursor"] = cursor
-        except SlackRefused as error:
-            if error.code not in ("thread_not_found", "message_not_found"):
-                raise
-        return [m for m in found if m.get("ts") not in (None, root) and _after(str(m["ts"]), since)]
 
-    async def _call(self, method: str, /, **args: object) -> Mapping[str, Any]:
-        return await self._answered(lambda: self._api.call(method, **args))
-
-    async def _answered(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """The answer, within the pace; asked again when Slack put it off or gave none."""
-        for attempt in range(_TRIES):
-            await self._pace()
-            try:
-                return await ask()
-            except SlackRefused:
-                raise
-            except PlatformError as error:
-                if attempt == _TRIES - 1:
-                    raise
-                rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
-                log.info("reading what was missed goes on in %.0f s: %s", rest_s, error)
-                await self._sleep(min(rest_s, _LONGEST_REST_S))
-        raise AssertionError("the last try returns or raises")
-
-    async def _pace(self) -> None:
-        if len(self._calls) == _CALLS:
-            rest_s = self._calls[0] + _PER_S - self._now()
-            await self._sleep(min(max(rest_s, 0.0), _PER_S))
-        self._calls.append(self._now())
+def _place(channel: str, kind: RoomKind | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"type": "message", "channel": channel}
+    return {**told, "channel_type": _TYPES[kind]} if kind else told
 
 
-def _stamps(page: Mapping[str, Any]) -> list[str]:
-    return [str(message["ts"]) for message in page.get("messages") or () if message.get("ts")]
+def _by_ts(messages: Iterable[Message]) -> dict[str, Message]:
+    return {str(message["ts"]): message for message in messages if message.get("ts")}
 
 
-def _next(page: Mapping[str, Any]) -> str | None:
-    return str((page.get("response_metadata") or {}).get("next_cursor") or "") or None
+def _missing(found: Mapping[str, Message], known: Iterable[str]) -> list[str]:
+    """Known messages that are no longer where they were, among older ones that still are.
 
-
-def _after(ts: str, since: str) -> bool:
-    return float(ts) > float(since)
-
-
-def _earlier(ts: str, by_s: float) -> str:
-    return f"{max(float(ts) - by_s, 0.0):.6f}"
+    What shows nothing older (an empty answer, new messages alone) proves nothing.
+    """
+    oldest = min(found, default=None, key=float)
+    return [ts for ts in known if oldest and after(ts, oldest) and ts not in found]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bots.lookup import Lookup
-from bots.slack_api import SlackApi, SlackRefused
+from bots.slack_api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack_events import SOURCE, Account, speaker
 from bots.slack_text import typed
 from bots.thread import SHOWN, thread_block
@@ -128,7 +128,7 @@ class Directory:
         try:
             return await self._listed("users.conversations", args)
         except SlackRefused as error:
-            if error.code not in ("unknown_method", "HTTP 404"):
+            if error.code not in NO_METHOD:
                 raise
         # A server that is like Slack's may know this older method only.
         return await self._listed("conversations.list", args)

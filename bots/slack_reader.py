@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bots.naming import Named
 from bots.slack_directory import Directory
 from bots.slack_events import Changed, Flagged, Pressed, Removed, Said, inbound
 from bots.slack_files import Files
@@ -13,7 +14,9 @@ from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned
 
 
 class Reader:
-    """require_mention: the gateway answers only those who addressed somebody."""
+    """is_named: whether a text names a persona as `@name`. require_mention: the gateway answers
+    only those who addressed somebody.
+    """
 
     def __init__(
         self,
@@ -21,11 +24,12 @@ class Reader:
         files: Files,
         personas: Sequence[str],
         *,
+        is_named: Named,
         require_mention: bool,
     ) -> None:
         self._directory, self._files = directory, files
         self._recipient = f"bot:{personas[0]}" if len(personas) == 1 else None
-        self._require_mention = require_mention
+        self._is_named, self._require_mention = is_named, require_mention
 
     async def event(self, found: Said | Changed | Removed | Flagged | Pressed) -> Event:
         """Never waits long: what can't be looked up in time is told without."""
@@ -43,6 +47,7 @@ class Reader:
         return Edited(room, found.ts, found.content, found.at)
 
     async def _inbound(self, said: Said) -> Inbound:
+        said = replace(said, mentioned=said.mentioned or self._is_named(said.content))
         by, room, attachments, context = await asyncio.gather(
             self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),
             self._directory.room(said.channel, said.kind),

@@ -31,11 +31,16 @@ _PASSING = {
     "thread_locked",
     "not_reactable",
 }
+_SKEW_S = 5.0  # Slack's clock and ours may differ
 
 
 class Signs:
-    def __init__(self, api: SlackApi) -> None:
-        self._api = api
+    """began: when this process did, in seconds since 1970. No earlier one has marked what was said
+    after that.
+    """
+
+    def __init__(self, api: SlackApi, *, began: float = 0.0) -> None:
+        self._api, self._began = api, began
         self._refused: set[str] = set()  # methods
         self._silent: set[str] = set()  # channels in which a status is refused
         self._marks: Marks[tuple[str, str]] = Marks()
@@ -55,11 +60,16 @@ class Signs:
         """Put the mark's reaction, then take back the one before."""
         channel = place.room.external_id
         message = (channel, message_id)
+        is_bare = message not in self._marks and self._is_new(message_id)
         if (before := self._marks.change(message, mark)) is None:
             return
         await self._react("reactions.add", message, mark)
-        for old in before:
+        for old in () if is_bare else before:
             await self._react("reactions.remove", message, old)
+
+    def _is_new(self, message_id: str) -> bool:
+        """Whether no earlier process can have marked a message."""
+        return float(message_id) > self._began + _SKEW_S
 
     async def _react(self, method: str, message: tuple[str, str], mark: Mark) -> None:
         channel, ts = message

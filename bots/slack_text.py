@@ -22,6 +22,7 @@ LIMIT_BYTES = 3_900
 _TOKEN = re.compile(r"<(?:@[UW]|#[CG])[A-Z0-9]{1,32}(?:\|[^<>|&\s*_~`]{0,80})?>")
 _ANY_TOKEN = re.compile(r"<([^<>]*)>")
 _SCHEMES = ("", "http://", "https://", "mailto:", "tel:")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel|slack):", re.IGNORECASE)
 _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
@@ -61,7 +62,7 @@ def _typed_token(inside: str) -> str:
         return f"<{inside}>"
     url, bar, label = inside.partition("|")
     if not bar:
-        return unescaped(url)
+        return unescaped(url) if _URL.match(url) else f"<{unescaped(inside)}>"
     if any(url.rstrip("/") == scheme + label.rstrip("/") for scheme in _SCHEMES):
         return unescaped(label)
     return f"<{unescaped(inside)}>"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bots.slack_api import SlackApi, SlackRefused
+from bots.slack_events import Account
 from contract import Voice
 
 log = logging.getLogger("moot.bots")
@@ -18,15 +19,19 @@ _NOT_ALLOWED = {"missing_scope", "invalid_arguments", "invalid_arg_name", "restr
 
 
 class Voices:
-    """Calls that carry a name and a picture, as long as Slack takes them."""
+    """Calls that carry a name and a picture, as long as Slack takes them.
 
-    def __init__(self, api: SlackApi) -> None:
-        self._api = api
+    own: whose calls these are; without the scope for names none is tried.
+    """
+
+    def __init__(self, api: SlackApi, own: Callable[[], Account]) -> None:
+        self._api, self._own = api, own
         self._allowed = True
 
     async def call(self, method: str, voice: Voice | None, **args: object) -> Mapping[str, Any]:
         """The call in the persona's name; in the app's own where that is not allowed."""
-        if voice is None or not voice.name.strip() or not self._allowed:
+        may = self._allowed and self._own().may("chat:write.customize")
+        if voice is None or not voice.name.strip() or not may:
             return await self._api.call(method, **args)
         dress = {"username": " ".join(voice.name.split())[:_NAME], "icon_url": voice.avatar}
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
@@ -127,6 +128,8 @@ class Door:
         self._personas.refresh()
         here = self._personas.of(bot.personas)
         addressed = await self._addressed(inbound, bot, here)
+        if addressed and not trusted:
+            inbound = _recalled_for(inbound)
         first = (addressed or here)[0].name if here else NOBODY
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
@@ -236,6 +239,16 @@ class Door:
         self._refused.add(sender)
         log.info("access.refused room=%s sender=%s", *sender)
         return [Wanted(uuid4().hex, takers[0], bot.name, thread_id, hop, refusal)]
+
+
+def _recalled_for(inbound: Inbound) -> Inbound:
+    """A message that names a persona asks for recall as one that mentions its account does.
+
+    What personas are called besides their names, no platform knows.
+    """
+    if inbound.meta.trigger_rag:
+        return inbound
+    return replace(inbound, meta=inbound.meta.model_copy(update={"trigger_rag": True}))
 
 
 def _takers(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from gateway.bot_tables import (
 from gateway.commands import HELP
 from gateway.config import Config, own_secret, secret
 from gateway.personas import Personas
+from gateway.routing import named
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class _Account:
     name: str
     config: Config
     environment: Mapping[str, str]
+    personas: Personas
 
     def secret(self, key: str) -> str:
         """Raises ConfigError when it isn't set."""
@@ -43,6 +45,10 @@ class _Account:
     def own(self, key: str) -> str | None:
         """None when it isn't set for this very bot."""
         return own_secret(self.environment, key, self.name)
+
+    def named(self, served: Sequence[str]) -> Callable[[str], bool]:
+        """Whether a text names one of these personas, by name or alias, as they are then."""
+        return lambda text: bool(named(text, self.personas.of(served)))
 
     @property
     def files_dir(self) -> Path:
@@ -66,7 +72,7 @@ def make_bots(
         name = table.name or table.platform
         if name in bots:
             raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
-        bots[name] = _make(table, _Account(name, config, environment))
+        bots[name] = _make(table, _Account(name, config, environment, personas))
     return bots
 
 
@@ -99,6 +105,7 @@ def _slack(table: SlackTable, account: _Account) -> Bot:
         files_dir=account.files_dir,
         own_dir=account.own_dir,
         require_mention=table.require_mention,
+        is_named=account.named(table.personas),
     )
 
 
@@ -186,4 +193,5 @@ def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:
         files_dir=account.files_dir,
         own_dir=account.own_dir,
         require_mention=table.require_mention,
+        is_named=account.named(table.personas),
     )

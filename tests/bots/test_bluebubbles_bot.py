@@ -232,7 +232,7 @@ async def test_an_edit_and_a_removal_are_told(
     assert deleted == Deleted(room, guid)
 
 
-async def test_a_reply_brings_what_it_replies_to(
+async def test_a_reply_brings_the_messages_of_its_thread(
     server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
 ) -> None:
     place = Place(Room(f"bluebubbles:{GROUP}", "Auth team", "gdm"))
@@ -241,15 +241,40 @@ async def test_a_reply_brings_what_it_replies_to(
         await server.say("Since when?", ASH, GROUP, threadOriginatorGuid=ours)
         root = await server.say("The build is red.", OLIVIA, GROUP)
         await inbox.kept(2)
+        await server.say("Which one?", OLIVIA, GROUP, threadOriginatorGuid=root)
+        await server.say("And elsewhere:", OLIVIA, GROUP)
+        await server.say("Really", from_me=True, chat_guid=GROUP, threadOriginatorGuid=root)
         await server.say("@claude find out", ASH, GROUP, threadOriginatorGuid=root)
-        await inbox.kept(3)
+        await inbox.kept(6)
     by_text = {message.content: message for message in inbox.messages}
     to_us, asked = by_text["Since when?"], by_text["@claude find out"]
     assert (to_us.mentioned, to_us.reply_to) == (True, ours)
     assert asked.reply_to == root
     heading = "[Thread context — prior messages in this thread, newest last]\n"
-    assert asked.meta.thread_context == f"{heading}- Olivia: The build is red."
+    thread = "- Olivia: The build is red.\n- Olivia: Which one?\n- Me: Really"
+    assert asked.meta.thread_context == f"{heading}{thread}"
     assert to_us.meta.thread_context == f"{heading}- claude: It is red."
+
+
+async def test_a_persona_is_named_by_its_alias_in_a_group(
+    server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
+) -> None:
+    async with at_work(server, tmp_path, inbox, is_named=lambda text: "@clod" in text):
+        await server.say("@clod are you there?", ASH, GROUP)
+        await server.say("@claud are you there?", ASH, GROUP)
+        await inbox.kept(2)
+    assert {message.content[:6]: message.meta.trigger_rag for message in inbox.messages} == {
+        "@clod ": True,
+        "@claud": False,
+    }
+
+
+async def test_the_accounts_own_addresses_are_known_once_it_runs(
+    server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
+) -> None:
+    assert make_bot(server, tmp_path).own_ids == frozenset()
+    async with at_work(server, tmp_path, inbox) as bot:
+        assert bot.own_ids == {f"bb:{OWNER}", "bb:owner@example.org"}
 
 
 async def test_a_file_is_kept_byte_for_byte(

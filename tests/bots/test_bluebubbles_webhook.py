@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -85,7 +86,7 @@ async def test_it_is_registered_once_and_earlier_ones_of_ours_go(
         pass
     assert server.webhooks[1]["url"] == f"http://m.test:1/bluebubbles/bluebubbles/{'a' * 32}"
     assert set(server.webhooks[1]["events"]) == set(EVENTS)
-    moved = {"secret": "b" * 32, "webhook_url": "http://n.test"}
+    moved: dict[str, Any] = {"secret": "b" * 32, "webhook_url": "http://n.test"}
     for _ in range(2):
         server.calls.clear()
         async with at_work(server, tmp_path, Inbox(), **moved):

@@ -12,7 +12,7 @@ from bots.slack_backfill import Backfill
 from bots.slack_cursors import Cursors
 from bots.slack_directory import Directory
 from bots.slack_events import Account
-from contract import Edited, Place, Rejected, Room
+from contract import Deleted, Edited, Place, Rejected, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (
     ASH,
@@ -224,6 +224,68 @@ async def test_an_edit_that_was_missed_is_told(
     edited = inbox.events[1]
     assert isinstance(edited, Edited)
     assert (edited.message_id, edited.content) == (ts, "first")
+
+
+async def test_what_was_deleted_during_a_cut_is_told(
+    forgetful: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    slack = forgetful
+    async with running(slack_bot(), inbox):
+        await caught_up(slack)
+        root = await slack.say("stays")
+        gone = await slack.say("goes")
+        await slack.say("reply that stays", thread_ts=root)
+        reply = await slack.say("reply that goes", thread_ts=root)
+        await slack.say("reply that is newer", thread_ts=root)
+        await inbox.kept(5)
+        slack.delivery.cut()
+        await slack.remove(GENERAL, gone)
+        await slack.remove(GENERAL, reply)
+        await inbox.kept(7)
+        slack.delivery.cut()
+        await slack.say("goes on")
+        await inbox.kept(8)
+    assert inbox.events[5:7] == [Deleted(ROOM, gone), Deleted(ROOM, reply)]
+    assert contents(inbox)[5:] == ["goes on"]
+
+
+async def test_a_history_that_shows_nothing_old_proves_no_deletion(
+    forgetful: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    slack = forgetful
+    async with running(slack_bot(), inbox):
+        await caught_up(slack)
+        for text in ("one", "two"):
+            await slack.say(text)
+        await inbox.kept(2)
+        slack.delivery.cut()
+        slack.messages[GENERAL].clear()
+        await slack.say("three")
+        await inbox.kept(3)
+        await caught_up(slack, 2)
+    assert contents(inbox) == ["one", "two", "three"]
+    assert len(inbox.events) == 3
+
+
+@pytest.mark.parametrize("code", ["method_not_allowed", "unknown_method", "missing_scope"])
+async def test_a_refused_history_is_told_once_and_holds_up_nothing(
+    forgetful: SlackDouble,
+    inbox: Inbox,
+    slack_bot: MakeSlackBot,
+    caplog: pytest.LogCaptureFixture,
+    code: str,
+) -> None:
+    slack = forgetful
+    slack.fail("conversations.history", Fault("error", code=code), 20)
+    async with running(slack_bot(), inbox):
+        for number in range(3):
+            await slack.delivery.reconnected(number + 1)
+            await slack.say(f"heard {number}")
+            await inbox.kept(number + 1)
+            slack.delivery.cut()
+    told = [r.getMessage() for r in caplog.records if "conversations.history" in r.getMessage()]
+    assert len(told) == 1
+    assert code in told[0]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,20 @@ async def test_a_mention_in_a_thread_brings_what_was_said_there(
     assert len(slack.called("conversations.replies")) == 1
 
 
+async def test_a_persona_named_by_its_alias_in_a_thread_hears_what_was_said_there(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    async with running(slack_bot(is_named=lambda text: "@clod" in text), inbox):
+        root = await slack.say("The build is red.", ASH)
+        await slack.say("@clod find out", OLIVIA, thread_ts=root)
+        await inbox.kept(2)
+    meta = inbox.messages[1].meta
+    assert meta.trigger_rag
+    assert meta.recipient_id == "bot:claude"
+    assert meta.thread_context is not None
+    assert "The build is red." in meta.thread_context
+
+
 async def test_a_long_thread_is_read_by_pages_and_its_newest_fifteen_are_shown(
     slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
 ) -> None:
@@ -271,6 +285,9 @@ async def test_a_channel_gets_its_new_name(
     async with running(slack_bot(), inbox):
         await slack.say("before")
         await inbox.kept(1)
+        async with asyncio.timeout(PATIENCE_S):
+            while not slack.called("conversations.history"):  # it has listed its channels
+                await asyncio.sleep(0.01)
         slack.channels[GENERAL]["name"] = "auth-team"
         slack.delivery.event({"type": "channel_rename", "channel": {"id": GENERAL, "name": "x"}})
         await settled(slack)

@@ -58,6 +58,17 @@ async def test_without_the_scope_it_speaks_under_the_apps_name_and_asks_once(
     assert named == ["reviewer", None, None, None]
 
 
+async def test_a_name_is_not_tried_where_slack_tells_that_the_scope_is_missing(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    slack.scopes.discard("chat:write.customize")
+    bot = slack_bot()
+    async with running(bot, inbox):
+        await slack.delivery.connected()
+        await bot.post(AS_REVIEWER, "an answer", "k")
+    assert [args.get("username") for args in slack.called("chat.postMessage")] == [None]
+
+
 async def test_another_refusal_is_none_of_the_name(
     slack: SlackDouble, slack_bot: MakeSlackBot
 ) -> None:

@@ -1,6 +1,7 @@
 """What the bot does in Slack, and how honestly it tells when that went wrong."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
@@ -158,12 +159,24 @@ async def test_marks_follow_one_another(slack: SlackDouble, bot: SlackBot) -> No
 
 
 async def test_a_mark_of_an_earlier_process_is_taken_back(
-    slack: SlackDouble, bot: SlackBot
+    slack: SlackDouble, slack_bot: MakeSlackBot
 ) -> None:
     ts = await slack.say("hi")
+    bot = slack_bot()
     slack.messages[GENERAL][ts]["reactions"] = ["eyes", "heart"]
     await bot.mark(HERE, ts, "failed")
+    await bot.close()
     assert slack.messages[GENERAL][ts]["reactions"] == ["heart", "x"]
+
+
+async def test_nothing_is_taken_back_from_what_was_said_after_the_start(
+    slack: SlackDouble, slack_bot: MakeSlackBot
+) -> None:
+    bot = slack_bot(now=lambda: time.time() - 60.0)
+    await bot.mark(HERE, await slack.say("hi"), "done")
+    await bot.close()
+    assert len(slack.called("reactions.add")) == 1
+    assert slack.called("reactions.remove") == []
 
 
 async def test_marks_that_the_app_may_not_make_are_tried_once(

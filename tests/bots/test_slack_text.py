@@ -169,6 +169,7 @@ def test_nesting_without_end_is_written_all_the_same(text: str) -> None:
             "<@U1> <@U1|o> <#C1|c> <!here> <!subteam^S1>",
         ),
         ("<>", "<>"),
+        ("<b>raw</b> <x &lt; y>", "<b>raw</b> <x < y>"),
     ],
 )
 def test_a_text_of_slack_is_read_as_it_was_typed(text: str, was_typed: str) -> None:

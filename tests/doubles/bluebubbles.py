@@ -59,13 +59,18 @@ class Call:
 class BlueBubblesDouble:
     """One Mac with one iMessage account. The verbs below are what people do.
 
-    deaf: webhooks are lost. times: how often each webhook is delivered.
+    deaf: webhooks are lost. times: how often each webhook is delivered. lacks: patterns of routes
+    that it doesn't serve. is_blunt: its history knows no dates, order and offset.
+    tells_guids: in the answer to a send.
     """
 
     private_api: bool = False
     helper_connected: bool = False
     deaf: bool = False
     times: int = 1
+    lacks: frozenset[str] = frozenset()
+    is_blunt: bool = False
+    tells_guids: bool = True
     calls: list[Call] = field(default_factory=list)
     messages: dict[str, Json] = field(default_factory=dict)
     chats: dict[str, Json] = field(default_factory=dict)

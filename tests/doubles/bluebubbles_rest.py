@@ -56,6 +56,7 @@ class Rest:
             ("POST", r"chat/([^/]+)/typing", self._typing),
             ("DELETE", r"chat/([^/]+)/typing", self._typing),
             ("GET", r"chat/([^/]+)", self._chat),
+            ("POST", "chat/query", self._chats),
         ]
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -85,6 +86,8 @@ class Rest:
         if given != PASSWORD:
             raise Refusal(401, "Authentication Error", "Unauthorized")
         for verb, pattern, method in self._routes:
+            if pattern in self._double.lacks:
+                continue
             if verb == request.method and (match := re.fullmatch(pattern, path)):
                 parts = [unquote(part) for part in match.groups()]
                 if method in (self._text, self._attachment):
@@ -152,8 +155,11 @@ class Rest:
         rows = [
             row
             for row in self._double.messages.values()
-            if (row["dateCreated"] or 2**53) >= after and wanted in (None, row["chats"][0]["guid"])
+            if after <= (row["dateCreated"] or 2**53) <= body.get("before", 2**53)
+            and wanted in (None, row["chats"][0]["guid"])
         ]
+        if self._double.is_blunt:
+            rows, offset, body = list(self._double.messages.values()), 0, {**body, "sort": "DESC"}
         rows.sort(key=lambda row: row["dateCreated"] or 2**53, reverse=body.get("sort") != "ASC")
         shown = rows[offset : offset + limit]
         if not {"chat", "chats"} & set(body.get("with", [])) and not wanted:
@@ -206,7 +212,8 @@ class Rest:
                 await fault.release.wait()
         finally:
             self._double.in_flight.discard(temp_guid)
-        return {**row, **MORE, "tempGuid": temp_guid}
+        guid = row["guid"] if self._double.tells_guids else None
+        return {**row, **MORE, "guid": guid, "tempGuid": temp_guid}
 
     async def _edit(self, guid: str, body: Json, **_: Any) -> Json:
         _require(bool(body.get("editedMessage")), "The editedMessage field is required.")
@@ -246,6 +253,9 @@ class Rest:
         found = self._double.chats[guid]
         asked = request.query.get("with", "").split(",")
         return found if "participants" in asked else {**found, "participants": []}
+
+    async def _chats(self, **_: Any) -> list[Json]:
+        return list(self._double.chats.values())
 
     async def _typing(self, guid: str, request: web.Request, **_: Any) -> None:
         self._need_private_api()

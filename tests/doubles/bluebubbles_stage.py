@@ -36,10 +36,10 @@ def make_bot(server: BlueBubblesDouble, folder: Path, **changes: Any) -> BlueBub
 
 @asynccontextmanager
 async def at_work(
-    server: BlueBubblesDouble, folder: Path, inbox: Inbox, **changes: Any
+    server: BlueBubblesDouble, folder: Path, inbox: Inbox, *, port: int = 0, **changes: Any
 ) -> AsyncIterator[BlueBubblesBot]:
     """The bot with its webhook mounted and registered; both end when left."""
-    port = free_port()
+    port = port or free_port()
     bot = make_bot(server, folder, listen_port=port, **changes)
     app = web.Application()
     app.add_routes(bot.routes())

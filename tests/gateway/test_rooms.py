@@ -372,6 +372,33 @@ async def test_bots_hand_over_twice_and_then_stop(tmp_path: Path) -> None:
         assert "Respond to @claude (bot, hop 1 of 2) in room #general." in moot.programs.prompts[1]
 
 
+async def test_bots_hand_over_in_a_group_message_too(tmp_path: Path) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        return "over to @codex" if "You are: @claude" in prompt else "done"
+
+    async with gateway(
+        tmp_path,
+        programs=ScriptedPrograms(script),
+        personas=("claude", "codex"),
+        access=AccessTable(dms="open"),
+    ) as moot:
+        await moot.hear(said("@claude begin", room=Room("fake:g1", "Team", "gdm")))
+        await moot.settle()
+        assert moot.texts() == ["over to @codex", "done"]
+
+
+async def test_who_names_a_persona_gets_recall_whatever_the_platform_knew(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        for text in ("@demo hello", "hello all"):
+            await moot.hear(said(text, message_id=text, trigger_rag=False))
+        named, unnamed = [
+            await moot.house.transcript.find(ROOM.id, text) for text in ("@demo hello", "hello all")
+        ]
+        assert named is not None
+        assert unnamed is not None
+        assert (named.meta["trigger_rag"], unnamed.meta["trigger_rag"]) == (True, False)
+
+
 async def test_foreign_bots_are_answered_twice_in_a_row_at_most(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         for n in range(5):
