@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from tests.doubles.bluebubbles import OWNER, PASSWORD, BlueBubblesDouble, Call, Fault, Json
+from tests.doubles.uploads import bytes_of
 
 EVENTS = {
     "*", "new-message", "updated-message", "message-send-error", "group-name-change",
@@ -266,7 +267,7 @@ async def _body(request: web.Request) -> Json:
     if request.content_type.startswith("multipart/"):
         form: Mapping[str, Any] = await request.post()
         return {
-            name: value.file.read() if isinstance(value, web.FileField) else value
+            name: bytes_of(value) if isinstance(value, web.FileField) else value
             for name, value in form.items()
         }
     return dict(await request.json()) if request.can_read_body else {}

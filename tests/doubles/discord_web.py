@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from tests.doubles.discord_objects import dm_channel, message, snowflake, stamp
+from tests.doubles.uploads import bytes_of
 
 if TYPE_CHECKING:
     from tests.doubles.discord import DiscordDouble
@@ -59,7 +60,7 @@ async def asked_of(request: web.Request, route: str) -> Asked:
     if request.content_type == "multipart/form-data":
         for name, part in (await request.post()).items():
             if isinstance(part, web.FileField):
-                files.append((part.filename, part.file.read()))
+                files.append((part.filename, bytes_of(part)))
             elif name == "payload_json":
                 body = json.loads(part)
     elif request.can_read_body:

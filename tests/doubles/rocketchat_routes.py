@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from tests.doubles.rocketchat_wire import Refusal, parsed
+from tests.doubles.uploads import bytes_of
 
 if TYPE_CHECKING:
     from tests.doubles.rocketchat_rest import Rest
@@ -209,7 +210,7 @@ def _media(rest: Rest, user: str, args: Json) -> Json:
     room, part = _room(rest, user, args), args["file"]
     if not isinstance(part, web.FileField):
         raise Refusal("invalid-field", "invalid-field")
-    data = part.file.read()
+    data = bytes_of(part)
     file_id = rest.double.file(part.filename, data, part.content_type, room["_id"])
     return {"file": {"_id": file_id, "url": f"/file-upload/{file_id}/{part.filename}"}}
 

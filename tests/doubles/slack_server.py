@@ -10,6 +10,7 @@ from tests.doubles.slack_app import App
 from tests.doubles.slack_scopes import Refusal, needed_scopes
 from tests.doubles.slack_web import METHODS
 from tests.doubles.slack_wire import Call, args_of, failed, token_of
+from tests.doubles.uploads import bytes_of
 
 if TYPE_CHECKING:
     from tests.doubles.slack import SlackDouble
@@ -88,7 +89,7 @@ class Server:
         file = self._slack.files[request.match_info["file"]]
         if request.content_type.startswith("multipart/"):
             part = next(iter((await request.post()).values()))
-            file.data = part.file.read() if isinstance(part, web.FileField) else str(part).encode()
+            file.data = bytes_of(part) if isinstance(part, web.FileField) else str(part).encode()
         else:
             file.data = await request.read()
         return web.Response(text=f"OK - {len(file.data)}")
