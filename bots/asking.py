@@ -11,6 +11,8 @@ from contract import Question
 
 TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord's 2,000
 
+LABEL_CHARS = 500  # of a choice that was made: an edit in Slack holds 4,000 bytes
+
 _SIGN = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -34,7 +36,8 @@ def question_markdown(question: Question) -> str:
 def decided_markdown(question: Question, option: int, by: str) -> str:
     """What takes the question's place when it is decided: the choice, and whose it was."""
     title = literal(_cut(question.title, TITLE_CHARS))
-    return f"**{title}**\n\n{literal(question.options[option].label)} ({literal(by)})"
+    label = literal(_cut(question.options[option].label, LABEL_CHARS))
+    return f"**{title}**\n\n{label} ({literal(by)})"
 
 
 def refused_markdown(question: Question, persona: str) -> str:

@@ -40,6 +40,9 @@ class _Thread:
     reply: str
     until_ms: int
 
+    def __str__(self) -> str:
+        return self.root
+
 
 class Directory:
     """Names of people and chats; everything is looked up once, and never waited for long."""

@@ -49,6 +49,9 @@ class _Thread:
     ts: str
     until: str
 
+    def __str__(self) -> str:
+        return f"{self.channel}/{self.ts}"
+
 
 class Directory:
     """Names of people and rooms, and summaries of threads."""

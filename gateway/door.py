@@ -26,6 +26,7 @@ from gateway.access import Access
 from gateway.accounts import Accounts
 from gateway.cards import RoomCard
 from gateway.commands import ONCE, parse_command
+from gateway.early import Early
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
 from gateway.ledger import Accepted, Ledger, Wanted
@@ -86,6 +87,7 @@ class Door:
         self._changed = changed
         self._refused: set[tuple[str, str]] = set()
         self._seen_rooms: set[str] = set()
+        self._early = Early()
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
 
     async def receive(self, event: Event, bot: Bot) -> None:
@@ -96,17 +98,21 @@ class Door:
             case Inbound():
                 if self._is_own(event):
                     log.debug("ingest.own room=%s message=%s", event.room.id, event.message_id)
-                else:
+                elif not self._early.is_deleted(event):
                     await self.message(event, bot)
             case Edited():
                 if stored := await self._transcript.edit(event):
                     self._publish(Reworded(show.message(stored)))
                     self._changed(stored)
+                else:
+                    await self._keep_early(event)
             case Deleted():
                 if stored := await self._transcript.delete(event, self._clock()):
                     self._publish(Gone(stored.room_id, stored.message_id))
                     await self._rooms.withdraw(stored.seq)
                     self._changed(stored)
+                else:
+                    await self._keep_early(event)
             case Pinned():
                 await self._pins.take(event)
             case Chosen():
@@ -149,9 +155,16 @@ class Door:
                 self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
             self._publish(Said(show.inbound(inbound)))
             self._heard(scope)
+        if (edited := self._early.edit(inbound)) is not None:
+            await self.receive(edited, bot)
         for turn in accepted.turns:
             self._rooms.start(turn, inbound.message_id, inbound.content)
         return accepted
+
+    async def _keep_early(self, event: Edited | Deleted) -> None:
+        """Platforms tell things out of their order: an edit or a deletion waits for its message."""
+        if await self._transcript.find(event.room.id, event.message_id) is None:
+            self._early.keep(event)
 
     def _is_own(self, inbound: Inbound) -> bool:
         """Whether one of our accounts said it. Its owner may write through it by hand, too."""

@@ -399,6 +399,27 @@ async def test_who_names_a_persona_gets_recall_whatever_the_platform_knew(tmp_pa
         assert (named.meta["trigger_rag"], unnamed.meta["trigger_rag"]) == (True, False)
 
 
+async def test_an_edit_and_a_deletion_that_come_before_their_messages_count(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path) as moot:
+        now = datetime.now(UTC)
+        await moot.receive(Deleted(ROOM, "gone"))
+        await moot.receive(Edited(ROOM, "changed", "@demo the second text", now))
+        await moot.receive(said("@demo unsaid", message_id="gone"))
+        await moot.receive(said("@demo the first text", message_id="changed"))
+        await moot.settle()
+        stored = await moot.house.transcript.find(ROOM.id, "changed")
+        assert len(moot.texts()) == 1
+        assert "the second text" in moot.programs.prompts[0]
+        assert stored is not None
+        assert (stored.content, stored.original) == (
+            "@demo the second text",
+            "@demo the first text",
+        )
+        assert await moot.house.transcript.find(ROOM.id, "gone") is None
+
+
 async def test_foreign_bots_are_answered_twice_in_a_row_at_most(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         for n in range(5):
