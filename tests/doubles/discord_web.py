@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
 
 from tests.doubles.discord_objects import dm_channel, message, snowflake, stamp
-from tests.doubles.uploads import bytes_of
 
 if TYPE_CHECKING:
     from tests.doubles.discord import DiscordDouble
@@ -58,11 +57,13 @@ async def asked_of(request: web.Request, route: str) -> Asked:
     body: Any = None
     files: list[tuple[str, bytes]] = []
     if request.content_type == "multipart/form-data":
-        for name, part in (await request.post()).items():
-            if isinstance(part, web.FileField):
-                files.append((part.filename, bytes_of(part)))
-            elif name == "payload_json":
-                body = json.loads(part)
+        async for part in await request.multipart():
+            assert isinstance(part, BodyPartReader)
+            data = bytes(await part.read(decode=True))
+            if part.filename:
+                files.append((part.filename, data))
+            elif part.name == "payload_json":
+                body = json.loads(data)
     elif request.can_read_body:
         if request.content_type != "application/json":
             raise Refusal(400, 50109, "The request body contains invalid JSON.")
