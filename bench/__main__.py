@@ -5,6 +5,7 @@ import sys
 
 PARTS = (
     "compose",
+    "markup",
     "turns",
     "terminals",
     "latency",

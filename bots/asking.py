@@ -13,7 +13,8 @@ TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord
 
 LABEL_CHARS = 500  # of a choice that was made: an edit in Slack holds 4,000 bytes
 
-_SIGN = re.compile(r"([!-/:-@\[-`{-~])")
+# Not `?`, `,` and others that never mean anything: Matrix's `body` shows the escapes.
+_SIGN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~@:&=])")
 
 
 def literal(text: str) -> str:

@@ -64,7 +64,7 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) 
     while True:
         try:
             if message_id is None and uncertain:
-                message_id = await _look(turn, post, bot, place, ledger)
+                message_id = await look(turn, post.key, bot, place, ledger)
                 uncertain = False
             if message_id is None:
                 message_id = await _put(post, bot, place)
@@ -92,14 +92,17 @@ async def _put(post: Post, bot: Bot, place: Place) -> str:
     return await bot.upload(place, "answer.md", data, "", post.key)
 
 
-async def _look(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) -> str | None:
-    """The platform's id of a post that may have arrived: it is not older than its question."""
+async def look(turn: Turn, key: str, bot: Bot, place: Place, ledger: Ledger) -> str | None:
+    """The platform's id of a post that may have arrived: it is not older than its question.
+
+    Raises PlatformError when the platform can't tell now; None when it never can.
+    """
     since = moment(turn.asked_at)
     known = await ledger.known_posts(turn.room.id)
     try:
-        return await bot.find(place, post.key, since, known)
+        return await bot.find(place, key, since, known)
     except PlatformError as error:
         if error.outcome != "refused":
             raise
-        log.warning("post.unverifiable key=%s reason=%r", post.key, str(error))
+        log.warning("post.unverifiable key=%s reason=%r", key, str(error))
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -13,12 +14,15 @@ from bots.bot import Bot
 from contract import MootError, Place, PlatformError, Question, Rejected, Speaker
 from gateway.access import Access
 from gateway.cards import OpenQuestion
+from gateway.delivery import look
 from gateway.events import Publish
 from gateway.happenings import Asked, QuestionClosed
 from gateway.house import Choice
 from gateway.ledger import Ledger, Turn
 
 log = logging.getLogger("moot.questions")
+
+AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
 
 
 @dataclass(slots=True)
@@ -57,16 +61,20 @@ class Questions:
         if not self._access.has_approvers(place.room):
             await self._record(turn, question, refusal, "policy")
             line = refused_markdown(question, turn.persona)
-            await self._post(turn, question, bot.post(place, line, f"{turn.id}:{question.id}"))
+            try:
+                told = await bot.post(place, line, f"{turn.id}:{question.id}")
+                await self._ledger.note_question(turn, question.id, told)
+            except PlatformError as error:
+                log.warning("question.not_told turn=%s reason=%r", turn.id, str(error))
             return refusal
         now = self._clock()
         expires_at = now + timedelta(seconds=self._timeout_s)
         entry = self._open[question.id] = _Open(question, turn, now, expires_at)
         chosen, by, reason = refusal, None, "stopped"
         self._publish(Asked(self._card(entry)))
+        closed = asyncio.Event()
         posted = asyncio.create_task(
-            self._post(turn, question, bot.ask(place, question, f"{turn.id}:{question.id}")),
-            name=f"question {question.id}",
+            self._post(turn, question, bot, place, closed), name=f"question {question.id}"
         )
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -76,6 +84,7 @@ class Questions:
             reason = "timeout"
         finally:
             del self._open[question.id]
+            closed.set()
             self._publish(
                 QuestionClosed(place.room.id, question.id, chosen if by else None, by, reason)
             )
@@ -83,13 +92,27 @@ class Questions:
             await self._close_post(bot, place, question, posted, chosen, by, reason)
         return chosen
 
-    async def _post(self, turn: Turn, question: Question, sending: Awaitable[str]) -> str | None:
-        """Send an own message that is no answer, and note its id; None when it can't be sent."""
-        try:
-            message_id = await sending
-        except PlatformError as error:
-            log.warning("question.not_posted turn=%s reason=%r", turn.id, str(error))
-            return None
+    async def _post(
+        self, turn: Turn, question: Question, bot: Bot, place: Place, closed: asyncio.Event
+    ) -> str | None:
+        """Send the question, and note its id. Waits out rate limits and outages until it is closed.
+
+        None: the platform refuses it, or it was closed before it could be sent.
+        """
+        key, uncertain, message_id = f"{turn.id}:{question.id}", False, None
+        while message_id is None:
+            try:
+                if uncertain:
+                    message_id = await look(turn, key, bot, place, self._ledger)
+                if message_id is None and closed.is_set():
+                    return None
+                message_id = message_id or await bot.ask(place, question, key)
+            except PlatformError as error:
+                log.warning("question.not_posted turn=%s reason=%r", turn.id, str(error))
+                if error.outcome == "refused" or closed.is_set():
+                    return None
+                uncertain = uncertain or error.outcome == "unknown"
+                await _within(closed, error.retry_after_s if error.outcome == "retry" else AGAIN_S)
         await self._ledger.note_question(turn, question.id, message_id)
         return message_id
 
@@ -153,6 +176,12 @@ class Questions:
         return OpenQuestion(
             entry.question, turn.room.id, turn.id, turn.persona, entry.at, (), entry.expires_at
         )
+
+
+async def _within(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, but no longer than that."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
 
 
 def _refusing(question: Question) -> int:

@@ -457,6 +457,28 @@ async def test_a_permission_question_is_answered_by_those_allowed_and_once(tmp_p
         ]
 
 
+LIMITED = PlatformError("slow down", outcome="retry", retry_after_s=0.01)
+LOST = PlatformError("the line went dead", outcome="unknown")
+
+
+@pytest.mark.parametrize(
+    ("faults", "lost"), [([LIMITED, LIMITED], 0), ([LOST], 0), ([], 1)], ids=["429", "5xx", "lost"]
+)
+async def test_a_question_is_put_once_whatever_fails(
+    tmp_path: Path, faults: list[PlatformError | None], lost: int
+) -> None:
+    access = AccessTable(approvers=frozenset({"fake:owner"}))
+    async with gateway(tmp_path, programs=ScriptedPrograms(ask), access=access) as moot:
+        moot.bot.faults, moot.bot.lose_answers = faults, lost
+        await moot.hear(said("@demo go"))
+        await until(lambda: "? Run ls?" in moot.texts() and not moot.bot.faults)
+        await moot.hear(said("!1", by="owner"))
+        await moot.settle()
+        assert moot.texts().count("chose 0") == 1
+        [edited] = {message_id for message_id, text in moot.bot.edits if "Yes" in text}
+        assert [m.id for m in moot.bot.posted if "Run ls" in m.text] == [edited]
+
+
 async def test_a_question_nobody_answers_or_may_answer_is_refused(tmp_path: Path) -> None:
     access = AccessTable(approvers=frozenset({"fake:owner"}))
     turns = TurnsTable(question_timeout_s=0.05)
