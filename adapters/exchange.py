@@ -227,7 +227,7 @@ class Exchange:
         if footer.busy is None:
             turn.wake("footer", "title")
         if busy or footer.idle is None or footer.idle.search(text):
-            if not busy and not turn.began:  # perhaps nobody looked while it was busy
+            if not busy and not turn.began and not self._holds(text):  # perhaps nobody looked
                 standing = self._standing(screen)
                 turn.began = bool(standing[0]) and standing != self._before
                 turn.began |= self._time() >= self._entered_at + UNSEEN_S
@@ -247,13 +247,18 @@ class Exchange:
         self._unbegun += 1
         if self._unbegun > 1 and self._console.quiet_s() >= typing.confirm_s:
             self._ending.refused(text)
-        if typing.holding is None or not typing.holding.search(text):
+        if not self._holds(text):
             return
         self._tries -= 1
         if self._tries <= 0:
             raise self._ending.untaken(text)
         log.info("%s: pressing Enter again", self._profile.name)
         await self._console.write(typing.submit)
+
+    def _holds(self, text: str) -> bool:
+        """Whether the input box still holds the text: what changes above it is not its answer."""
+        holding = self._profile.typing.holding
+        return bool(holding and holding.search(text))
 
     def _draft(self, text: str, now: float) -> None:
         if text and text != self._drafted and now >= self._drafted_at + DRAFT_S:

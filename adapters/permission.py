@@ -18,6 +18,7 @@ from contract import Option, Question
 
 log = logging.getLogger("moot.adapters.permission")
 
+STEADY_S = 0.15  # a prompt is drawn when it has not changed for so long
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
 NONE = Permission(re.compile("(?!)"))
 MOVED_S = 0.3  # from an arrow to the mark beside another option
@@ -169,7 +170,7 @@ class ScreenPrompt:
         if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
             self._pressed = b""
             return self._profile.typing.submit
-        waits = permission.late_s if self._profile.signs.hooks else 0.0
+        waits = permission.late_s if self._profile.signs.hooks else STEADY_S
         half = permission.half and permission.half.fullmatch(question.detail)
         if choice is self._unreadable or half:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)

@@ -120,6 +120,7 @@ async def test_a_hostile_prompt_presses_no_key_and_runs_nothing(
         "& touch later",
         "a\\",
     ]
+    await asked(claude, f"{HEADER}first")
     session = claude.session_id
     await asked(claude, HEADER + "\n".join(lines) + "\\")
     assert list(stage.work().glob("*ed")) == []
