@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Unpack
 
+from bots import ingest
 from bots.rocketchat_events import SOURCE, Said
-from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
+from contract import Inbound, Room, Speaker
 
 
 def speaker(
@@ -16,37 +17,16 @@ def speaker(
     return Speaker(f"{SOURCE}:{external_id}", shown, "bot" if is_bot else "human", mention, role)
 
 
-def inbound(
-    said: Said,
-    room: Room,
-    by: Speaker,
-    *,
-    mentioned: bool,
-    attachments: Sequence[Attachment] = (),
-    thread_context: str | None = None,
-    recipient_id: str | None = None,
-    require_mention: bool = True,
-) -> Inbound:
+def inbound(said: Said, room: Room, by: Speaker, **found: Unpack[ingest.Found]) -> Inbound:
     """The message with everything that was looked up for it."""
-    meta = IngestMetadata(
-        source=SOURCE,
-        sender_id=by.id,
-        sender_display_name=by.name,
-        sender_type=by.kind,
-        channel_external_id=said.rid,
-        mention_token=by.mention,
-        thread_context=thread_context,
-        trigger_rag=mentioned or not require_mention,
-        recipient_id=recipient_id if mentioned else None,
-    )
-    return Inbound(
+    return ingest.message(
+        SOURCE,
+        room,
+        by,
         content=said.content,
-        meta=meta,
-        room=room,
         message_id=said.id,
         sent_at=said.at,
         thread_id=said.thread_id,
         reply_to=said.reply_to,
-        attachments=tuple(attachments),
-        mentioned=mentioned,
+        **found,
     )

@@ -5,7 +5,7 @@ discord.js, and by Discord's own OpenAPI.
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,9 @@ from tests.doubles.discord import (
     DiscordDouble,
     Fault,
 )
-from tests.doubles.inbox import PATIENCE_S
+from tests.doubles.inbox import PATIENCE_S, until
 
 CLIENT = Path(__file__).parent.parent / "clients" / "discord"
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 # ── discord.py ──────────────────────────────────────────────────────────────────────────────

@@ -23,7 +23,7 @@ from rocketchat_API.rocketchat import RocketChat
 
 from bots.rocketchat import RocketChatBot
 from contract import Option, Place, Question, Room, Voice
-from tests.doubles.inbox import PATIENCE_S, Inbox, running
+from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.rocketchat import (
     ASH,
     CLAUDE,
@@ -38,12 +38,6 @@ from tests.doubles.rocketchat_routes import ROUTES
 
 Json = dict[str, Any]
 CLIENTS = Path(__file__).parent.parent / "clients" / "rocketchat"
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 # ── Node ────────────────────────────────────────────────────────────────────────────────────

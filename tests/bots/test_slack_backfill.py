@@ -13,7 +13,7 @@ from bots.slack_cursors import Cursors
 from bots.slack_directory import Directory
 from bots.slack_events import Account
 from contract import Deleted, Edited, Place, Rejected, Room
-from tests.doubles.inbox import PATIENCE_S, Inbox, running
+from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.slack import (
     ASH,
     BOT_ID,
@@ -37,12 +37,6 @@ def forgetful(slack: SlackDouble) -> SlackDouble:
     """A Slack that repeats nothing which found no socket."""
     slack.delivery.forgetful = True
     return slack
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def caught_up(slack: SlackDouble, times: int = 1) -> None:

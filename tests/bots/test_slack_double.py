@@ -19,16 +19,10 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.doubles.inbox import PATIENCE_S
+from tests.doubles.inbox import PATIENCE_S, until
 from tests.doubles.slack import BOT_USER, GENERAL, Fault, SlackDouble
 
 CLIENTS = Path(__file__).parent.parent / "clients"
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 # ── slack-bolt for Python ───────────────────────────────────────────────────────────────────

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from bots.bot import Bot
 from contract import Event, Inbound
 
 PATIENCE_S = 20.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that is about to happen."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.01)
 
 
 class Inbox:
