@@ -41,8 +41,9 @@ from contract import (
     ToolUse,
     Usage,
 )
-from gateway.config import AccessTable, MemoryTable
+from gateway.access_tables import AccessTable
 from gateway.sessions import Program
+from gateway.tables import MemoryTable
 from memory.facts import NewFact, add_facts
 from memory.index import Index, IndexFailed, IndexSettings, open_index
 from tests.doubles.index import WordIndex
@@ -505,7 +506,7 @@ async def live(
             bot=bot,
             programs=rig,
             personas=PERSONAS,
-            access=AccessTable(dms="open"),
+            access=AccessTable(rooms="open", dms="open"),
             memory=memory,
             index=hostile,
             model=model,

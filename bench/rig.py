@@ -29,6 +29,8 @@ _CONFIG = """
 listen = "127.0.0.1:0"
 data_dir = "data"
 personas_dir = "{personas}"
+[access]
+rooms = "open"
 """
 _SLACK = """
 [[bots]]

@@ -10,8 +10,9 @@ from adapters.agent import Agent, Launch
 from adapters.api import TITLE, ApiAgent
 from adapters.api_settings import API, ApiSettings
 from contract import AgentError, ConfigError
-from gateway.config import AgentTable, place_of, reason_of
+from gateway.config import place_of, reason_of
 from gateway.sessions import Program
+from gateway.tables import AgentTable
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"

@@ -150,12 +150,7 @@ class House:
         self.ledger = SqlLedger(store, self.transcript)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
-        self.access = Access(
-            rooms_open=config.access.rooms == "open",
-            dms_open=config.access.dms == "open",
-            people=config.access.people,
-            approvers=config.access.approvers,
-        )
+        self.access = Access(config.access)
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,

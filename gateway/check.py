@@ -9,12 +9,13 @@ from adapters.catalog import find_program
 from composer.headings import HEADINGS
 from contract import ConfigError
 from gateway.api_programs import API_PROGRAMS
-from gateway.config import AgentTable, Config
+from gateway.config import Config
 from gateway.doorman import Access
 from gateway.models import describe_model
 from gateway.personas import Persona, Personas
 from gateway.platforms import make_bots
 from gateway.programs import make_profile, without_acp
+from gateway.tables import AgentTable
 
 
 @dataclass(frozen=True, slots=True)

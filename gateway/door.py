@@ -243,15 +243,28 @@ class Door:
         thread_id = inbound.thread_id
         if thread_id is None and bot.manners.thread_replies and inbound.room.kind == "room":
             thread_id = inbound.message_id
-        refusal = self._access.refusal(inbound.room, inbound.meta.sender_id)
-        if trusted or refusal is None:
-            return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in takers]
         sender = (inbound.room.id, inbound.meta.sender_id)
+        allowed = [name for name in takers if trusted or self._may(inbound, name)]
+        if allowed:
+            return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
         if sender in self._refused or inbound.meta.sender_type == "bot":
             return []
         self._refused.add(sender)
         log.info("access.refused room=%s sender=%s", *sender)
-        return [Wanted(uuid4().hex, takers[0], bot.name, thread_id, hop, refusal)]
+        return [Wanted(uuid4().hex, takers[0], bot.name, thread_id, hop, _refusal(sender[1]))]
+
+    def _may(self, inbound: Inbound, taker: str) -> bool:
+        person = inbound.meta.sender_id
+        if taker == PINNER:
+            return self._access.takes_part(inbound.room, person)
+        return self._access.may_invoke(inbound.room, person, taker)
+
+
+def _refusal(sender_id: str) -> str:
+    return (
+        f"I can't answer you here yet: an administrator has to add `{sender_id}` "
+        "to `people` under `[access]`."
+    )
 
 
 def _recalled_for(inbound: Inbound) -> Inbound:

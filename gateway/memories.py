@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from contract import Budget
-from gateway.config import MemoryTable
 from gateway.hearing import HEARD_S, Hearing
 from gateway.memory_tools import MemoryTools
 from gateway.recalling import Recalling
+from gateway.tables import MemoryTable
 from memory.calls import Called, Calls
 from memory.consolidation import Consolidation
 from memory.episodes import Episodes

@@ -10,7 +10,8 @@ from shutil import which
 from adapters.headless import HeadlessModel
 from adapters.headless_programs import PROGRAMS, HeadlessProgram
 from contract import ConfigError
-from gateway.config import AgentTable, AnthropicTable, Config
+from gateway.config import Config
+from gateway.tables import AgentTable, AnthropicTable
 from memory.anthropic_model import API, AnthropicModel, Prices
 from memory.model import Model
 

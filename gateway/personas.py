@@ -15,7 +15,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contract import ConfigError
-from gateway.config import place_of, reason_of, words
+from gateway.config import place_of, reason_of
+from gateway.tables import words
 
 log = logging.getLogger("moot.personas")
 

@@ -152,7 +152,7 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
     from bots.matrix_account import Credentials
 
     access = account.config.access
-    listed = access.people | access.approvers
+    listed = access.people | access.approvers | access.owners
     rules: dict[str, Callable[[str], bool]] = {
         "people": lambda sender_id: sender_id in listed,
         "everybody": lambda _: True,

@@ -19,9 +19,10 @@ from adapters.profiles.generic import GENERIC
 from adapters.version import find_version, is_older
 from contract import AgentError, ConfigError
 from gateway.api_programs import API_PROGRAMS
-from gateway.config import AgentTable, Config
+from gateway.config import Config
 from gateway.programs import Programs, make_profile
 from gateway.sessions import Program
+from gateway.tables import AgentTable
 
 AT_ONCE = 2  # programs that start together; a start takes a processor for seconds
 ANSWER_S = 120.0  # for one word, retries of the API included

@@ -18,8 +18,9 @@ from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
 from adapters.profiles.profile import Profile
 from contract import AgentError, ConfigError
 from gateway.api_programs import API_PROGRAMS
-from gateway.config import AgentTable, place_of, reason_of
+from gateway.config import place_of, reason_of
 from gateway.sessions import Program
+from gateway.tables import AgentTable
 
 if TYPE_CHECKING:
     from adapters.acp import AcpAgent

@@ -58,7 +58,7 @@ class Questions:
     async def ask(self, question: Question, turn: Turn, bot: Bot, place: Place) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
         refusal = _refusing(question)
-        if not self._access.has_approvers(place.room):
+        if not self._access.has_approvers(place.room, turn.persona):
             await self._record(turn, question, refusal, "policy")
             line = refused_markdown(question, turn.persona)
             try:
@@ -155,7 +155,8 @@ class Questions:
             return "closed"
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
-        if not trusted and not self._access.may_approve(entry.turn.room, by.id):
+        room, persona = entry.turn.room, entry.turn.persona
+        if not trusted and not self._access.may_approve(room, by.id, persona):
             return "forbidden"
         if entry.answer.done():
             return "closed"

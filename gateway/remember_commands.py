@@ -88,8 +88,8 @@ class RememberCommands:
 
     async def _keep(self, owner: Owner, *, kept: bool) -> str:
         room = owner.at.room
-        if room.kind != "dm" and not self._access.may_approve(room, owner.id):
-            return f"{quoted(owner.name, 80)}, only `approvers` under `[access]` may say that here."
+        if room.kind != "dm" and not self._access.is_owner(room, owner.id):
+            return f"{quoted(owner.name, 80)}, only an owner (`[access] owners`) may say that here."
         await self._keeper.keep(room.id, kept)
         if not kept:
             return (

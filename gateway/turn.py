@@ -25,7 +25,6 @@ from contract import (
 )
 from gateway import show
 from gateway.briefings import MOOT, Briefings, speaker
-from gateway.config import TurnsTable
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
 from gateway.handover import HandOver
@@ -40,6 +39,7 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.reply import LiveReply
 from gateway.sessions import Live, Sessions
+from gateway.tables import TurnsTable
 from gateway.window import Windows
 from memory.layer import Interaction, Remembered
 from memory.layers import Layers

@@ -23,7 +23,7 @@ from sqlalchemy import (
 metadata = MetaData()
 
 # SQLite counts rows up by itself only in a plain INTEGER key.
-_Sequence = BigInteger().with_variant(Integer, "sqlite")
+SEQUENCE = BigInteger().with_variant(Integer, "sqlite")
 
 rooms = Table(
     "rooms",
@@ -47,7 +47,7 @@ HAS_PRIVATE_PART = {  # by dialect; word for word what the index says, or it isn
 messages = Table(
     "messages",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("room_id", String, nullable=False),
     Column("message_id", String, nullable=False),  # the platform's own id
     Column("scope", String, nullable=False),
@@ -86,9 +86,9 @@ messages = Table(
 turns = Table(
     "turns",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("id", String, nullable=False, unique=True),
-    Column("message_seq", _Sequence, ForeignKey("messages.seq"), nullable=False),
+    Column("message_seq", SEQUENCE, ForeignKey("messages.seq"), nullable=False),
     Column("persona", String, nullable=False),
     Column("scope", String, nullable=False),
     Column("room_id", String, nullable=False),
@@ -137,7 +137,7 @@ sessions = Table(
 decisions = Table(
     "decisions",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("turn_id", String, nullable=False),
     Column("question", Text, nullable=False),
     Column("chosen", String, nullable=False),
@@ -151,7 +151,7 @@ decisions = Table(
 facts = Table(
     "facts",
     metadata,
-    Column("seq", _Sequence, primary_key=True),  # what people type: `!forget 12`; never reused
+    Column("seq", SEQUENCE, primary_key=True),  # what people type: `!forget 12`; never reused
     Column("id", String, nullable=False, unique=True),  # what the index knows it by
     Column("scope", String, nullable=False),
     Column("kind", String, nullable=False),  # see memory.facts.Kind
@@ -179,7 +179,7 @@ facts = Table(
 fact_speakers = Table(  # whose words a fact was made from
     "fact_speakers",
     metadata,
-    Column("fact_seq", _Sequence, ForeignKey("facts.seq", ondelete="CASCADE"), primary_key=True),
+    Column("fact_seq", SEQUENCE, ForeignKey("facts.seq", ondelete="CASCADE"), primary_key=True),
     Column("sender_id", String, primary_key=True),
     Index("ix_fact_speakers_sender", "sender_id"),
 )
@@ -197,7 +197,7 @@ pointers = Table(  # how far a layer has read a scope
 staging = Table(  # what an extraction found, before its entries are facts
     "staging",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("scope", String, nullable=False),
     Column("persona", String),
     Column("session_id", String, nullable=False),
@@ -212,7 +212,7 @@ staging = Table(  # what an extraction found, before its entries are facts
 landmarks = Table(
     "landmarks",
     metadata,
-    Column("seq", _Sequence, primary_key=True),  # what people type: `!unpin 12`; never reused
+    Column("seq", SEQUENCE, primary_key=True),  # what people type: `!unpin 12`; never reused
     Column("scope", String, nullable=False),
     Column("kind", String, nullable=False),  # pin, landmark, decision, spec, action
     Column("text", Text, nullable=False),
@@ -228,7 +228,7 @@ landmarks = Table(
 episodes = Table(
     "episodes",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("scope", String, nullable=False),
     Column("first_seq", BigInteger, nullable=False),  # range of the messages it covers
     Column("last_seq", BigInteger, nullable=False),
@@ -244,7 +244,7 @@ episodes = Table(
 insights = Table(  # replaced as a set, a scope and sender
     "insights",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("scope", String, nullable=False),
     Column("sender_id", String, nullable=False),
     Column("kind", String, nullable=False),  # pin, recommendation
@@ -258,7 +258,7 @@ insights = Table(  # replaced as a set, a scope and sender
 tool_uses = Table(  # what an observer has not read yet
     "tool_uses",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("turn_id", String, nullable=False),
     Column("scope", String, nullable=False),
     Column("persona", String, nullable=False),
@@ -291,7 +291,7 @@ agent_sessions = Table(  # what an agent's session was about; last_number: of it
 observations = Table(
     "observations",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("id", String, nullable=False, unique=True),  # {project}_{session}_{date}_{NNN}
     Column("scope", String, nullable=False),
     Column("persona", String, nullable=False),
@@ -313,7 +313,7 @@ observations = Table(
 model_calls = Table(  # what the model behind the memory was called for, and what it took
     "model_calls",
     metadata,
-    Column("seq", _Sequence, primary_key=True),
+    Column("seq", SEQUENCE, primary_key=True),
     Column("purpose", String, nullable=False),  # the layer
     Column("scope", String, nullable=False),
     Column("model", String, nullable=False),

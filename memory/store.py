@@ -30,7 +30,7 @@ log = logging.getLogger("moot.memory")
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-HEAD = "0003"  # the newest file in migrations/versions; Alembic is imported only to get there
+HEAD = "0004"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
 LATER_S = 0.05
 

@@ -29,6 +29,7 @@ profile = "claude-code"
 command = "{claude}"
 env = {{ ANTHROPIC_BASE_URL = "{api}", CLAUDE_CODE_MAX_RETRIES = "2" }}
 [access]
+rooms = "open"
 approvers = ["slack:U0OLIVIA1"]
 """
 KEY = "sk-ant-test-00000000000000000000000000000000"

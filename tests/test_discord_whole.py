@@ -29,6 +29,7 @@ platform = "discord"
 personas = ["demo"]
 api_url = "{api_url}"
 [access]
+rooms = "open"
 dms = "open"
 approvers = ["discord:{approver}"]
 [agents.demo]

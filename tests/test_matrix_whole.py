@@ -21,6 +21,7 @@ personas = ["demo"]
 url = "{url}"
 invites = "everybody"
 [access]
+rooms = "open"
 dms = "open"
 [agents.demo]
 profile = "demo"

@@ -23,6 +23,7 @@ CONFIG = """
 listen = "127.0.0.1:0"
 data_dir = "data"
 [access]
+rooms = "open"
 dms = "open"
 [[bots]]
 platform = "rocketchat"

@@ -17,6 +17,8 @@ CONFIG = """
 [gateway]
 listen = "127.0.0.1:0"
 data_dir = "data"
+[access]
+rooms = "open"
 [[bots]]
 platform = "slack"
 personas = ["demo"]

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from memory.schema import metadata
+from memory.house_schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -11,18 +11,13 @@ from pathlib import Path
 from bots.bot import Bot
 from bots.web import WebBot
 from contract import Event, Inbound
+from gateway.access_tables import AccessTable
 from gateway.app import House
-from gateway.config import (
-    AccessTable,
-    Config,
-    GatewayTable,
-    MemoryTable,
-    SessionsTable,
-    TurnsTable,
-)
+from gateway.config import Config
 from gateway.ledger import Accepted
 from gateway.personas import Personas
 from gateway.sessions import Program
+from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
@@ -101,7 +96,7 @@ async def gateway(
     bots |= {sibling.name: sibling for sibling in siblings}
     config = Config(
         gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder, timezone=timezone),
-        access=access or AccessTable(),
+        access=access or AccessTable(rooms="open"),
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),
         sessions=sessions or SessionsTable(),

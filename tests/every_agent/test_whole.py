@@ -30,6 +30,7 @@ profile = "{profile}"
 command = "{program}"
 env = {{ {env} }}
 [access]
+rooms = "open"
 approvers = ["slack:U0OLIVIA1"]
 """
 LONG = "\n".join(

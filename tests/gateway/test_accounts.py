@@ -11,7 +11,8 @@ import pytest
 
 from adapters.agent import Reply
 from contract import Edited, Inbound, PlatformError, Room, Speaker
-from gateway.config import AccessTable, TurnsTable
+from gateway.access_tables import AccessTable
+from gateway.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, Posted, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -199,7 +200,7 @@ async def test_a_reply_to_one_that_mentions_only_the_other_is_for_the_other(tmp_
 async def test_a_command_that_names_nobody_is_carried_out_once(
     tmp_path: Path, text: str, room: Room
 ) -> None:
-    access = AccessTable(dms="open")
+    access = AccessTable(rooms="open", dms="open")
     async with two(tmp_path, access=access) as (platform, claude, codex):
         await platform.say(text, room=room)
         assert len(claude.posted) + len(codex.posted) == 1

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from contract import ConfigError
 from gateway.bot_tables import TABLES
-from gateway.config import AnthropicTable, HeadlessTable, MemoryTable, load_config, secret
+from gateway.config import load_config, secret
+from gateway.tables import AnthropicTable, HeadlessTable, MemoryTable
 
 ROOT = Path(__file__).parents[2]
 

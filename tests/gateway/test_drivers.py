@@ -12,8 +12,9 @@ from adapters.agent import Driver, Launch
 from adapters.cli import CliAgent
 from contract import AgentError
 from gateway.check import check
-from gateway.config import AgentTable, Config, GatewayTable
+from gateway.config import Config
 from gateway.programs import Programs
+from gateway.tables import AgentTable, GatewayTable
 from tests.doubles.platform import said
 from tests.doubles.running import PERSONA, gateway
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract import Room
-from gateway.config import MemoryTable
 from gateway.idle import LOOK_S, Idle
 from gateway.ledger import Wanted
 from gateway.sql_ledger import SqlLedger
+from gateway.tables import MemoryTable
 from memory.layer import Session
 from memory.store import Store
 from memory.transcript import Transcript

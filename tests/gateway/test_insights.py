@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from contract import ModelError, Room, ToolUse
-from gateway.config import AccessTable, MemoryTable
+from gateway.access_tables import AccessTable
+from gateway.tables import MemoryTable
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway, until
@@ -14,7 +15,7 @@ from tests.doubles.scripted import ScriptedPrograms
 
 LONG = "@demo please deploy the new build to the staging cluster before the demo"
 ASH_DM = Room("fake:d1", "Ash", "dm")
-OPEN = AccessTable(dms="open")
+OPEN = AccessTable(rooms="open", dms="open")
 PINS = "[PINS — relevant context from our previous conversations]"
 RECOMMENDATIONS = "[RECOMMENDATIONS — based on previous interactions, please note]"
 NOTES = {"pins": ["Deploys on Fridays only"], "recommendations": ["Deploy with --wait"]}

@@ -13,13 +13,14 @@ from adapters.agent import Reply
 from bots.bot import Manners, Mark
 from contract import AgentError, Deleted, PlatformError, Room
 from gateway import marks
-from gateway.config import AccessTable, SessionsTable, TurnsTable
+from gateway.access_tables import AccessTable
+from gateway.tables import SessionsTable, TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
 
 DM = Room("fake:d1", "Ash", "dm")
-OPEN = AccessTable(dms="open")
+OPEN = AccessTable(rooms="open", dms="open")
 
 
 class Gate:

@@ -12,8 +12,9 @@ from adapters.headless import HeadlessModel
 from contract import ConfigError
 from gateway.app import run
 from gateway.check import check
-from gateway.config import Config, GatewayTable, load_config
+from gateway.config import Config, load_config
 from gateway.models import open_model
+from gateway.tables import GatewayTable
 from memory.anthropic_model import HAIKU, AnthropicModel
 
 KEY = {"ANTHROPIC_API_KEY": "k"}

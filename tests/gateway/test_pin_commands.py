@@ -10,13 +10,14 @@ from sqlalchemy import Connection, select
 
 from adapters.agent import Reply
 from contract import Deleted, Inbound, Room
-from gateway.config import AccessTable, MemoryTable
+from gateway.access_tables import AccessTable
+from gateway.tables import MemoryTable
 from memory.schema import landmarks, turns
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
 
-OPEN = AccessTable(dms="open")
+OPEN = AccessTable(rooms="open", dms="open")
 DM = Room("fake:d1", "Ash", "dm")
 LONG_CODE = "```\n" + "x\n" * 20 + "```"
 

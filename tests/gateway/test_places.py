@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adapters.agent import Reply
 from contract import AgentError, Option, Place, Question, Voice
-from gateway.config import AccessTable
+from gateway.access_tables import AccessTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -43,7 +43,7 @@ async def test_an_account_of_several_personas_speaks_as_the_one_whose_turn_it_is
         await reply.choose(QUESTION)
         return "x" * 2000
 
-    access = AccessTable(approvers=frozenset({"fake:ash"}))
+    access = AccessTable(rooms="open", approvers=frozenset({"fake:ash"}))
     programs = ScriptedPrograms(script)
     names = ("claude", "codex")
     async with gateway(tmp_path, bot=bot, programs=programs, personas=names, access=access) as moot:

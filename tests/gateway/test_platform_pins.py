@@ -7,7 +7,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract import Deleted, Pinned, Room, Speaker
-from gateway.config import AccessTable
+from gateway.access_tables import AccessTable
 from memory.scopes import home_scope
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
@@ -112,7 +112,7 @@ async def test_what_is_not_theirs_to_pin_is_ignored(
 
 async def test_a_pin_in_a_direct_message_stays_there_and_is_its_persons_own(tmp_path: Path) -> None:
     scope = home_scope(DM, ASH.id, "demo")
-    async with gateway(tmp_path, access=AccessTable(dms="open")) as moot:
+    async with gateway(tmp_path, access=AccessTable(rooms="open", dms="open")) as moot:
         await moot.hear(said("tea at four", room=DM, message_id="q1"))
         await moot.settle()
         await moot.receive(pinned(BUDI, room=DM))

@@ -11,7 +11,8 @@ import pytest
 
 from bench.hostile import HostileIndex
 from contract import Room, ToolUse
-from gateway.config import AccessTable, MemoryTable
+from gateway.access_tables import AccessTable
+from gateway.tables import MemoryTable
 from memory.facts import NewFact, add_facts
 from memory.observations import StoredObservation, observations_of
 from memory.scopes import check_scope
@@ -70,7 +71,7 @@ async def test_what_an_agent_did_stands_in_the_header_of_a_later_turn(tmp_path: 
 
 
 async def test_another_room_and_a_dm_are_told_nothing_of_it(tmp_path: Path) -> None:
-    access, model = AccessTable(dms="open"), ScriptedModel(rest=ANSWER)
+    access, model = AccessTable(rooms="open", dms="open"), ScriptedModel(rest=ANSWER)
     async with gateway(tmp_path, programs=working(), model=model, access=access) as moot:
         await moot.hear(said("@demo make tokens live longer"))
         (item,) = await observed(moot)

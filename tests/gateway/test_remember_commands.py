@@ -11,7 +11,8 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, select
 
 from contract import Inbound, Room, Speaker
-from gateway.config import AccessTable, MemoryTable
+from gateway.access_tables import AccessTable
+from gateway.tables import MemoryTable
 from memory.facts import NewFact, StoredFact, add_facts
 from memory.layer import Interaction, Session
 from memory.schema import episodes, facts, insights, observations, staging
@@ -21,7 +22,7 @@ from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
 ASKED_ONLY = MemoryTable(remember="off")  # only what a test plants is known
-OPEN = AccessTable(dms="open", approvers=frozenset({"fake:boss"}))
+OPEN = AccessTable(rooms="open", dms="open", owners=frozenset({"fake:boss"}))
 DM = Room("fake:d1", "Andi", "dm")
 SAGA = Room("fake:general", "general", project="saga")
 SAID_AT = datetime(2026, 4, 15, 12, tzinfo=UTC)
@@ -430,7 +431,7 @@ async def test_memory_tells_what_is_known_here_and_what_stands_behind_it(tmp_pat
 async def test_memory_can_be_switched_off_and_on_by_those_who_may(tmp_path: Path) -> None:
     async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:
         [line] = await tell(moot, said("!memory off", by="andi"))
-        assert line == "Andi, only `approvers` under `[access]` may say that here."
+        assert line == "Andi, only an owner (`[access] owners`) may say that here."
         [line] = await tell(moot, said("!memory off", by="boss"))
         assert line.startswith("From now on nothing that is said here reaches my memory.")
         [told] = await tell(moot, said("!memory", by="andi"))

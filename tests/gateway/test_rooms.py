@@ -20,7 +20,8 @@ from contract import (
     Rejected,
     Room,
 )
-from gateway.config import AccessTable, TurnsTable
+from gateway.access_tables import AccessTable
+from gateway.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -40,7 +41,7 @@ async def test_a_mention_is_answered_once_however_often_it_is_delivered(tmp_path
 
 async def test_the_same_message_id_brings_nobody_another_persons_message(tmp_path: Path) -> None:
     """In one room that is a direct message of several people, as an API's caller may name it."""
-    access = AccessTable(dms="open")
+    access = AccessTable(rooms="open", dms="open")
     async with gateway(tmp_path, personas=("demo", "other"), access=access) as moot:
         await moot.hear(said("!pin a1b2c3", by="ash", room=DM, message_id="m1"))
         await moot.hear(said("it is a1b2c3", by="ash", room=DM, message_id="m2"))
@@ -127,7 +128,7 @@ async def test_a_session_that_died_is_resumed_and_given_the_window(tmp_path: Pat
 
 
 async def test_two_scopes_never_share_a_home_or_a_session(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=AccessTable(dms="open")) as moot:
+    async with gateway(tmp_path, access=AccessTable(rooms="open", dms="open")) as moot:
         await moot.hear(said("@demo room"))
         await moot.hear(said("secret", room=DM))
         await moot.hear(said("other", room=Room("fake:d2", "Budi", "dm"), by="budi"))
@@ -380,7 +381,7 @@ async def test_bots_hand_over_in_a_group_message_too(tmp_path: Path) -> None:
         tmp_path,
         programs=ScriptedPrograms(script),
         personas=("claude", "codex"),
-        access=AccessTable(dms="open"),
+        access=AccessTable(rooms="open", dms="open"),
     ) as moot:
         await moot.hear(said("@claude begin", room=Room("fake:g1", "Team", "gdm")))
         await moot.settle()
@@ -439,7 +440,7 @@ async def ask(prompt: str, reply: Reply) -> str:
 
 
 async def test_a_permission_question_is_answered_by_those_allowed_and_once(tmp_path: Path) -> None:
-    access = AccessTable(approvers=frozenset({"fake:owner"}))
+    access = AccessTable(rooms="open", approvers=frozenset({"fake:owner"}))
     async with gateway(tmp_path, programs=ScriptedPrograms(ask), access=access) as moot:
         await moot.hear(said("@demo go"))
         await until(lambda: bool(moot.bot.asked))
@@ -467,7 +468,7 @@ LOST = PlatformError("the line went dead", outcome="unknown")
 async def test_a_question_is_put_once_whatever_fails(
     tmp_path: Path, faults: list[PlatformError | None], lost: int
 ) -> None:
-    access = AccessTable(approvers=frozenset({"fake:owner"}))
+    access = AccessTable(rooms="open", approvers=frozenset({"fake:owner"}))
     async with gateway(tmp_path, programs=ScriptedPrograms(ask), access=access) as moot:
         moot.bot.faults, moot.bot.lose_answers = faults, lost
         await moot.hear(said("@demo go"))
@@ -480,7 +481,7 @@ async def test_a_question_is_put_once_whatever_fails(
 
 
 async def test_a_question_nobody_answers_or_may_answer_is_refused(tmp_path: Path) -> None:
-    access = AccessTable(approvers=frozenset({"fake:owner"}))
+    access = AccessTable(rooms="open", approvers=frozenset({"fake:owner"}))
     turns = TurnsTable(question_timeout_s=0.05)
     programs = ScriptedPrograms(ask)
     async with gateway(tmp_path, programs=programs, access=access, turns=turns) as moot:

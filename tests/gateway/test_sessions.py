@@ -11,14 +11,15 @@ import pytest
 
 from adapters.agent import Reply
 from contract import AgentError, Option, Question, Room
-from gateway.config import AccessTable, SessionsTable, TurnsTable
+from gateway.access_tables import AccessTable
 from gateway.ledger import Turn
 from gateway.sessions import Live
+from gateway.tables import SessionsTable, TurnsTable
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms
 
-OPEN = AccessTable(approvers=frozenset({"fake:ash"}))
+OPEN = AccessTable(rooms="open", approvers=frozenset({"fake:ash"}))
 
 
 def room(name: object) -> Room:

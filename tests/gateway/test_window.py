@@ -8,7 +8,8 @@ from typing import Any
 
 from adapters.agent import Reply
 from contract import Answer, ModelError, Room
-from gateway.config import AccessTable, MemoryTable, TurnsTable
+from gateway.access_tables import AccessTable
+from gateway.tables import MemoryTable, TurnsTable
 from memory.model import Model
 from memory.schema import episodes
 from memory.store import Store
@@ -289,7 +290,7 @@ async def test_a_kill_in_the_middle_leaves_a_summary_or_none(tmp_path: Path) -> 
 async def test_a_direct_messages_words_never_reach_a_rooms_summary(tmp_path: Path) -> None:
     model = ScriptedModel(rest="A summary.")
     async with gateway(
-        tmp_path, memory=SUMMARIES, model=model, access=AccessTable(dms="open")
+        tmp_path, memory=SUMMARIES, model=model, access=AccessTable(rooms="open", dms="open")
     ) as moot:
         await ask(moot, "CANARY", room=DM)
         for n in range(40):

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import update
 
 from contract import Deleted, Edited, Room, Speaker, ToolUse
-from gateway.config import AccessTable
+from gateway.access_tables import AccessTable
 from gateway.pin_commands import KEPT_OUT
 from memory.layer import Interaction
 from memory.schema import rooms
@@ -28,7 +28,7 @@ async def chat(tmp_path: Path, answer: str = "Noted.") -> AsyncIterator[tuple[Op
     async def script(_prompt: str, _reply: object) -> str:
         return answer
 
-    access = AccessTable(dms="open")
+    access = AccessTable(rooms="open", dms="open")
     async with gateway(tmp_path, programs=ScriptedPrograms(script), access=access) as opened:
         yield opened, opened.house.memories.slices
 

@@ -9,7 +9,8 @@ from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from contract import ConfigError
-from memory.schema import metadata, rooms
+from memory.house_schema import metadata
+from memory.schema import rooms
 from memory.store import HEAD, Store, StoreError
 from tests.conftest import NewUrl
 

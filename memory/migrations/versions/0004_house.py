@@ -1,0 +1,153 @@
+"""The house itself: access, the audit log, usage, persona versions, schedules."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "audit",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("act", sa.String(), nullable=False),
+        sa.Column("by_id", sa.String(), nullable=False),
+        sa.Column("by_name", sa.String(), nullable=False),
+        sa.Column("persona", sa.String(), nullable=True),
+        sa.Column("room_id", sa.String(), nullable=True),
+        sa.Column("turn_id", sa.String(), nullable=True),
+        sa.Column("detail", sa.JSON(), nullable=False),
+        sa.Column("before", sa.String(), nullable=False),
+        sa.Column("hash", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("audit", schema=None) as batch_op:
+        batch_op.create_index("ix_audit_room", ["room_id", "seq"], unique=False)
+        batch_op.create_index("ix_audit_turn", ["turn_id"], unique=False)
+
+    op.create_table(
+        "grants",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("person_name", sa.String(), nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("room_id", sa.String(), nullable=True),
+        sa.Column("persona", sa.String(), nullable=True),
+        sa.Column("by_id", sa.String(), nullable=False),
+        sa.Column("by_name", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("seq"),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("grants", schema=None) as batch_op:
+        batch_op.create_index("ix_grants_person", ["person_id"], unique=False)
+
+    op.create_table(
+        "pairings",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("code", sa.String(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("person_name", sa.String(), nullable=False),
+        sa.Column("room_id", sa.String(), nullable=False),
+        sa.Column("persona", sa.String(), nullable=True),
+        sa.Column("bot", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("by_id", sa.String(), nullable=True),
+        sa.Column("by_name", sa.String(), nullable=True),
+        sa.Column("decided_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("seq"),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("pairings", schema=None) as batch_op:
+        batch_op.create_index("ix_pairings_code", ["code"], unique=False)
+        batch_op.create_index("ix_pairings_person", ["person_id"], unique=False)
+
+    op.create_table(
+        "persona_versions",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("by_id", sa.String(), nullable=True),
+        sa.Column("by_name", sa.String(), nullable=True),
+        sa.Column("why", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("persona_versions", schema=None) as batch_op:
+        batch_op.create_index("ix_persona_versions_name", ["name", "number"], unique=True)
+
+    op.create_table(
+        "refusals",
+        sa.Column("room_id", sa.String(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=True),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("room_id", "person_id", "reason"),
+    )
+    op.create_table(
+        "room_settings",
+        sa.Column("scope", sa.String(), nullable=False),
+        sa.Column("persona", sa.String(), nullable=False),
+        sa.Column("model", sa.String(), nullable=True),
+        sa.Column("by_id", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("scope", "persona"),
+    )
+    op.create_table(
+        "schedules",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("key", sa.String(), nullable=True),
+        sa.Column("room_id", sa.String(), nullable=False),
+        sa.Column("thread_id", sa.String(), nullable=True),
+        sa.Column("bot", sa.String(), nullable=False),
+        sa.Column("persona", sa.String(), nullable=False),
+        sa.Column("words", sa.String(), nullable=False),
+        sa.Column("cron", sa.String(), nullable=False),
+        sa.Column("timezone", sa.String(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("missed", sa.String(), nullable=False),
+        sa.Column("by_id", sa.String(), nullable=False),
+        sa.Column("by_name", sa.String(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("due_at", sa.BigInteger(), nullable=True),
+        sa.Column("ran_at", sa.BigInteger(), nullable=True),
+        sa.Column("paused", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("seq"),
+        sa.UniqueConstraint("key"),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("schedules", schema=None) as batch_op:
+        batch_op.create_index("ix_schedules_room", ["room_id"], unique=False)
+
+    op.create_table(
+        "usage",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("turn_id", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("room_id", sa.String(), nullable=False),
+        sa.Column("persona", sa.String(), nullable=False),
+        sa.Column("agent", sa.String(), nullable=False),
+        sa.Column("input_tokens", sa.Integer(), nullable=True),
+        sa.Column("output_tokens", sa.Integer(), nullable=True),
+        sa.Column("cached_tokens", sa.Integer(), nullable=True),
+        sa.Column("cost_usd", sa.Float(), nullable=True),
+        sa.Column("seconds", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+        sa.UniqueConstraint("turn_id"),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("usage", schema=None) as batch_op:
+        batch_op.create_index("ix_usage_at", ["at"], unique=False)
+        batch_op.create_index("ix_usage_person", ["person_id", "at"], unique=False)
+        batch_op.create_index("ix_usage_room", ["room_id", "at"], unique=False)
