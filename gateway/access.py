@@ -80,7 +80,7 @@ class Access:
         return self.role(room, person_id) is not None
 
     def may(self, act: str, room: Room, by: Speaker, persona: str | None = None) -> bool:
-        """Whether somebody may do this here: an act of `acts.LEAST`, or a number: an answer.
+        """Whether somebody may do this here: a command, or one of `acts.RULES`.
 
         persona: whose turn it is; None: no one's. A bot does what guests do, and answers nothing.
         """
@@ -89,7 +89,7 @@ class Access:
             return least == "guest" and not act.isdecimal() and self.takes_part(room, by.id)
         if least == "owner":
             return self.is_owner(room, by.id, persona if act.startswith("persona ") else None)
-        return _reaches(self.role(room, by.id, persona), least)
+        return reaches(self.role(room, by.id, persona), least)
 
     def may_invoke(
         self, room: Room, person_id: str, persona: str, *, is_bot: bool = False
@@ -97,7 +97,7 @@ class Access:
         """Whether this person may ask this persona's agent here. A bot is never an owner."""
         role = self.role(room, person_id, persona)
         role = "member" if is_bot and role == "owner" else role
-        return _reaches(role, self.asks_for(persona))
+        return reaches(role, self.asks_for(persona))
 
     def asks_for(self, persona: str) -> Role:
         """The least role that may ask a persona's agent."""
@@ -107,7 +107,7 @@ class Access:
         """Whether this person may answer this persona's permission questions here."""
         role = self.role(room, person_id, persona)
         listed = unaliased(person_id) in set(map(unaliased, self.table.approvers))
-        return listed or _reaches(role, self._rule(persona, "approve"))
+        return listed or reaches(role, self._rule(persona, "approve"))
 
     def has_approvers(self, room: Room, persona: str) -> bool:
         """Whether anybody could answer this persona's permission questions here."""
@@ -115,7 +115,7 @@ class Access:
             return True
         least = self._rule(persona, "approve")
         grants = (*self.configured, *self.kept)
-        return any(_reaches(grant.role, least) and grant.is_at(room, persona) for grant in grants)
+        return any(reaches(grant.role, least) and grant.is_at(room, persona) for grant in grants)
 
     def is_owner(self, room: Room, person_id: str, persona: str | None = None) -> bool:
         """Whether this person administers Moot here. persona: None: all of them."""
@@ -151,7 +151,8 @@ class Access:
         return role
 
 
-def _reaches(role: Role | None, least: Role) -> bool:
+def reaches(role: Role | None, least: Role) -> bool:
+    """Whether a role is at least another one."""
     return role is not None and _RANK[role] >= _RANK[least]
 
 
