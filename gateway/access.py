@@ -91,9 +91,7 @@ class Access:
             return self.is_owner(room, by.id, persona if act.startswith("persona ") else None)
         return reaches(self.role(room, by.id, persona), least)
 
-    def may_invoke(
-        self, room: Room, person_id: str, persona: str, *, is_bot: bool = False
-    ) -> bool:
+    def may_invoke(self, room: Room, person_id: str, persona: str, *, is_bot: bool = False) -> bool:
         """Whether this person may ask this persona's agent here. A bot is never an owner."""
         role = self.role(room, person_id, persona)
         role = "member" if is_bot and role == "owner" else role
