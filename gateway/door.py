@@ -169,7 +169,7 @@ class Door:
         if refusal is not None:
             await self._strangers.after(refusal)
         elif allowed and not trusted:
-            self._strangers.is_known(inbound.meta.sender_id)
+            self._strangers.let_through(inbound.room, inbound.meta.sender_id, allowed)
         return accepted
 
     async def _keep_early(self, event: Edited | Deleted) -> None:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from contract import ConfigError, MootError
+from gateway.access_cli import add_access
 from gateway.agents_cli import add_agents
 from gateway.memory_cli import add_memory
 
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp.set_defaults(do=_mcp)
     add_agents(commands)
     add_memory(commands)
+    add_access(commands)
     return parser
 
 

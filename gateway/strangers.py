@@ -18,7 +18,7 @@ from gateway.audit import Audit
 from gateway.ledger import Wanted
 from gateway.pairings import GOOD_FOR, Knock, Pairings
 from gateway.pins import PINNER
-from gateway.refusals import ACCESS, Refusals
+from gateway.refusals import Refusals, reason_for
 
 log = logging.getLogger("moot.access")
 
@@ -89,7 +89,8 @@ class Strangers:
             code = self._pairings.offer(connection, knock, now)
             return ("code", _code_line(code)) if code else ("", "")
         least = self._least(refusal, known=known)
-        reason = f"{ACCESS}:{least}" if known else ACCESS
+        has_role = self._access.takes_part(room, person.id)
+        reason = reason_for(refusal.persona if has_role else None)
         if not self._refusals.first(connection, room, person.id, reason, now):
             return "", ""
         return "line", _refused_line(room, person, least, known=known)
@@ -114,8 +115,7 @@ class Strangers:
         """The line for somebody whose question a persona hands over to one whom they may not ask;
         "": it was said before."""
         least, now = self._access.asks_for(persona), self._clock()
-        reason = f"{ACCESS}:{persona}"
-        first = await self._refusals.told_first(room, person.id, reason, now)
+        first = await self._refusals.told_first(room, person.id, reason_for(persona), now)
         if person.kind == "bot" or not first:
             return ""
         await self._audit.note("refuse", person, persona=persona, room=room, told="line")
@@ -124,9 +124,9 @@ class Strangers:
             f"(`!role {person.id} {least}`, says an owner)."
         )
 
-    def is_known(self, person_id: str) -> None:
-        """They were let through: refused later, they hear it again."""
-        self._refusals.forget_later(person_id)
+    def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
+        """Who asked and might; refused later, they hear it again."""
+        self._refusals.let_through(room, person_id, personas)
 
 
 def _code_line(code: str) -> str:
