@@ -133,7 +133,5 @@ def _in(at: list[str]) -> str:
 
 
 def _say(text: str) -> None:
-    from gateway.upkeep import shown
-
-    lead = text[: len(text) - len(text.lstrip())]
-    print(f"{lead}{shown(text)}")  # noqa: T201
+    """Print a line, without what would move a terminal's cursor."""
+    print("".join(c if c.isprintable() else " " for c in text))  # noqa: T201
