@@ -32,6 +32,7 @@ from gateway.memories import LEARN_AFTER_S, Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metering import memory_bytes, most_sessions
 from gateway.metrics import Metrics
+from gateway.model_commands import ModelCommands
 from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
@@ -45,10 +46,12 @@ from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
+from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
+from gateway.status_commands import StatusCommands
 from gateway.supervisor import supervise
 from gateway.turn import Middle
 from gateway.window import Windows
@@ -148,6 +151,7 @@ class House:
         self.bots = bots
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
+        self.settings = RoomSettings(store, clock)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(config.access)
@@ -216,6 +220,7 @@ class House:
             counts=self.metrics,
             most=config.sessions.most or most_sessions(memory_bytes()),
             sleep_s=config.sessions.sleep_s,
+            as_set=self.settings.applied,
         )
 
     def _idle(self) -> Idle:
@@ -269,7 +274,21 @@ class House:
             "pins": PinCommands(memories.landmarks, memories.slices, self.transcript).run,
             "memory": remembering.run,
             "recall": memories.recalling.run,
+            "model": ModelCommands(self.settings, self.sessions.program).run,
+            "status": self._status().run,
         }
+
+    def _status(self) -> StatusCommands:
+        return StatusCommands(
+            sessions=self.sessions,
+            settings=self.settings,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            access=self.access,
+            bots=self.bots,
+            queue=lambda persona, scope: self.rooms.queue(persona, scope),
+            clock=clock,
+        )
 
     def _door(self) -> Door:
         return Door(

@@ -204,6 +204,14 @@ class Rooms:
         """Whether turns of a session wait or run."""
         return (persona, scope) in self._queues
 
+    def queue(self, persona: str, scope: str) -> tuple[Turn | None, list[Turn]]:
+        """What a session works on, and the turns that wait for it."""
+        queue = self._queues.get((persona, scope))
+        if queue is None:
+            return None, []
+        current = queue.current.turn if queue.current else None
+        return current, [item.turn for item in queue.waiting]
+
     def ahead(self, turn: Turn) -> int:
         """How many turns of its session come before a waiting turn."""
         queue = self._queues.get((turn.persona, turn.scope))
