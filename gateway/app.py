@@ -49,6 +49,9 @@ from gateway.room_memory import RoomMemories
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
+from gateway.schedule_commands import ScheduleCommands
+from gateway.schedule_rows import ScheduleRows
+from gateway.schedules import Schedules
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.status_commands import StatusCommands
@@ -167,6 +170,7 @@ class House:
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
+        self.schedules = self._schedules(store)
         self._marks = Marks(group, bots, config.turns.marks)
         self.rooms = self._rooms()
         self.idle = self._idle()
@@ -276,7 +280,22 @@ class House:
             "recall": memories.recalling.run,
             "model": ModelCommands(self.settings, self.sessions.program).run,
             "status": self._status().run,
+            "schedules": ScheduleCommands(self.schedules, self.access, clock).run,
         }
+
+    def _schedules(self, store: Store) -> Schedules:
+        return Schedules(
+            ScheduleRows(store),
+            door=lambda: self.door,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            access=self.access,
+            personas=self.personas,
+            bots=self.bots,
+            table=self._config.scheduling,
+            zone=self._config.gateway.zone,
+            clock=clock,
+        )
 
     def _status(self) -> StatusCommands:
         return StatusCommands(
@@ -402,6 +421,8 @@ class House:
             log.info("turns.recovered count=%d", recovered)
         self._group.create_task(self.idle.run(), name="idle sessions")
         self._group.create_task(self.sessions.run(), name="sleeping sessions")
+        await self.schedules.take_configured(self._config.schedules)
+        self._group.create_task(self.schedules.run(), name="schedules")
         for bot in self.bots.values():
             self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
         if (at := self._config.memory.consolidates) is not None:

@@ -134,6 +134,40 @@ TABLE: tuple[Entry, ...] = (
         example="!1",
     ),
     Entry(
+        "every",
+        "ask an agent again and again; alone: what is scheduled here",
+        by="schedules",
+        group="agents",
+        shape="[<when> <text>|stop|pause|resume <number>]",
+        example="!every weekday 9:00 summarise yesterday",
+        more="When: `day 9:00`, `monday,thursday 9am`, `weekend noon`, `15 minutes`, `hour`, "
+        '`month 8:00`, or a cron line in quotes: `"0 9 * * 1-5"`. `!every stop 3` ends one, '
+        "`!every pause 3` and `!every resume 3` do what they say.",
+        arguments=(
+            Argument("when", "weekday 9:00, 15 minutes, ...; or stop, pause, resume"),
+            Argument("text", "what the agent is asked, or the number to stop, pause or resume"),
+        ),
+        role="member",
+        text=True,
+        once=True,
+    ),
+    Entry(
+        "once",
+        "ask an agent later",
+        by="schedules",
+        group="agents",
+        shape="<when> <text>",
+        example="!once tomorrow 8:30 remind us of the release",
+        more="When: `tomorrow 8:30`, `friday 17:00`, `2027-01-31 9:00`, `in 20 minutes`.",
+        arguments=(
+            Argument("when", "tomorrow 8:30, in 20 minutes, ...", required=True),
+            Argument("text", "what the agent is asked", required=True),
+        ),
+        role="member",
+        text=True,
+        once=True,
+    ),
+    Entry(
         "pin",
         "keep a text, or the message you reply to, in front of every agent here",
         by="pins",

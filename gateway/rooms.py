@@ -20,6 +20,7 @@ from gateway.marks import Marks
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.routing import unaddressed
+from gateway.scheduled import is_scheduled
 from gateway.turn import Middle
 from memory.transcript import Stored, Transcript
 
@@ -83,8 +84,11 @@ class Rooms:
         self._clock = clock
         self._queues: dict[tuple[str, str], _Queue] = {}
 
-    def start(self, turn: Turn, message_id: str, content: str) -> None:
-        """Begin a turn: a command at once, a question when its session is free."""
+    def start(self, turn: Turn, message_id: str | None, content: str) -> None:
+        """Begin a turn: a command at once, a question when its session is free.
+
+        message_id: whose marks tell of it, see _Queued.
+        """
         command = _command_in(turn, content)
         if turn.state == "answered":
             self._group.create_task(self._guarded(turn), name=f"answer {turn.id}")
@@ -193,7 +197,8 @@ class Rooms:
             is_answer = asked is not None and asked.persona is not None
             if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None
-            self._begin(turn, command, asked.message_id if asked and not is_answer else None)
+            marked = asked is not None and not is_answer and not is_scheduled(asked.message_id)
+            self._begin(turn, command, asked.message_id if asked and marked else None)
         return len(turns)
 
     def waiting(self) -> int:
