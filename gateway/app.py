@@ -15,7 +15,7 @@ from gateway.access import Access
 from gateway.accounts import Accounts
 from gateway.briefings import Briefings
 from gateway.clock import clock
-from gateway.commands import Commands
+from gateway.commands import Commands, Hand
 from gateway.config import Config
 from gateway.desk import Desk
 from gateway.door import Door
@@ -32,6 +32,7 @@ from gateway.memories import LEARN_AFTER_S, Memories
 from gateway.memory_door import MemoryDoor
 from gateway.metering import memory_bytes, most_sessions
 from gateway.metrics import Metrics
+from gateway.model_commands import ModelCommands
 from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
@@ -45,10 +46,15 @@ from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
+from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
+from gateway.schedule_commands import ScheduleCommands
+from gateway.schedule_rows import ScheduleRows
+from gateway.schedules import Schedules
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
+from gateway.status_commands import StatusCommands
 from gateway.supervisor import supervise
 from gateway.turn import Middle
 from gateway.window import Windows
@@ -148,6 +154,7 @@ class House:
         self.bots = bots
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
+        self.settings = RoomSettings(store, clock)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(config.access)
@@ -163,6 +170,7 @@ class House:
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
         self.url = ""
+        self.schedules = self._schedules(store)
         self._marks = Marks(group, bots, config.turns.marks)
         self.rooms = self._rooms()
         self.idle = self._idle()
@@ -216,6 +224,7 @@ class House:
             counts=self.metrics,
             most=config.sessions.most or most_sessions(memory_bytes()),
             sleep_s=config.sessions.sleep_s,
+            as_set=self.settings.applied,
         )
 
     def _idle(self) -> Idle:
@@ -244,23 +253,60 @@ class House:
         )
 
     def _commands(self) -> Commands:
-        memories = self.memories
         return Commands(
             ledger=self.ledger,
             sessions=self.sessions,
             questions=self.questions,
-            pins=PinCommands(memories.landmarks, memories.slices, self.transcript),
-            remembering=RememberCommands(
-                memories.keeper,
-                transcript=self.transcript,
-                sessions=self.sessions,
-                access=self.access,
-                has_model=self._has_model,
-                zone=self._config.gateway.zone,
-            ),
-            recalling=memories.recalling,
+            access=self.access,
+            hands=self._hands(),
             page_url=lambda: self.url,
             ended=lambda ended: self.idle.end(ended),
+        )
+
+    def _hands(self) -> Mapping[str, Hand]:
+        """Who carries out which commands: the `by` of the table."""
+        memories = self.memories
+        remembering = RememberCommands(
+            memories.keeper,
+            transcript=self.transcript,
+            sessions=self.sessions,
+            access=self.access,
+            has_model=self._has_model,
+            zone=self._config.gateway.zone,
+        )
+        return {
+            "pins": PinCommands(memories.landmarks, memories.slices, self.transcript).run,
+            "memory": remembering.run,
+            "recall": memories.recalling.run,
+            "model": ModelCommands(self.settings, self.sessions.program).run,
+            "status": self._status().run,
+            "schedules": ScheduleCommands(self.schedules, self.access, clock).run,
+        }
+
+    def _schedules(self, store: Store) -> Schedules:
+        return Schedules(
+            ScheduleRows(store),
+            door=lambda: self.door,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            access=self.access,
+            personas=self.personas,
+            bots=self.bots,
+            table=self._config.scheduling,
+            zone=self._config.gateway.zone,
+            clock=clock,
+        )
+
+    def _status(self) -> StatusCommands:
+        return StatusCommands(
+            sessions=self.sessions,
+            settings=self.settings,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            access=self.access,
+            bots=self.bots,
+            queue=lambda persona, scope: self.rooms.queue(persona, scope),
+            clock=clock,
         )
 
     def _door(self) -> Door:
@@ -375,6 +421,8 @@ class House:
             log.info("turns.recovered count=%d", recovered)
         self._group.create_task(self.idle.run(), name="idle sessions")
         self._group.create_task(self.sessions.run(), name="sleeping sessions")
+        await self.schedules.take_configured(self._config.schedules)
+        self._group.create_task(self.schedules.run(), name="schedules")
         for bot in self.bots.values():
             self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
         if (at := self._config.memory.consolidates) is not None:

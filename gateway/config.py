@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from contract import ConfigError
 from gateway.access_tables import AccessTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.tables import (
     AgentTable,
     BudgetTable,
@@ -38,6 +39,8 @@ class Config(Table):
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
     memory: MemoryTable = MemoryTable()
+    schedules: tuple[ScheduleTable, ...] = ()
+    scheduling: SchedulingTable = SchedulingTable()
 
     @property
     def personas_folder(self) -> Path:

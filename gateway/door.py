@@ -25,7 +25,7 @@ from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
 from gateway.cards import RoomCard
-from gateway.commands import ONCE, parse_command
+from gateway.commands import parse_command
 from gateway.early import Early
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
@@ -37,6 +37,7 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
+from gateway.scheduled import is_scheduled
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 
@@ -123,10 +124,13 @@ class Door:
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 
-    async def message(self, inbound: Inbound, bot: Bot, *, trusted: bool = False) -> Accepted:
+    async def message(
+        self, inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = ""
+    ) -> Accepted:
         """Store a message and queue the turns that it asks for; a second delivery does nothing.
 
-        trusted: it came by the API, whose callers are on this machine or hold the token.
+        trusted: it came by the API, whose callers are on this machine or hold the token. notice: a
+        line of Moot's own that stands before the answers.
         """
         _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
@@ -142,6 +146,9 @@ class Door:
         wanted: list[Wanted] = []
         if hop <= self._max_hops:
             wanted = self._wanted(inbound, bot, _takers(inbound, addressed), hop, trusted=trusted)
+        if notice and wanted:
+            first_one = replace(wanted[0], id=uuid4().hex, persona=PINNER, answer=notice)
+            wanted = [first_one, *wanted]
         told = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
@@ -157,8 +164,9 @@ class Door:
             self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
+        stands = None if is_scheduled(inbound.message_id) else inbound.message_id
         for turn in accepted.turns:
-            self._rooms.start(turn, inbound.message_id, inbound.content)
+            self._rooms.start(turn, stands, inbound.content)
         return accepted
 
     async def _keep_early(self, event: Edited | Deleted) -> None:
@@ -241,7 +249,8 @@ class Door:
         if not takers:
             return []
         thread_id = inbound.thread_id
-        if thread_id is None and bot.manners.thread_replies and inbound.room.kind == "room":
+        opens = inbound.room.kind == "room" and not is_scheduled(inbound.message_id)
+        if thread_id is None and bot.manners.thread_replies and opens:
             thread_id = inbound.message_id
         sender = (inbound.room.id, inbound.meta.sender_id)
         allowed = [name for name in takers if trusted or self._may(inbound, name)]
@@ -286,7 +295,8 @@ def _takers(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
     if asks_to_pin(inbound):
         return [PINNER] if begins_with_pin(inbound.content) else [PINNER, *names]
     command = parse_command(inbound.content, addressed=True)
-    return names[:1] if command is not None and command.name in ONCE else names
+    entry = command.entry if command is not None else None
+    return names[:1] if entry is not None and entry.once else names
 
 
 def _check_unicode(inbound: Inbound) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -27,6 +27,11 @@ SOONEST_S = 1.0
 
 Why = Literal["idle", "cap", "died", "replaced", "shutdown"]
 Key = tuple[str, str]  # persona and scope
+AsSet = Callable[[Persona, str], Awaitable[Persona]]
+
+
+async def _as_it_is(persona: Persona, scope: str) -> Persona:
+    return persona
 
 
 class Counts(Protocol):
@@ -51,12 +56,16 @@ class LocalSessions:
         counts: Counts,
         most: int,
         sleep_s: float,
+        as_set: AsSet = _as_it_is,
     ) -> None:
-        """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never."""
+        """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never. as_set: a
+        persona as people set it in a scope.
+        """
         self._opener = opener
         self._ledger = ledger
         self._clock = clock
         self._counts = counts
+        self._as_set = as_set
         self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
         self._seats = Seats(most, self._make_room)
         self._live: dict[Key, Live] = {}  # the one used last at the end
@@ -94,6 +103,7 @@ class LocalSessions:
         self, persona: Persona, scope: str, room: Room, waits: Waits
     ) -> AsyncIterator[Live]:
         key = (persona.name, scope)
+        persona = await self._as_set(persona, scope)
         live = await self._usable(key, persona, room, waits)
         live.users += 1  # nothing was awaited since: nobody can have put it to sleep
         try:
@@ -149,7 +159,7 @@ class LocalSessions:
 
     async def known(self, persona: Persona, scope: str) -> bool:
         live = self._live.get((persona.name, scope))
-        if live is not None and live.usable_by(persona):
+        if live is not None and live.usable_by(await self._as_set(persona, scope)):
             return True
         program = self._opener.programs(persona.front.agent)
         if not program.resumes:
@@ -157,6 +167,7 @@ class LocalSessions:
         return await self._ledger.agent_session(persona.name, scope, program.name) is not None
 
     async def keep(self, live: Live) -> None:
+        live.turns += 1
         if live.retire:
             return
         session_id = live.agent.session_id

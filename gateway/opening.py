@@ -83,6 +83,7 @@ class Opener:
             kept=session_id,
             admission=admission,
             driver=persona.front.driver,
+            model=persona.front.model,
         )
 
     async def _start(self, program: Program, launch: Launch) -> Agent:

@@ -155,6 +155,7 @@ schedules = Table(  # those of moot.toml have a key; people's have an author
     Column("due_at", BigInteger),  # the next run; null: none any more
     Column("ran_at", BigInteger),  # the moment for which it ran last
     Column("paused", Boolean, nullable=False, server_default=false()),
+    Column("why", String),  # it is paused, for people; null: somebody said so
     Column("ended_at", BigInteger),
     Index("ix_schedules_room", "room_id"),
     sqlite_autoincrement=True,

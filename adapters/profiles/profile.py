@@ -445,6 +445,7 @@ class Profile:
     summed up the conversation as one before.
     acp_again: matches a whole piece of an answer over ACP that only tells that the model is asked
     once more; what it had said since it used a tool is void.
+    model_in_files: its `files` say which model, no option does.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
@@ -486,6 +487,7 @@ class Profile:
     acp_again: re.Pattern[str] | None = None
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
+    model_in_files: bool = False
     compact: str = ""
     tells_compacted: bool = False
     compacting: re.Pattern[str] | None = None
@@ -496,6 +498,12 @@ class Profile:
     shell_terminal: bool = False
     ends_at: frozenset[AgentFault] = frozenset()
     size: tuple[int, int] | None = None
+
+    @property
+    def takes_model(self) -> bool:
+        """Whether it can be told a model's name."""
+        groups = (*self.options, *self.acp_options)
+        return self.model_in_files or any("{model}" in word for group in groups for word in group)
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""

@@ -121,6 +121,7 @@ def upgrade() -> None:
         sa.Column("due_at", sa.BigInteger(), nullable=True),
         sa.Column("ran_at", sa.BigInteger(), nullable=True),
         sa.Column("paused", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("why", sa.String(), nullable=True),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("key"),
