@@ -14,6 +14,7 @@ from composer.headings import HEADINGS
 from gateway.access import Access
 from gateway.accounts import Accounts
 from gateway.audit import Audit
+from gateway.audit_anchor import ANCHOR
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands
@@ -152,7 +153,7 @@ class House:
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(config.access)
-        self.audit = Audit(store, clock)
+        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
@@ -312,6 +313,7 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            audit=self.audit,
             clock=clock,
         )
 

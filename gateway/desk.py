@@ -13,6 +13,7 @@ from typing import Any
 from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
+from gateway.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
 from gateway.events import Bus
@@ -52,9 +53,11 @@ class Desk:
         bots: Mapping[str, Bot],
         metrics: Metrics,
         memory: RoomMemories,
+        audit: Audit,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
+        self.audit = audit
         self._door = door
         self._rooms = rooms
         self._transcript = transcript

@@ -70,22 +70,27 @@ refusals = Table(  # what somebody was told once, also over a restart
     Column("at", BigInteger, nullable=False),
 )
 
-audit = Table(  # append-only; each row's hash covers the one before it
+audit = Table(  # append-only; each row's hash covers the one before it: see gateway/chain.py
     "audit",
     metadata,
     Column("seq", SEQUENCE, primary_key=True),
     Column("at", BigInteger, nullable=False),
-    Column("act", String, nullable=False),  # a word: invoke, approve, refuse, pair, grant, ...
+    Column("act", String, nullable=False),  # a word: invoke, ask, answer, pair, grant, ...
     Column("by_id", String, nullable=False),
     Column("by_name", String, nullable=False),
     Column("persona", String),
     Column("room_id", String),
     Column("turn_id", String),
     Column("detail", JSON, nullable=False),  # flat: str to str, int, bool or null
-    Column("before", String, nullable=False),  # hash of the row before; "" for the first
+    Column("who_salt", String, nullable=False),  # "": who it was is erased
+    Column("who_digest", String, nullable=False),  # of salt, by_id and by_name
+    Column("what_salt", String, nullable=False),  # "": what it was about is erased
+    Column("what_digest", String, nullable=False),  # of salt, room_id and detail
+    Column("before", String, nullable=False, unique=True),  # hash of the row before; first: ""
     Column("hash", String, nullable=False),
     Index("ix_audit_room", "room_id", "seq"),
     Index("ix_audit_turn", "turn_id"),
+    Index("ix_audit_by", "by_id"),
     sqlite_autoincrement=True,
 )
 
