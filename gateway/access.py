@@ -67,13 +67,13 @@ class Access:
     def may_invoke(self, room: Room, person_id: str, persona: str) -> bool:
         """Whether this person may ask this persona's agent here."""
         least = self._rule(persona, "invoke")
-        return _reaches(self.role(room, person_id, persona), least)
+        return reaches(self.role(room, person_id, persona), least)
 
     def may_approve(self, room: Room, person_id: str, persona: str) -> bool:
         """Whether this person may answer this persona's permission questions here."""
         role = self.role(room, person_id, persona)
         listed = person_id in self.table.approvers
-        return listed or _reaches(role, self._rule(persona, "approve"))
+        return listed or reaches(role, self._rule(persona, "approve"))
 
     def has_approvers(self, room: Room, persona: str) -> bool:
         """Whether anybody could answer this persona's permission questions here."""
@@ -82,7 +82,7 @@ class Access:
         least = self._rule(persona, "approve")
         grants = (*self._configured, *self.kept)
         return any(
-            _reaches(grant.role, least) and grant.holds(room, next(iter(grant.people)), persona)
+            reaches(grant.role, least) and grant.holds(room, next(iter(grant.people)), persona)
             for grant in grants
         )
 
@@ -96,7 +96,8 @@ class Access:
         return role
 
 
-def _reaches(role: Role | None, least: Role) -> bool:
+def reaches(role: Role | None, least: Role) -> bool:
+    """Whether a role is at least another one."""
     return role is not None and _RANK[role] >= _RANK[least]
 
 

@@ -17,7 +17,7 @@ from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
 from gateway.briefings import Briefings
 from gateway.clock import clock
-from gateway.commands import Commands
+from gateway.commands import Commands, Hand
 from gateway.config import Config
 from gateway.desk import Desk
 from gateway.door import Door
@@ -247,24 +247,32 @@ class House:
         )
 
     def _commands(self) -> Commands:
-        memories = self.memories
         return Commands(
             ledger=self.ledger,
             sessions=self.sessions,
             questions=self.questions,
-            pins=PinCommands(memories.landmarks, memories.slices, self.transcript),
-            remembering=RememberCommands(
-                memories.keeper,
-                transcript=self.transcript,
-                sessions=self.sessions,
-                access=self.access,
-                has_model=self._has_model,
-                zone=self._config.gateway.zone,
-            ),
-            recalling=memories.recalling,
+            access=self.access,
+            hands=self._hands(),
             page_url=lambda: self.url,
             ended=lambda ended: self.idle.end(ended),
         )
+
+    def _hands(self) -> Mapping[str, Hand]:
+        """Who carries out which commands: the `by` of the table."""
+        memories = self.memories
+        remembering = RememberCommands(
+            memories.keeper,
+            transcript=self.transcript,
+            sessions=self.sessions,
+            access=self.access,
+            has_model=self._has_model,
+            zone=self._config.gateway.zone,
+        )
+        return {
+            "pins": PinCommands(memories.landmarks, memories.slices, self.transcript).run,
+            "memory": remembering.run,
+            "recall": memories.recalling.run,
+        }
 
     def _door(self) -> Door:
         return Door(

@@ -25,7 +25,7 @@ from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
 from gateway.cards import RoomCard
-from gateway.commands import ONCE, parse_command
+from gateway.commands import parse_command
 from gateway.early import Early
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
@@ -286,7 +286,8 @@ def _takers(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
     if asks_to_pin(inbound):
         return [PINNER] if begins_with_pin(inbound.content) else [PINNER, *names]
     command = parse_command(inbound.content, addressed=True)
-    return names[:1] if command is not None and command.name in ONCE else names
+    entry = command.entry if command is not None else None
+    return names[:1] if entry is not None and entry.once else names
 
 
 def _check_unicode(inbound: Inbound) -> None:

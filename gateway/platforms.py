@@ -17,7 +17,7 @@ from gateway.bot_tables import (
     RocketChatTable,
     SlackTable,
 )
-from gateway.commands import HELP
+from gateway.command_table import TABLE
 from gateway.config import Config, own_secret, secret
 from gateway.personas import Personas
 from gateway.routing import named
@@ -140,7 +140,7 @@ def _discord(table: DiscordTable, account: _Account) -> Bot:
         token=account.secret("DISCORD_TOKEN"),
         api_url=table.api_url,
         gateway_url=table.gateway_url,
-        commands=HELP if table.slash_commands else {},
+        commands={e.name: e.says for e in TABLE} if table.slash_commands else {},
         files_dir=account.files_dir,
         own_dir=account.own_dir,
         require_mention=table.require_mention,

@@ -28,9 +28,6 @@ log = logging.getLogger("moot.rooms")
 CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
 
 
-IN_ORDER = frozenset({"new", "compact"})  # commands that wait their turn; the others act at once
-
-
 @dataclass(frozen=True, slots=True)
 class _Queued:
     """A turn in its queue. command: what it carries out itself. message_id: whose marks tell of
@@ -95,7 +92,7 @@ class Rooms:
             self._begin(turn, command, message_id)
 
     def _begin(self, turn: Turn, command: Command | None, message_id: str | None) -> None:
-        if command is None or command.name in IN_ORDER:
+        if command is None or command.in_order:
             self._enqueue(turn, message_id, command)
         else:
             self._group.create_task(self._guarded(turn, command), name=f"command {turn.id}")

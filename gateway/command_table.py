@@ -1,0 +1,225 @@
+"""Every command as data. What parses, explains, completes or registers commands reads it here.
+
+A new one is an entry here, and a hand in `House._commands` (see commands.Hand) that carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.access_tables import Role
+
+Group = Literal["agents", "memory", "house"]
+
+GROUPS: Mapping[Group, str] = {
+    "agents": "The agents here",
+    "memory": "What is remembered",
+    "house": "Moot itself",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What may be written behind a command. choices: words that it may be; empty: any text."""
+
+    name: str
+    says: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command.
+
+    says: what it does, a line of `!help`. shape: its arguments as `!help model` shows them.
+    more: further lines of that. role: the least that may use it. text: what is written behind it
+    is somebody's text, and is kept as it is; else it is words, and their last punctuation goes.
+    aliases: other names of it. in_order: it waits for the turns before it, others act at once.
+    once: it is done once; others once for each persona that is named. private: its reply lists
+    what is one person's own: only they see it where the platform can do that. by: whose hand
+    carries it out.
+    """
+
+    name: str
+    says: str
+    by: str
+    group: Group
+    shape: str = ""
+    example: str = ""
+    more: str = ""
+    arguments: tuple[Argument, ...] = ()
+    aliases: tuple[str, ...] = ()
+    role: Role = "guest"
+    text: bool = False
+    in_order: bool = False
+    once: bool = False
+    private: bool = False
+
+
+_PERSONA = Argument("persona", "whose; else everybody's here")
+_NUMBER = Argument("number", "its number in the list", required=True)
+
+TABLE: tuple[Entry, ...] = (
+    Entry(
+        "stop",
+        "interrupt what the agent is doing here",
+        by="agents",
+        group="agents",
+        example="!stop",
+    ),
+    Entry(
+        "new",
+        "let the agent's next turn begin a new session",
+        by="agents",
+        group="agents",
+        shape="[persona]",
+        example="!new claude",
+        more="What was remembered stays; the agent itself begins without the old conversation.",
+        arguments=(_PERSONA,),
+        in_order=True,
+    ),
+    Entry(
+        "compact",
+        "let the agent condense what it holds of our conversation, and go on",
+        by="agents",
+        group="agents",
+        shape="[persona]",
+        example="!compact claude",
+        arguments=(_PERSONA,),
+        in_order=True,
+    ),
+    Entry(
+        "why",
+        "what the last answer here was made from",
+        by="agents",
+        group="agents",
+        example="!why",
+    ),
+    Entry(
+        "1",
+        "choose the first answer of a permission question (`!2` the second, ...)",
+        by="questions",
+        group="agents",
+        example="!1",
+    ),
+    Entry(
+        "pin",
+        "keep a text, or the message you reply to, in front of every agent here",
+        by="pins",
+        group="memory",
+        shape="<text>",
+        example="!decision we rotate refresh tokens",
+        more="`!decision`, `!spec`, `!action` and `!landmark` do the same, and say what it is.",
+        arguments=(Argument("text", "what to keep", required=True),),
+        aliases=("landmark", "decision", "spec", "action"),
+        text=True,
+        once=True,
+    ),
+    Entry(
+        "landmarks",
+        "what is pinned here",
+        by="pins",
+        group="memory",
+        example="!landmarks",
+        once=True,
+    ),
+    Entry(
+        "unpin",
+        "take a pin away again",
+        by="pins",
+        group="memory",
+        shape="<number>",
+        example="!unpin 12",
+        more="`!landmarks` tells the numbers.",
+        arguments=(_NUMBER,),
+        once=True,
+    ),
+    Entry(
+        "recall",
+        "what is remembered here about something",
+        by="recall",
+        group="memory",
+        shape="<words>|#<number>",
+        example="!recall token expiry",
+        arguments=(Argument("text", "words to look for, or #12", required=True),),
+        text=True,
+        once=True,
+    ),
+    Entry(
+        "memory",
+        "what I know of you here",
+        by="memory",
+        group="memory",
+        shape="[on|off]",
+        example="!memory",
+        more="`!memory off` keeps this room out of my memory, `!memory on` undoes it.",
+        arguments=(Argument("switch", "keep this room in my memory?", choices=("on", "off")),),
+        once=True,
+        private=True,
+    ),
+    Entry(
+        "share",
+        "let your rooms know a fact about you",
+        by="memory",
+        group="memory",
+        shape="[project] <number>|<text>",
+        example="!share 12",
+        more="As a reply it shares your message; `!share project ...` tells the project.",
+        arguments=(Argument("text", "a fact's number, or what to share"),),
+        text=True,
+        once=True,
+    ),
+    Entry(
+        "unshare",
+        "take a shared fact back",
+        by="memory",
+        group="memory",
+        shape="<number>",
+        example="!unshare 12",
+        arguments=(_NUMBER,),
+        once=True,
+    ),
+    Entry(
+        "forget",
+        "delete a fact about you, or all that I know of you here",
+        by="memory",
+        group="memory",
+        shape="<number>|all",
+        example="!forget 12",
+        arguments=(Argument("which", "a fact's number, or all", required=True),),
+        once=True,
+    ),
+    Entry(
+        "help",
+        "what you can say to me",
+        by="help",
+        group="house",
+        shape="[command]",
+        example="!help pin",
+        arguments=(Argument("command", "one of them, to be told more"),),
+        private=True,
+    ),
+)
+
+_BY_NAME: Mapping[str, Entry] = {
+    name: entry for entry in TABLE for name in (entry.name, *entry.aliases)
+}
+NAMES: tuple[str, ...] = tuple(name for name in _BY_NAME if not name.isdecimal())
+
+
+def entry_of(name: str) -> Entry | None:
+    """The entry of a command's name, in lower case; every digit is that of `!1`."""
+    return _BY_NAME.get("1" if name.isdecimal() else name)
+
+
+def one_line(entry: Entry) -> str:
+    """It as a line of `!help`, in Markdown."""
+    return f"- `!{entry.name}` {entry.says}"
+
+
+def usage(entry: Entry) -> str:
+    """How it is written, e.g. `!unpin <number>`."""
+    return f"!{entry.name} {entry.shape}".rstrip()
