@@ -38,6 +38,7 @@ from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
+from gateway.permits import Permits
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
@@ -251,7 +252,7 @@ class House:
             ledger=self.ledger,
             sessions=self.sessions,
             questions=self.questions,
-            access=self.access,
+            permits=Permits(self.access, self.audit),
             hands=self._hands(),
             page_url=lambda: self.url,
             ended=lambda ended: self.idle.end(ended),

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from contract import AgentError, Rejected
 from gateway import show
-from gateway.access import Access, reaches
+from gateway.acts import act_of
 from gateway.command_help import help_reply, surely_meant, unknown
 from gateway.command_table import Entry, entry_of
 from gateway.ledger import Ended, Ledger, Turn
+from gateway.permits import NAME_CHARS, Permits
 from gateway.personas import Persona
 from gateway.questions import Questions
+from gateway.quoting import quoted
 from gateway.routing import as_typed
 from gateway.sessions import Sessions, compact
 from memory.scopes import home_scope
@@ -85,7 +87,7 @@ class Commands:
         ledger: Ledger,
         sessions: Sessions,
         questions: Questions,
-        access: Access,
+        permits: Permits,
         page_url: Callable[[], str],
         ended: Callable[[Ended], object],
         hands: Mapping[str, Hand],
@@ -96,7 +98,7 @@ class Commands:
         self._ledger = ledger
         self._sessions = sessions
         self._questions = questions
-        self._access = access
+        self._permits = permits
         self._page_url = page_url
         self._hands: dict[str, Hand] = {
             "agents": self._agents,
@@ -112,13 +114,15 @@ class Commands:
         entry = command.entry
         if entry is None:
             return unknown(command.name)
-        if not self._may(entry, turn, asked):
-            return f"{asked.by.name}, `!{entry.name}` is for {entry.role}s (see `!help`)."
-        return await self._hands[entry.by](command.name, command.argument, turn, asked, here)
+        name, argument = command.name, command.argument
+        if (refused := await self._permits.refusal(name, argument, turn, asked)) is not None:
+            return refused
+        act = act_of(name, argument)
+        theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
+        return await self._hands[entry.by](name, argument, turn, asked, theirs)
 
     def _may(self, entry: Entry, turn: Turn, asked: Stored) -> bool:
-        held = self._access.role(turn.room, asked.by.id)
-        return entry.role == "guest" or (held is not None and reaches(held, entry.role))
+        return self._permits.given(entry.name, turn, asked)
 
     async def _agents(
         self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
@@ -149,7 +153,8 @@ class Commands:
         except Rejected:
             return f"There is no choice `!{option + 1}`: take one of those under the question."
         if choice == "forbidden":
-            return f"{asked.by.name}, you may not answer that: see `approvers` under `[access]`."
+            who = quoted(asked.by.name, NAME_CHARS)
+            return f"{who}, you may not answer that: see `approvers` under `[access]`."
         return "" if choice == "taken" else "That was answered already."
 
     async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:

@@ -31,6 +31,7 @@ grants = Table(  # roles that were given while it runs; those of moot.toml are n
     Column("role", String, nullable=False),  # guest, member, owner
     Column("room_id", String),  # null: everywhere
     Column("persona", String),  # null: every one
+    Column("within", String, nullable=False),  # rooms, dms; "": both
     Column("by_id", String, nullable=False),  # who gave it
     Column("by_name", String, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -49,6 +50,8 @@ pairings = Table(  # unknown people who asked to be let in
     Column("room_id", String, nullable=False),
     Column("persona", String),
     Column("bot", String, nullable=False),
+    Column("message_seq", BigInteger, nullable=False),  # to which the code was told
+    Column("question_seq", BigInteger),  # the last question since; null: none
     Column("state", String, nullable=False),  # waiting, approved, refused, expired
     Column("at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
@@ -65,7 +68,7 @@ refusals = Table(  # what somebody was told once, also over a restart
     metadata,
     Column("room_id", String, primary_key=True),
     Column("person_id", String, primary_key=True),
-    Column("reason", String, primary_key=True),  # a word: access, rate, budget
+    Column("reason", String, primary_key=True),  # access, access:member, rate, budget, ...
     Column("until", BigInteger),  # told again after it; null: never
     Column("at", BigInteger, nullable=False),
 )
