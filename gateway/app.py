@@ -158,6 +158,7 @@ class House:
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
+            audit=self.audit,
             publish=self._publish,
             clock=clock,
             timeout_s=config.turns.question_timeout_s,

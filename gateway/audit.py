@@ -154,7 +154,7 @@ class Audit:
             self._told(written.result())
 
     def _told(self, head: str) -> None:
-        """A row is on disk: whoever takes it away again must also change the anchor, and the log."""
+        """A row is on disk. Whoever takes it away must also change the anchor, and the log."""
         now = self._clock()
         if self._anchor is not None:
             try:

@@ -35,7 +35,7 @@ class Broken:
 
 
 def sealed(row: Row, before: str, new_salt: Callable[[], str]) -> dict[str, Any]:
-    """The row with its digests and hash. before: hash of the row it follows; "": it is the first."""
+    """The row with its digests and hash. before: hash of the row before it; "": it is the first."""
     values: dict[str, Any] = dict(row)
     for half in HALVES:
         values[f"{half}_salt"] = new_salt()

@@ -233,7 +233,10 @@ class Desk:
     # ── The rest ────────────────────────────────────────────────────────────────────────
 
     async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
-        """Answer a question."""
+        """Answer a question. An account of ours answers none, whoever says that it does."""
+        own = frozenset[str]().union(*(bot.own_ids for bot in self._bots.values()))
+        if by.id.startswith("bot:") or by.id in own:
+            return "forbidden"
         return self._questions.choose(question_id, option, by, trusted=True)
 
     def subscribe(self) -> AsyncIterator[Happening]:

@@ -47,8 +47,9 @@ class Health:
     detail: Mapping[str, str] = field(default_factory=dict)
 
 
-Choice = Literal["taken", "closed", "forbidden", "unknown"]
-"""taken: it counts; closed: answered or timed out before; forbidden: this person may not."""
+Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
+timed out before; forbidden: this person may not."""
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
