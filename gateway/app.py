@@ -13,6 +13,8 @@ from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.audit import Audit
+from gateway.audit_anchor import ANCHOR
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands, Hand
@@ -37,6 +39,7 @@ from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
+from gateway.permits import Permits
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
@@ -158,9 +161,11 @@ class House:
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(config.access)
+        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
+            audit=self.audit,
             publish=self._publish,
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
@@ -257,7 +262,7 @@ class House:
             ledger=self.ledger,
             sessions=self.sessions,
             questions=self.questions,
-            access=self.access,
+            permits=Permits(self.access, self.audit),
             hands=self._hands(),
             page_url=lambda: self.url,
             ended=lambda ended: self.idle.end(ended),
@@ -356,6 +361,7 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            audit=self.audit,
             clock=clock,
         )
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from contract import AgentError, Rejected
 from gateway import show
-from gateway.access import Access, reaches
+from gateway.acts import act_of
 from gateway.command_help import help_reply, surely_meant, unknown
 from gateway.command_table import Entry, entry_of
 from gateway.ledger import Ended, Ledger, Turn
+from gateway.permits import Permits
 from gateway.personas import Persona
 from gateway.questions import Questions
-from gateway.routing import as_typed
+from gateway.routing import as_typed, named
 from gateway.sessions import Sessions, compact
 from memory.scopes import home_scope
 from memory.transcript import Stored
@@ -85,7 +86,7 @@ class Commands:
         ledger: Ledger,
         sessions: Sessions,
         questions: Questions,
-        access: Access,
+        permits: Permits,
         page_url: Callable[[], str],
         ended: Callable[[Ended], object],
         hands: Mapping[str, Hand],
@@ -96,7 +97,7 @@ class Commands:
         self._ledger = ledger
         self._sessions = sessions
         self._questions = questions
-        self._access = access
+        self._permits = permits
         self._page_url = page_url
         self._hands: dict[str, Hand] = {
             "agents": self._agents,
@@ -112,13 +113,15 @@ class Commands:
         entry = command.entry
         if entry is None:
             return unknown(command.name)
-        if not self._may(entry, turn, asked):
-            return f"{asked.by.name}, `!{entry.name}` is for {entry.role}s (see `!help`)."
-        return await self._hands[entry.by](command.name, command.argument, turn, asked, here)
+        name, argument = command.name, command.argument
+        if (refused := await self._permits.refusal(name, argument, turn, asked)) is not None:
+            return refused
+        act = act_of(name, argument)
+        theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
+        return await self._hands[entry.by](name, argument, turn, asked, theirs)
 
     def _may(self, entry: Entry, turn: Turn, asked: Stored) -> bool:
-        held = self._access.role(turn.room, asked.by.id)
-        return entry.role == "guest" or (held is not None and reaches(held, entry.role))
+        return self._permits.given(entry.name, turn, asked)
 
     async def _agents(
         self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
@@ -141,16 +144,21 @@ class Commands:
         self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
     ) -> str:
         option = int(name) - 1
-        question_id = self._questions.newest_in(turn.room.id)
-        if question_id is None:
+        meant = self._questions.meant(
+            turn.room.id,
+            personas={persona.name for persona in named(asked.content, here) or here},
+            thread_id=asked.thread_id,
+            reply_to=asked.reply_to,
+        )
+        if not meant:
             return "Nothing is being asked here."
+        if len(meant) > 1:
+            return "More than one question waits here: reply to the one you mean, or name who asks."
         try:
-            choice = self._questions.choose(question_id, option, asked.by)
+            choice = self._questions.choose(meant[0], option, asked.by)
         except Rejected:
             return f"There is no choice `!{option + 1}`: take one of those under the question."
-        if choice == "forbidden":
-            return f"{asked.by.name}, you may not answer that: see `approvers` under `[access]`."
-        return "" if choice == "taken" else "That was answered already."
+        return self._questions.reply(choice, meant[0], asked.by)
 
     async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
         stopped = [

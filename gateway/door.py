@@ -118,9 +118,7 @@ class Door:
                 await self._pins.take(event)
             case Chosen():
                 try:
-                    taken = self._questions.choose(event.question_id, event.option, event.by)
-                    if taken == "forbidden":
-                        log.info("question.forbidden by=%s", event.by.id)
+                    await self._questions.press(event.question_id, event.option, event.by)
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from contract import Speaker
+from gateway.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.happenings import Happening
 from gateway.room_memory import Found, Overview
@@ -46,8 +47,9 @@ class Health:
     detail: Mapping[str, str] = field(default_factory=dict)
 
 
-Choice = Literal["taken", "closed", "forbidden", "unknown"]
-"""taken: it counts; closed: answered or timed out before; forbidden: this person may not."""
+Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
+timed out before; forbidden: this person may not."""
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -85,6 +87,10 @@ class House(Protocol):
     @property
     def memory(self) -> Memories:
         """What is remembered, by room."""
+
+    @property
+    def audit(self) -> AuditLog:
+        """Who let which agent do what."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from contract import ConfigError, MootError
 from gateway.agents_cli import add_agents
+from gateway.audit_cli import add_audit
 from gateway.memory_cli import add_memory
 
 
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp.set_defaults(do=_mcp)
     add_agents(commands)
     add_memory(commands)
+    add_audit(commands)
     return parser
 
 

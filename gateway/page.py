@@ -16,6 +16,7 @@ from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
 from gateway.api import Api
 from gateway.assets import Asset
+from gateway.audit_api import AuditApi
 from gateway.body import answer, error
 from gateway.doorman import Access, Refused
 from gateway.files import Files
@@ -87,6 +88,7 @@ def make_app(
     app.add_routes(webhooks)
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
     app.add_routes(MemoryApi(house).routes())
+    app.add_routes(AuditApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

@@ -194,6 +194,10 @@ class Rooms:
             if asked and asked.deleted and turn.state != "answered" and command is None:
                 await self._middle.drop(turn)
                 continue
+            if turn.state == "running":
+                self._group.create_task(
+                    self._middle.close_questions(turn), name=f"questions {turn.id}"
+                )
             is_answer = asked is not None and asked.persona is not None
             if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None

@@ -13,10 +13,12 @@ from contract import Inbound, Room, Speaker
 from gateway.ledger import Accepted, Post, Turn, Wanted
 from gateway.sql_rows import (
     ANSWER_WITH,
+    CLOSE_QUESTION,
     DECIDE,
     DECISIONS,
     KNOWN_POSTS,
     LAST_TURN,
+    LEFT_QUESTIONS,
     OPEN_TURNS,
     TURN,
     TURNS_OF,
@@ -240,10 +242,22 @@ class SqlLedger(SqlSessions):
         await self._add_post(post)
         return post
 
-    async def note_question(self, turn: Turn, question_id: str, platform_id: str) -> None:
+    async def note_question(
+        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
+    ) -> None:
         at = turn.states[-1][1]
         key = f"{turn.id}:{question_id}"
-        await self._add_post(Post(key, turn.id, -1, "question", "", "sent", platform_id, at))
+        await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
+
+    def close_question(self, key: str) -> None:
+        self._store.write_later(lambda connection: connection.execute(CLOSE_QUESTION, {"of": key}))
+
+    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
+        def work(connection: Connection) -> list[tuple[str, str, str]]:
+            rows = connection.execute(LEFT_QUESTIONS, {"turn": turn_id})
+            return [(row.key, row.platform_id, row.text) for row in rows]
+
+        return await self._store.read(work)
 
     async def _add_post(self, post: Post) -> None:
         values = {

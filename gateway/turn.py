@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from uuid import uuid4
 
 from adapters.agent import Occasion
@@ -136,6 +137,10 @@ class Middle:
         """Where everything goes that is posted in a turn."""
         return place_of(turn, self.bots[turn.bot], self.personas)
 
+    async def close_questions(self, turn: Turn) -> None:
+        """Close the questions of a turn that an earlier process took."""
+        await self.questions.close_left(turn, self.bots[turn.bot], self.place_of(turn))
+
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
         bot = self.bots[outcome.bot]
@@ -195,7 +200,7 @@ class Middle:
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
         live.state = "working"
-        reply = self._reply(turn, occasion_of(briefing, asked))
+        reply = self._reply(turn, occasion_of(briefing, asked), live.workspace)
         try:
             async with reply.showing():
                 answer, fault = await self._answer(live, prompt, reply)
@@ -218,12 +223,13 @@ class Middle:
         )
         return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
 
-    def _reply(self, turn: Turn, occasion: Occasion) -> LiveReply:
+    def _reply(self, turn: Turn, occasion: Occasion, workspace: Path) -> LiveReply:
         return LiveReply(
             turn,
             self.bots[turn.bot],
             self.place_of(turn),
             occasion=occasion,
+            workspace=workspace,
             ledger=self.ledger,
             questions=self.questions,
             publish=self.publish,

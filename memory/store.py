@@ -221,16 +221,17 @@ class Store:
             reason = str(error).splitlines()[0]
             raise StoreError(f"the database can't be written anew: {reason}") from error
 
-    def write_later(self, work: Work[None]) -> None:
+    def write_later(self, work: Work[T]) -> asyncio.Future[T]:
         """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
 
-        For what nobody waits for. A failure is logged.
+        For what nobody waits for; the future is done when it is on disk. A failure is logged.
         """
         loop = asyncio.get_running_loop()
         job = _Job(work, loop.create_future())
         job.done.add_done_callback(_log_failure)
         self._later.append(job)
         self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
+        return job.done
 
     def _hurry(self) -> None:
         if self._hurrying is not None:
@@ -266,7 +267,7 @@ class Store:
                 job.done.set_result(result)
 
 
-def _log_failure(done: asyncio.Future[None]) -> None:
+def _log_failure(done: asyncio.Future[Any]) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
         log.error("store.late_write_failed reason=%r", str(error))
 
