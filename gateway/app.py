@@ -12,7 +12,9 @@ from adapters.hooks import HookListener
 from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
+from gateway.access_desk import AccessDesk
 from gateway.accounts import Accounts
+from gateway.admissions import Admissions
 from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
 from gateway.briefings import Briefings
@@ -24,11 +26,11 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.handover import HandOver
-from gateway.happenings import Happening, Remembered
+from gateway.happenings import AccessChanged, Happening, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
-from gateway.lock import hold
+from gateway.lock import hold, tell_address
 from gateway.marks import Marks
 from gateway.memories import LEARN_AFTER_S, Memories
 from gateway.memory_door import MemoryDoor
@@ -39,6 +41,7 @@ from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
+from gateway.people import People
 from gateway.permits import Permits
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
@@ -48,6 +51,7 @@ from gateway.presence import Presence
 from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
+from gateway.role_commands import RoleCommands
 from gateway.room_memory import RoomMemories
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
@@ -96,7 +100,8 @@ async def _run(
 ) -> None:
     metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS))
-    bots = make_bots(config, environment, personas)
+    access = Access(config.access)
+    bots = make_bots(config, environment, personas, access)
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
@@ -119,6 +124,7 @@ async def _run(
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
                     metrics=metrics,
+                    access=access,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -148,6 +154,7 @@ class House:
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         metrics: Metrics | None = None,
+        access: Access | None = None,
     ) -> None:
         self._config = config
         self._group = group
@@ -160,8 +167,17 @@ class House:
         self.settings = RoomSettings(store, clock)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
-        self.access = Access(config.access)
+        self.access = access or Access(config.access)
         self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
+        self.admissions = Admissions.over(
+            store,
+            self.ledger,
+            self.access,
+            self.audit,
+            clock,
+            start=lambda *turn: self.rooms.start(*turn),
+            changed=lambda: self._publish(AccessChanged()),
+        )
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
@@ -286,6 +302,12 @@ class House:
             "model": ModelCommands(self.settings, self.sessions.program).run,
             "status": self._status().run,
             "schedules": ScheduleCommands(self.schedules, self.access, clock).run,
+            "roles": RoleCommands(
+                self.access,
+                self.admissions.grants,
+                self.admissions.pairings,
+                People(self.transcript, Rosters(self._group), self.bots),
+            ).run,
         }
 
     def _schedules(self, store: Store) -> Schedules:
@@ -323,6 +345,7 @@ class House:
             accounts=self.accounts,
             presence=self.presence,
             access=self.access,
+            strangers=self.admissions.strangers,
             questions=self.questions,
             pins=self._pins(),
             publish=self._publish,
@@ -362,6 +385,7 @@ class House:
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
             audit=self.audit,
+            roles=AccessDesk(self.access, self.admissions, self.transcript),
             clock=clock,
         )
 
@@ -378,7 +402,15 @@ class House:
             windows=windows,
             layers=self.memories.layers,
             briefings=self._briefings(windows, rosters),
-            hand_over=HandOver(self.accounts, rosters, self._config.turns.max_hops),
+            hand_over=HandOver(
+                self.accounts,
+                rosters,
+                self._config.turns.max_hops,
+                self.access,
+                self.admissions.strangers,
+                self.transcript,
+                self.ledger,
+            ),
             suggest=self._suggestions().after,
             ledger=self.ledger,
             sessions=self.sessions,
@@ -420,6 +452,7 @@ class House:
 
     async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
         """Take up what an earlier process left, then serve until `stop` is set."""
+        await self.admissions.load()
         await self.desk.open_lobby()
         self.memories.hearing.begin()
         recovered = await self.rooms.recover()
@@ -439,6 +472,7 @@ class House:
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.desk, self._page, webhooks) as url:
             self.url = url
+            tell_address(self._config.gateway.data_dir, url)
             started(url)
             await stop.wait()
             self.bus.close()

@@ -13,6 +13,7 @@ from typing import Any
 from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
+from gateway.access_desk import AccessDesk
 from gateway.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
@@ -54,10 +55,12 @@ class Desk:
         metrics: Metrics,
         memory: RoomMemories,
         audit: Audit,
+        roles: AccessDesk,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
         self.audit = audit
+        self.roles = roles
         self._door = door
         self._rooms = rooms
         self._transcript = transcript

@@ -115,6 +115,14 @@ class PersonasChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessChanged:
+    """Fetch who may do what, and who waits, again."""
+
+    room_id: ClassVar[None] = None
+    type: ClassVar[str] = "access"
+
+
+@dataclass(frozen=True, slots=True)
 class RoomOpened:
     """A room is new, or its name or project changed."""
 
@@ -137,6 +145,7 @@ Happening = (
     | Typing
     | Remembered
     | PersonasChanged
+    | AccessChanged
     | RoomOpened
 )
 EPHEMERAL = (Drafted, Typing)

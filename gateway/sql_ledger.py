@@ -10,9 +10,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
-from gateway.ledger import Accepted, Post, Turn, Wanted
+from gateway.ledger import Accepted, Also, Post, Turn, Wanted
 from gateway.sql_rows import (
     ANSWER_WITH,
+    ASKED,
     CLOSE_QUESTION,
     DECIDE,
     DECISIONS,
@@ -65,19 +66,35 @@ class SqlLedger(SqlSessions):
     # ── Turns ───────────────────────────────────────────────────────────────────────────
 
     async def accept(
-        self, inbound: Inbound, scope: str, wanted: Sequence[Wanted], hop: int, now: datetime
+        self,
+        inbound: Inbound,
+        scope: str,
+        wanted: Sequence[Wanted],
+        hop: int,
+        now: datetime,
+        also: Also | None = None,
     ) -> Accepted:
         def work(connection: Connection) -> Accepted:
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
             if not new and not self._transcript.is_of(connection, seq, scope):
                 return Accepted(seq, new, ())  # its text is not for whoever delivers it now
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
-            made = self._queue_all(connection, asked, wanted, now)
+            more = also(connection, seq) if also is not None else ()
+            made = self._queue_all(connection, asked, [*wanted, *more], now)
             return Accepted(seq, new, made)
 
         accepted = await self._store.write(work)
         self._transcript.committed(inbound.room)
         return accepted
+
+    def queue(
+        self, connection: Connection, message_seq: int, wanted: Sequence[Wanted], now: datetime
+    ) -> tuple[Turn, ...]:
+        """Turns for a message that lies in the store, in a commit of the caller's."""
+        row = connection.execute(ASKED, {"of": message_seq}).one()
+        room = Room(row.room_id, row.name, row.kind, row.project)
+        asked = _Asked(row.seq, row.sent_at, row.scope, room)
+        return self._queue_all(connection, asked, wanted, now)
 
     def _queue_all(
         self, connection: Connection, asked: _Asked, wanted: Sequence[Wanted], now: datetime

@@ -48,6 +48,7 @@ from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.submission import Submission, parse_submission
 from tests.doubles.books import FakeAudit
 from tests.doubles.memories import FakeMemories
+from tests.doubles.roles import FakeRoles
 
 PERSONAS = (
     PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
@@ -95,6 +96,7 @@ class FakeHouse:
         self.calls: list[Call] = []
         self.memory = FakeMemories()
         self.audit = FakeAudit()
+        self.roles = FakeRoles()
         self.room_cards: dict[str, RoomCard] = {}
         self.said: dict[str, list[Message]] = {}
         self.records: dict[str, TurnRecord] = {}

@@ -116,6 +116,7 @@ async def gateway(
                     model=model,
                     learn_after_s=0.0,
                 )
+                await house.admissions.load()
                 await house.rooms.recover()
                 yield Opened(house, bot, scripted)
                 await house.sessions.close()
