@@ -13,6 +13,7 @@ from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.audit import Audit
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands
@@ -151,6 +152,7 @@ class House:
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(config.access)
+        self.audit = Audit(store, clock)
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
