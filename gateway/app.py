@@ -23,7 +23,7 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.handover import HandOver
-from gateway.happenings import Happening, Remembered
+from gateway.happenings import Happening, PersonasChanged, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
@@ -37,13 +37,18 @@ from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
+from gateway.persona_api import PersonaApi
+from gateway.persona_commands import PersonaCommands
+from gateway.persona_desk import PersonaDesk
+from gateway.persona_versions import Versions
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
-from gateway.programs import Programs
+from gateway.programs import Programs, agent_names
 from gateway.questions import Questions
+from gateway.rehearsal import Rehearsal
 from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
@@ -87,7 +92,7 @@ async def _run(
     stop: asyncio.Event,
 ) -> None:
     metrics = Metrics()
-    personas = Personas(config.personas_folder, tuple(HEADINGS))
+    personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     bots = make_bots(config, environment, personas)
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
@@ -153,6 +158,7 @@ class House:
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = Access(config.access)
         self.audit = Audit(store, clock)
+        self.persona_desk = self._persona_desk(store)
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
@@ -175,6 +181,15 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
+        )
+
+    def _persona_desk(self, store: Store) -> PersonaDesk:
+        return PersonaDesk(
+            self.personas,
+            Versions(store, clock),
+            own_folder=self._config.gateway.personas_dir,
+            note=self.audit.note,
+            changed=lambda: self._publish(PersonasChanged()),
         )
 
     def _memories(
@@ -261,6 +276,12 @@ class House:
                 zone=self._config.gateway.zone,
             ),
             recalling=memories.recalling,
+            personas=PersonaCommands(
+                self.persona_desk,
+                self.access,
+                self._config.gateway.zone,
+                page_url=lambda: self.url,
+            ),
             page_url=lambda: self.url,
             ended=lambda ended: self.idle.end(ended),
         )
@@ -323,11 +344,13 @@ class House:
             self._config.turns.full_window,
         )
         rosters = Rosters(self._group)
+        briefings = self._briefings(windows, rosters)
+        self.persona_api = PersonaApi(self.persona_desk, self._rehearsal(briefings, windows))
         return Middle(
             transcript=self.transcript,
             windows=windows,
             layers=self.memories.layers,
-            briefings=self._briefings(windows, rosters),
+            briefings=briefings,
             hand_over=HandOver(self.accounts, rosters, self._config.turns.max_hops),
             suggest=self._suggestions().after,
             ledger=self.ledger,
@@ -341,6 +364,19 @@ class House:
             measure=self.metrics.ended,
             clock=clock,
             limits=self._config.turns,
+            version=self.persona_desk.number,
+        )
+
+    def _rehearsal(self, briefings: Briefings, windows: Windows) -> Rehearsal:
+        return Rehearsal(
+            briefings=briefings,
+            windows=windows,
+            transcript=self.transcript,
+            personas=self.personas,
+            bots=self.bots,
+            opener=self.sessions.opener,
+            data_dir=self._config.gateway.data_dir,
+            clock=clock,
         )
 
     def _briefings(self, windows: Windows, rosters: Rosters) -> Briefings:
@@ -385,7 +421,9 @@ class House:
             tidying = nightly(work, at=at, zone=zone, clock=clock)
             self._group.create_task(tidying, name="memory consolidates")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
-        async with open_page(self.desk, self._page, webhooks) as url:
+        await self.persona_desk.catch_up()
+        more = self.persona_api.routes()
+        async with open_page(self.desk, self._page, webhooks, more) as url:
             self.url = url
             started(url)
             await stop.wait()

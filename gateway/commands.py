@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from contract import AgentError, Rejected
 from gateway import show
 from gateway.ledger import Ended, Ledger, Turn
+from gateway.persona_commands import PERSONA_HELP, PersonaCommands
 from gateway.personas import Persona
 from gateway.pin_commands import PIN_HELP, PinCommands
 from gateway.questions import Questions
@@ -31,11 +33,12 @@ HELP = {
     "why": "what the last answer here was made from",
     "recall": "what is remembered here: `!recall token expiry`, `!recall #12`",
     "1": "choose the first answer of a permission question (`!2` the second, ...)",
+    **PERSONA_HELP,
     **PIN_HELP,
     **MEMORY_HELP,
 }
 ONCE = frozenset(
-    {*PIN_HELP, *KINDS, *MEMORY_HELP, "recall"}
+    {*PIN_HELP, *KINDS, *MEMORY_HELP, *PERSONA_HELP, "recall"}
 )  # done once, however many personas are named
 
 
@@ -73,6 +76,7 @@ class Commands:
         questions: Questions,
         pins: PinCommands,
         remembering: RememberCommands,
+        personas: PersonaCommands,
         page_url: Callable[[], str],
         recalling: Recalling,
         ended: Callable[[Ended], object],
@@ -83,6 +87,7 @@ class Commands:
         self._sessions = sessions
         self._questions = questions
         self._pins = pins
+        self._personas = personas
         self._remembering = remembering
         self._page_url = page_url
         self._recalling = recalling
@@ -99,6 +104,8 @@ class Commands:
         if name in MEMORY_HELP:
             persona = next((p for p in here if p.name == turn.persona), None)
             return await self._remembering.run(name, argument, turn, asked, persona)
+        if name in PERSONA_HELP:
+            return await self._personas.run(argument, turn, asked, here)
         match name:
             case "help":
                 return _help(here)
@@ -172,7 +179,7 @@ class Commands:
         record = last.record
         steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
         lines = [
-            f"@{last.persona}'s last answer was made from:",
+            f"@{last.persona}'s last answer{_version(record)} was made from:",
             *(
                 f"- {item['name']}: {len(item['text'])} characters, from {item['source']}"
                 for item in record.get("sections", [])
@@ -187,6 +194,12 @@ class Commands:
             f"All of it: {self._page_url()}#turn/{last.id}",
         ]
         return "\n".join(lines)
+
+
+def _version(record: Mapping[str, Any]) -> str:
+    """Which form of its persona an answer was made with, in passing."""
+    number = record.get("persona_version")
+    return f" (version {number} of its persona)" if number else ""
 
 
 def _chosen(here: Sequence[Persona], argument: str) -> list[Persona]:
