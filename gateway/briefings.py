@@ -48,7 +48,8 @@ class Briefings:
         thread = await self._thread(turn, asked)
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
+        known_here = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
+        participants = _with(known_here, await self._peers(turn))
         known = await self._remembered(turn, asked, window, live, roster, peek=peek)
         if window.covered and not known.summary:
             lines = (await self.windows.without_summary(turn, live, window)).lines
@@ -80,6 +81,14 @@ class Briefings:
             budget=replace(self.budget, agent_context_tokens=live.program.context_tokens),
         )
         return briefing, known
+
+    async def _peers(self, turn: Turn) -> list[Speaker]:
+        """The other personas in the room: whom an answer can hand over to."""
+        if turn.room.kind not in ("room", "gdm"):
+            return []
+        peers = await self.accounts.peers(turn.room, self.bots[turn.bot])
+        names = [peer.persona.name for peer in peers]
+        return [speaker(name) for name in names if name != turn.persona]
 
     async def _thread(self, turn: Turn, asked: Stored) -> list[Stored]:
         """What was said before in the thread of the question."""
@@ -125,6 +134,12 @@ class Briefings:
 def speaker(persona: str) -> Speaker:
     """A persona as one who speaks."""
     return Speaker(f"bot:{persona}", persona, "bot")
+
+
+def _with(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:
+    """Those who are not among them yet come last."""
+    ids = {speaker.id for speaker in known}
+    return (*known, *(speaker for speaker in more if speaker.id not in ids))
 
 
 def _participants(

@@ -56,7 +56,7 @@ def front_matter_schema() -> dict[str, Any]:
     schema = FrontMatter.model_json_schema()
     aliases = schema["properties"]["aliases"]
     listed = {key: aliases.pop(key) for key in ("type", "items") if key in aliases}
-    aliases["anyOf"] = [listed, {"type": "string"}]  # words with commas or blanks between them
+    aliases["anyOf"] = [listed, {"type": "string"}]  # names with commas between them
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The front matter of a Moot persona",

@@ -121,7 +121,7 @@ class Rehearsal:
         self._opener = opener
         self._data_dir = data_dir
         self._clock = clock
-        self._answer_s = answer_s
+        self.answer_s = answer_s
         self._stage = asyncio.Lock()
 
     async def preview(self, persona: Persona, room_id: str, by: Speaker, text: str) -> Preview:
@@ -139,13 +139,13 @@ class Rehearsal:
             began = time.perf_counter()
             answer, trouble = Answer(""), ""
             try:
-                async with asyncio.timeout(self._answer_s):
+                async with asyncio.timeout(self.answer_s):
                     answer = await self._ask(persona, room, prompt, reply)
             except AgentError as error:
                 answer, trouble = Answer(error.partial), error.say
             except TimeoutError:
                 answer = Answer(reply.said)
-                trouble = f"No end after {self._answer_s:g} s."
+                trouble = f"No end after {self.answer_s:g} s."
             seconds = time.perf_counter() - began
             said = untyped(answer.text)
             return Rehearsed(preview, said, reply.asked, answer.tools, seconds, trouble)
