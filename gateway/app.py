@@ -26,7 +26,7 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.handover import HandOver
-from gateway.happenings import AccessChanged, Happening, Remembered
+from gateway.happenings import AccessChanged, Happening, PersonasChanged, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
@@ -43,13 +43,18 @@ from gateway.opening import Opener
 from gateway.page import PageSettings, open_page
 from gateway.people import People
 from gateway.permits import Permits
+from gateway.persona_api import PersonaApi
+from gateway.persona_commands import PersonaCommands
+from gateway.persona_desk import PersonaDesk
+from gateway.persona_versions import Versions
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
-from gateway.programs import Programs
+from gateway.programs import Programs, agent_names
 from gateway.questions import Questions
+from gateway.rehearsal import Rehearsal
 from gateway.remember_commands import RememberCommands
 from gateway.role_commands import RoleCommands
 from gateway.room_memory import RoomMemories
@@ -99,7 +104,7 @@ async def _run(
     stop: asyncio.Event,
 ) -> None:
     metrics = Metrics()
-    personas = Personas(config.personas_folder, tuple(HEADINGS))
+    personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access)
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
@@ -178,6 +183,7 @@ class House:
             start=lambda *turn: self.rooms.start(*turn),
             changed=lambda: self._publish(AccessChanged()),
         )
+        self.persona_desk = self._persona_desk(store)
         self.questions = Questions(
             ledger=self.ledger,
             access=self.access,
@@ -202,6 +208,15 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
+        )
+
+    def _persona_desk(self, store: Store) -> PersonaDesk:
+        return PersonaDesk(
+            self.personas,
+            Versions(store, clock),
+            own_folder=self._config.gateway.personas_dir,
+            note=self.audit.note,
+            changed=lambda: self._publish(PersonasChanged()),
         )
 
     def _memories(
@@ -302,6 +317,12 @@ class House:
             "model": ModelCommands(self.settings, self.sessions.program).run,
             "status": self._status().run,
             "schedules": ScheduleCommands(self.schedules, self.access, clock).run,
+            "personas": PersonaCommands(
+                self.persona_desk,
+                self.access,
+                self._config.gateway.zone,
+                page_url=lambda: self.url,
+            ).run,
             "roles": RoleCommands(
                 self.access,
                 self.admissions.grants,
@@ -397,11 +418,13 @@ class House:
             self._config.turns.full_window,
         )
         rosters = Rosters(self._group)
+        briefings = self._briefings(windows, rosters)
+        self.persona_api = PersonaApi(self.persona_desk, self._rehearsal(briefings, windows))
         return Middle(
             transcript=self.transcript,
             windows=windows,
             layers=self.memories.layers,
-            briefings=self._briefings(windows, rosters),
+            briefings=briefings,
             hand_over=HandOver(
                 self.accounts,
                 rosters,
@@ -423,6 +446,19 @@ class House:
             measure=self.metrics.ended,
             clock=clock,
             limits=self._config.turns,
+            version=self.persona_desk.number,
+        )
+
+    def _rehearsal(self, briefings: Briefings, windows: Windows) -> Rehearsal:
+        return Rehearsal(
+            briefings=briefings,
+            windows=windows,
+            transcript=self.transcript,
+            personas=self.personas,
+            bots=self.bots,
+            opener=self.sessions.opener,
+            data_dir=self._config.gateway.data_dir,
+            clock=clock,
         )
 
     def _briefings(self, windows: Windows, rosters: Rosters) -> Briefings:
@@ -470,7 +506,9 @@ class House:
             tidying = nightly(work, at=at, zone=zone, clock=clock)
             self._group.create_task(tidying, name="memory consolidates")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
-        async with open_page(self.desk, self._page, webhooks) as url:
+        await self.persona_desk.catch_up()
+        more = self.persona_api.routes()
+        async with open_page(self.desk, self._page, webhooks, more) as url:
             self.url = url
             tell_address(self._config.gateway.data_dir, url)
             started(url)

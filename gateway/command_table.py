@@ -106,6 +106,21 @@ TABLE: tuple[Entry, ...] = (
         once=True,
     ),
     Entry(
+        "persona",
+        "who is here, what they are told, and how that came to be",
+        by="personas",
+        group="agents",
+        shape="[history|diff|rollback] [persona] [version]",
+        example="!persona history claude",
+        more="`!persona claude` shows what it is told; `!persona rollback claude 2` is for owners.",
+        arguments=(
+            Argument("what", "or a persona's name", choices=("history", "diff", "rollback")),
+            _PERSONA,
+            Argument("version", "its number in the history"),
+        ),
+        once=True,
+    ),
+    Entry(
         "agents",
         "who can be asked here, and whether they can answer",
         by="status",

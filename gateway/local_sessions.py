@@ -61,7 +61,7 @@ class LocalSessions:
         """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never. as_set: a
         persona as people set it in a scope.
         """
-        self._opener = opener
+        self.opener = opener
         self._ledger = ledger
         self._clock = clock
         self._counts = counts
@@ -75,7 +75,7 @@ class LocalSessions:
 
     def program(self, persona: Persona) -> Program:
         """What the persona's `agent` stands for now."""
-        return self._opener.programs(persona.front.agent)
+        return self.opener.programs(persona.front.agent)
 
     def all(self) -> list[Live]:
         """The sessions that live now."""
@@ -149,7 +149,7 @@ class LocalSessions:
             await asyncio.wait({ending})
         await self._seats.take(waits)
         try:
-            live = self._live[key] = await self._opener.open(persona, key[1], room)
+            live = self._live[key] = await self.opener.open(persona, key[1], room)
         except BaseException:
             self._seats.leave()
             raise
@@ -161,7 +161,7 @@ class LocalSessions:
         live = self._live.get((persona.name, scope))
         if live is not None and live.usable_by(await self._as_set(persona, scope)):
             return True
-        program = self._opener.programs(persona.front.agent)
+        program = self.opener.programs(persona.front.agent)
         if not program.resumes:
             return False
         return await self._ledger.agent_session(persona.name, scope, program.name) is not None
@@ -254,7 +254,7 @@ class LocalSessions:
 
     async def _close(self, key: Key, live: Live) -> None:
         try:
-            await self._opener.close(live)
+            await self.opener.close(live)
         finally:
             del self._ending[key]
             self._seats.leave()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 from adapters.agent import Agent, Launch
 from adapters.disk import told_when_full
 from contract import AgentError, Room
-from gateway.ledger import Ledger
 from gateway.memory_door import Admission, MemoryDoor
 from gateway.personas import Persona
 from gateway.sessions import Live, Program, scope_folder
@@ -22,6 +23,18 @@ log = logging.getLogger("moot.sessions")
 OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one another down
 
 
+class KnownSessions(Protocol):
+    """Which of an agent's sessions there are to resume."""
+
+    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+        """See Ledger."""
+
+
+class _NoSessions:
+    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+        return None
+
+
 class Opener:
     """Opens sessions on this machine, and closes them."""
 
@@ -29,7 +42,7 @@ class Opener:
         self,
         *,
         programs: Callable[[str], Program],
-        ledger: Ledger,
+        ledger: KnownSessions,
         data_dir: Path,
         clock: Callable[[], datetime],
         memory_door: MemoryDoor | None = None,
@@ -40,6 +53,14 @@ class Opener:
         self._clock = clock
         self._memory_door = memory_door
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
+
+    def apart(self, data_dir: Path) -> Opener:
+        """One whose sessions begin anew in another folder, and are shown no memory."""
+        other = copy(self)
+        other._data_dir = data_dir
+        other._ledger = _NoSessions()
+        other._memory_door = None
+        return other
 
     async def open(self, persona: Persona, scope: str, room: Room) -> Live:
         """Start or resume it. Raises AgentError."""
@@ -82,8 +103,7 @@ class Opener:
             workspace=workspace,
             kept=session_id,
             admission=admission,
-            driver=persona.front.driver,
-            model=persona.front.model,
+            began_as=persona.start(),
         )
 
     async def _start(self, program: Program, launch: Launch) -> Agent:

@@ -47,15 +47,19 @@ class PageSettings:
 
 @asynccontextmanager
 async def open_page(
-    house: House, settings: PageSettings, webhooks: Sequence[web.RouteDef] = ()
+    house: House,
+    settings: PageSettings,
+    webhooks: Sequence[web.RouteDef] = (),
+    more: Sequence[web.RouteDef] = (),
 ) -> AsyncIterator[str]:
     """Serve until the block ends; gives the page's address. Raises ConfigError.
 
-    webhooks: what platforms call; these routes check their callers themselves.
+    webhooks: what platforms call; these routes check their callers themselves. more: further
+    routes for those who may come in.
     """
     settings.access.check(settings.host)
     runner = web.AppRunner(
-        make_app(house, settings, webhooks),
+        make_app(house, settings, webhooks, more),
         access_log=None,  # a query may hold the token
         shutdown_timeout=SHUTDOWN_S,
     )
@@ -75,7 +79,10 @@ async def open_page(
 
 
 def make_app(
-    house: House, settings: PageSettings, webhooks: Sequence[web.RouteDef] = ()
+    house: House,
+    settings: PageSettings,
+    webhooks: Sequence[web.RouteDef] = (),
+    more: Sequence[web.RouteDef] = (),
 ) -> web.Application:
     """The application. It owns one task, which reads the house's events."""
     open_paths = frozenset(route.path for route in webhooks)
@@ -91,6 +98,7 @@ def make_app(
     app.add_routes(MemoryApi(house).routes())
     app.add_routes(AuditApi(house).routes())
     app.add_routes(AccessApi(house).routes())
+    app.add_routes(more)
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

@@ -98,6 +98,12 @@ class Programs:
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
 
 
+def agent_names(tables: Mapping[str, AgentTable]) -> list[str]:
+    """Every agent that a persona can name, those of moot.toml first."""
+    known = [name for name in (*profiles(), *API_PROGRAMS) if name != GENERIC.name]
+    return list(dict.fromkeys([*tables, *known]))
+
+
 def make_profile(name: str, table: AgentTable) -> Profile:
     """The profile of [agents.`name`]. Raises ConfigError with the remedy."""
     if table.profile == GENERIC.name:

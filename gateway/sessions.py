@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from adapters.agent import Agent, Compacting, Driver, Launch
+from adapters.agent import Agent, Compacting, Launch
 from contract import AgentError, Room
 from gateway.ledger import Ended
 from gateway.memory_door import Admission
@@ -69,17 +69,14 @@ class Live:
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: Admission = field(default_factory=Admission)
-    driver: Driver | None = None  # the persona's, when it began
-    model: str | None = None  # likewise
+    began_as: tuple[object, ...] = ()  # see Persona.start
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
 
     def usable_by(self, persona: Persona) -> bool:
         """Whether the persona's next turn can go on in this session."""
-        front = persona.front
-        began = (self.program.name, self.driver, self.model)
-        same = began == (front.agent, front.driver, front.model)
+        same = self.began_as == persona.start()
         return same and self.agent.alive() and not self.retire
 
     def keeps(self) -> bool:

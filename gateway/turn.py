@@ -95,16 +95,31 @@ class Middle:
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
     limits: TurnsTable
+    version: Callable[[Persona], Awaitable[int]]
     withdrawn: set[str] = field(default_factory=set)
+    cast: dict[str, Persona] = field(default_factory=dict)  # who plays each turn that runs
 
     async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
-        """Answer one question and post it; return the turns that the answer hands over to."""
+        """Answer one question and post it; return the turns that the answer hands over to.
+
+        Its persona is the one that it begins with, whatever becomes of the file meanwhile.
+        """
+        self.personas.refresh()
+        persona = self.personas.get(turn.persona)
+        if persona is not None:
+            self.cast[turn.id] = persona
+        try:
+            return await self._take(turn, persona)
+        finally:
+            self.cast.pop(turn.id, None)
+
+    async def _take(self, turn: Turn, persona: Persona | None) -> tuple[Turn, ...]:
         if turn.state == "answered":
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
             return await self._post(turn, posts)
         clockwork = _Clockwork()
         try:
-            outcome = await self._ask(turn, clockwork)
+            outcome = await self._ask(turn, persona, clockwork)
         finally:
             withdrawn = turn.id in self.withdrawn
             self.withdrawn.discard(turn.id)
@@ -135,7 +150,8 @@ class Middle:
 
     def place_of(self, turn: Turn) -> Place:
         """Where everything goes that is posted in a turn."""
-        return place_of(turn, self.bots[turn.bot], self.personas)
+        persona = self.cast.get(turn.id) or self.personas.get(turn.persona)
+        return place_of(turn, self.bots[turn.bot], persona)
 
     async def close_questions(self, turn: Turn) -> None:
         """Close the questions of a turn that an earlier process took."""
@@ -151,15 +167,17 @@ class Middle:
             clockwork.step("record")
         return await self._post(outcome, posts, clockwork)
 
-    async def _ask(self, turn: Turn, clockwork: _Clockwork) -> _Outcome | None:
+    async def _ask(
+        self, turn: Turn, persona: Persona | None, clockwork: _Clockwork
+    ) -> _Outcome | None:
         """Brief the agent and get its answer, or the line that says why there is none.
 
         None: the message that asked is not there any more.
         """
         try:
-            persona = self.personas.get(turn.persona)
             if persona is None:
                 raise AgentError("missing", f"there is no persona {turn.persona} any more")
+            turn = replace(turn, record={"persona_version": await self.version(persona)})
             self._tell(replace(turn, state="running"))  # its program may have to start first
             async with self.sessions.use(
                 persona, turn.scope, turn.room, lambda: self._waits(turn)
@@ -196,7 +214,7 @@ class Middle:
         if live.program.typed:
             prompt = typable(prompt, [*names, *_names(briefing)], _mentions(briefing))
         clockwork.step("compose")
-        record = _record(header, briefing, known)
+        record = turn.record | _record(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
         live.state = "working"

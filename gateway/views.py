@@ -197,6 +197,7 @@ class TurnRecordView(TurnView):
     answer: AnswerView | None
     posts: list[PostView]
     hop: int
+    persona_version: int | None
 
 
 class ReplyView(View):

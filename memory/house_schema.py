@@ -127,7 +127,7 @@ persona_versions = Table(  # every good form that a persona's file had
     Column("text", Text, nullable=False),  # the whole file
     Column("by_id", String),  # null: the file was edited outside of Moot
     Column("by_name", String),
-    Column("why", String, nullable=False),  # a word: file, page, rollback
+    Column("why", String, nullable=False),  # a word: file, page, rollback, delete
     Column("at", BigInteger, nullable=False),
     Index("ix_persona_versions_name", "name", "number", unique=True),
     sqlite_autoincrement=True,
