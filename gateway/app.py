@@ -47,6 +47,7 @@ from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
+from gateway.sandboxing import Sandboxing
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.supervisor import supervise
@@ -110,6 +111,7 @@ async def _run(
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
                     metrics=metrics,
+                    sandboxing=Sandboxing(config, environment.get("PATH", "")),
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -139,6 +141,7 @@ class House:
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         metrics: Metrics | None = None,
+        sandboxing: Sandboxing | None = None,
     ) -> None:
         self._config = config
         self._group = group
@@ -159,6 +162,7 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
+        self._sandboxing = sandboxing
         self.memories = self._memories(store, index, model, learn_after_s)
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
@@ -203,6 +207,7 @@ class House:
             ledger=self.ledger,
             data_dir=config.gateway.data_dir,
             clock=clock,
+            sandboxing=self._sandboxing,
             memory_door=(
                 MemoryDoor(hooks, self.memories.tools, self._spawn)
                 if hooks and config.memory.mcp

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from contract import ConfigError
 from gateway.config import place_of, reason_of
+from gateway.sandbox_tables import OwnSandbox
 from gateway.tables import words
 
 log = logging.getLogger("moot.personas")
@@ -36,6 +37,7 @@ class FrontMatter(BaseModel):
     workspace: Path | None = None
     driver: Literal["terminal", "acp"] | None = None
     login: Path | None = None
+    sandbox: OwnSandbox | None = None
     avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
     aliases: Annotated[
         tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)

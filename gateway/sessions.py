@@ -17,6 +17,7 @@ from contract import AgentError, Room
 from gateway.ledger import Ended
 from gateway.memory_door import Admission
 from gateway.personas import Persona
+from gateway.sandbox_tables import OwnSandboxTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Program:
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
     when it is not available. open: starts a session. resumes: a session that was ended can be
     gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
-    else they go as they are.
+    else they go as they are. runs: it is a program on this machine, not an API.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Program:
     context_tokens: int | None = None
     resumes: bool = True
     typed: bool = True
+    runs: bool = True
 
 
 Waits = Callable[[], Awaitable[None]]
@@ -68,6 +70,8 @@ class Live:
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: Admission = field(default_factory=Admission)
     driver: Driver | None = None  # the persona's, when it began
+    sandbox: OwnSandboxTable | None = None  # likewise
+    lends: Path | None = None  # where its program finds copies of attachments; None: it sees them
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -75,7 +79,8 @@ class Live:
     def usable_by(self, persona: Persona) -> bool:
         """Whether the persona's next turn can go on in this session."""
         front = persona.front
-        same = (self.program.name, self.driver) == (front.agent, front.driver)
+        began = (self.program.name, self.driver, self.sandbox)
+        same = began == (front.agent, front.driver, front.sandbox)
         return same and self.agent.alive() and not self.retire
 
     def keeps(self) -> bool:
