@@ -61,6 +61,7 @@ from gateway.room_memory import RoomMemories
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
+from gateway.sandboxing import Sandboxing
 from gateway.schedule_commands import ScheduleCommands
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedules import Schedules
@@ -130,6 +131,7 @@ async def _run(
                     hooks=hooks,
                     metrics=metrics,
                     access=access,
+                    sandboxing=Sandboxing(config, environment.get("PATH", "")),
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -160,6 +162,7 @@ class House:
         learn_after_s: float = LEARN_AFTER_S,
         metrics: Metrics | None = None,
         access: Access | None = None,
+        sandboxing: Sandboxing | None = None,
     ) -> None:
         self._config = config
         self._group = group
@@ -193,6 +196,7 @@ class House:
             timeout_s=config.turns.question_timeout_s,
         )
         self._has_model = model is not None
+        self._sandboxing = sandboxing
         self.memories = self._memories(store, index, model, learn_after_s)
         self.sessions = self._sessions(programs, hooks)
         self.metrics.watch_learning(self.memories.layers.learning)
@@ -247,6 +251,7 @@ class House:
             ledger=self.ledger,
             data_dir=config.gateway.data_dir,
             clock=clock,
+            sandboxing=self._sandboxing,
             memory_door=(
                 MemoryDoor(hooks, self.memories.tools, self._spawn)
                 if hooks and config.memory.mcp

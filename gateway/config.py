@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract import ConfigError
 from gateway.access_tables import AccessTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.sandbox_tables import SandboxTable
 from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.tables import (
     AgentTable,
@@ -41,6 +42,13 @@ class Config(Table):
     memory: MemoryTable = MemoryTable()
     schedules: tuple[ScheduleTable, ...] = ()
     scheduling: SchedulingTable = SchedulingTable()
+    sandbox: SandboxTable = SandboxTable()
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> Path | None:
+        """Where it was read from; None: there is no file."""
+        return self._file
 
     @property
     def personas_folder(self) -> Path:
@@ -73,7 +81,9 @@ def load_config(path: Path | None, *, base: Path) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(f"{file}: {_sentence(error.errors()[0])}") from None
-    return _anchored(config, file.resolve().parent)
+    config = _anchored(config, file.resolve().parent)
+    config._file = file.resolve()
+    return config
 
 
 def _anchored(config: Config, base: Path) -> Config:

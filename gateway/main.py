@@ -95,9 +95,11 @@ def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import check
     from gateway.config import load_config
     from gateway.platform_check import check_platforms
+    from gateway.sandbox_check import check_sandbox
 
     config = load_config(arguments.config, base=Path.cwd())
     findings = check(config, os.environ)
+    findings += asyncio.run(check_sandbox(config, os.environ))
     if not arguments.offline:
         findings += asyncio.run(check_platforms(config, os.environ))
     for finding in findings:

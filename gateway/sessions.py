@@ -26,7 +26,8 @@ class Program:
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
     when it is not available. open: starts a session. resumes: a session that was ended can be
     gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
-    else they go as they are. takes_model: it can be told a model's name.
+    else they go as they are. takes_model: it can be told a model's name. runs: it is a program on
+    this machine, not an API.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Program:
     resumes: bool = True
     typed: bool = True
     takes_model: bool = True
+    runs: bool = True
 
 
 Waits = Callable[[], Awaitable[None]]
@@ -70,6 +72,7 @@ class Live:
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: Admission = field(default_factory=Admission)
     began_as: tuple[object, ...] = ()  # see Persona.start
+    lends: Path | None = None  # where its program finds copies of attachments; None: it sees them
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0

@@ -31,6 +31,7 @@ from gateway.events import Publish
 from gateway.handover import HandOver
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
+from gateway.lending import lend
 from gateway.marks import Marks
 from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
@@ -206,6 +207,7 @@ class Middle:
         room = replace(turn.room, project=turn.room.project or persona.front.project)
         briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
+        briefing = await lend(briefing, live.lends)
         header = compose(briefing)
         if turn.id in self.withdrawn:
             return None
