@@ -23,7 +23,7 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.handover import HandOver
-from gateway.happenings import Happening, Remembered
+from gateway.happenings import BotsChanged, Happening, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
@@ -36,6 +36,7 @@ from gateway.metrics import Metrics
 from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
+from gateway.overseer import Overseer
 from gateway.page import PageSettings, open_page
 from gateway.personas import Personas
 from gateway.pin_commands import PinCommands, Suggestions
@@ -50,7 +51,7 @@ from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
-from gateway.supervisor import supervise
+from gateway.supervisor import Supervisor
 from gateway.turn import Middle
 from gateway.window import Windows
 from memory.index import Index
@@ -169,6 +170,7 @@ class House:
         self.rooms = self._rooms()
         self.idle = self._idle()
         self.door = self._door()
+        self.supervisor = self._supervisor()
         self.desk = self._desk()
         self._page = PageSettings(
             files=config.gateway.data_dir / "files",
@@ -286,6 +288,12 @@ class House:
             changed=self.memories.hearing.changed,
         )
 
+    def _supervisor(self) -> Supervisor:
+        made = Supervisor(self.bots.values(), changed=lambda: self._publish(BotsChanged()))
+        for name, health in made.health.items():
+            self.metrics.watch_bot(name, health)
+        return made
+
     def _pins(self) -> PlatformPins:
         return PlatformPins(
             landmarks=self.memories.landmarks,
@@ -312,6 +320,25 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            admin=self._overseer(),
+            clock=clock,
+        )
+
+    def _overseer(self) -> Overseer:
+        config = self._config
+        return Overseer(
+            store=self.memories.store,
+            transcript=self.transcript,
+            sessions_here=self.sessions,
+            personas=self.personas,
+            questions=self.questions,
+            health=self.supervisor.health,
+            data_dir=config.gateway.data_dir,
+            database=config.database_file,
+            zone=config.gateway.zone,
+            waiting=self.rooms.waiting,
+            ended=lambda ended: self.idle.end(ended),
+            audit=self.audit,
             clock=clock,
         )
 
@@ -378,7 +405,9 @@ class House:
         self._group.create_task(self.idle.run(), name="idle sessions")
         self._group.create_task(self.sessions.run(), name="sleeping sessions")
         for bot in self.bots.values():
-            self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
+            self._group.create_task(
+                self.supervisor.run(bot, self.door.receive), name=f"bot {bot.name}"
+            )
         if (at := self._config.memory.consolidates) is not None:
             work = self.memories.consolidation.run_all
             zone = self._config.gateway.zone

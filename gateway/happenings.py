@@ -115,6 +115,14 @@ class PersonasChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class BotsChanged:
+    """A bot was started or has ended: fetch them again."""
+
+    room_id: ClassVar[None] = None
+    type: ClassVar[str] = "bots"
+
+
+@dataclass(frozen=True, slots=True)
 class RoomOpened:
     """A room is new, or its name or project changed."""
 
@@ -137,6 +145,7 @@ Happening = (
     | Typing
     | Remembered
     | PersonasChanged
+    | BotsChanged
     | RoomOpened
 )
 EPHEMERAL = (Drafted, Typing)

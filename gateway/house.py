@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from contract import Speaker
+from gateway.admin import Admin
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.happenings import Happening
 from gateway.room_memory import Found, Overview
@@ -85,6 +86,10 @@ class House(Protocol):
     @property
     def memory(self) -> Memories:
         """What is remembered, by room."""
+
+    @property
+    def admin(self) -> Admin:
+        """The whole house, for whoever administers it."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
+from gateway.admin_api import AdminApi
 from gateway.api import Api
 from gateway.assets import Asset
 from gateway.body import answer, error
@@ -87,6 +88,7 @@ def make_app(
     app.add_routes(webhooks)
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
     app.add_routes(MemoryApi(house).routes())
+    app.add_routes(AdminApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

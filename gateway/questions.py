@@ -172,6 +172,10 @@ class Questions:
         """The questions that wait in a room, oldest first."""
         return [self._card(e) for e in self._open.values() if e.turn.room.id == room_id]
 
+    def all_open(self) -> list[OpenQuestion]:
+        """The questions that wait in any room, oldest first."""
+        return [self._card(entry) for entry in self._open.values()]
+
     def _card(self, entry: _Open) -> OpenQuestion:
         turn = entry.turn
         return OpenQuestion(

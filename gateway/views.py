@@ -14,6 +14,7 @@ from gateway.cards import Message, OpenQuestion, RoomCard, Timeline, TurnRecord
 from gateway.files import SAFE_IMAGES
 from gateway.happenings import (
     Asked,
+    BotsChanged,
     Happening,
     PersonasChanged,
     Reworded,
@@ -306,7 +307,7 @@ def happening_view(happening: Happening, file_id: FileId) -> Mapping[str, Any]:
             return head | {"question": question_view(question).json_ready()}
         case RoomOpened(room):
             return head | {"room": room_view(room).json_ready()}
-        case PersonasChanged():
+        case PersonasChanged() | BotsChanged():
             return head
         case _:
             by = getattr(happening, "by", None)
