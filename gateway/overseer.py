@@ -225,7 +225,7 @@ def _scope(room: Room) -> str:
 
 
 def _bots_down(bots: Sequence[BotCard]) -> list[Problem]:
-    remedy = "It is tried again by itself; `moot check` asks the platform what is missing."
+    remedy = "It is tried again by itself; moot check asks the platform what is missing."
     return [
         Problem("bot", bot.name, f"{bot.name} is down: {bot.error or 'it has not started'}", remedy)
         for bot in bots

@@ -164,7 +164,7 @@ def _wanted(line: TurnLine, wanted: WantedTurns) -> bool:
 
 
 def _line(seq: int, at: datetime) -> TurnLine:
-    failed = seq % 23 == 4
+    failed = seq % 23 == 4 and seq < 119
     running = seq == 119
     agent_ms = None if running else 900 + (seq * 7919) % 24_000
     return TurnLine(
