@@ -26,7 +26,13 @@ from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.events import Bus
 from gateway.handover import HandOver
-from gateway.happenings import AccessChanged, Happening, PersonasChanged, Remembered
+from gateway.happenings import (
+    AccessChanged,
+    BotsChanged,
+    Happening,
+    PersonasChanged,
+    Remembered,
+)
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
@@ -40,6 +46,7 @@ from gateway.model_commands import ModelCommands
 from gateway.models import open_model
 from gateway.nightly import nightly
 from gateway.opening import Opener
+from gateway.overseer import Overseer
 from gateway.page import PageSettings, open_page
 from gateway.people import People
 from gateway.permits import Permits
@@ -68,7 +75,7 @@ from gateway.schedules import Schedules
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.status_commands import StatusCommands
-from gateway.supervisor import supervise
+from gateway.supervisor import Supervisor
 from gateway.turn import Middle
 from gateway.window import Windows
 from memory.index import Index
@@ -206,6 +213,7 @@ class House:
         self.rooms = self._rooms()
         self.idle = self._idle()
         self.door = self._door()
+        self.supervisor = self._supervisor()
         self.desk = self._desk()
         self._page = PageSettings(
             files=config.gateway.data_dir / "files",
@@ -384,6 +392,12 @@ class House:
             changed=self.memories.hearing.changed,
         )
 
+    def _supervisor(self) -> Supervisor:
+        made = Supervisor(self.bots.values(), changed=lambda: self._publish(BotsChanged()))
+        for name, health in made.health.items():
+            self.metrics.watch_bot(name, health)
+        return made
+
     def _pins(self) -> PlatformPins:
         return PlatformPins(
             landmarks=self.memories.landmarks,
@@ -412,6 +426,25 @@ class House:
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
             audit=self.audit,
             roles=AccessDesk(self.access, self.admissions, self.transcript),
+            admin=self._overseer(),
+            clock=clock,
+        )
+
+    def _overseer(self) -> Overseer:
+        config = self._config
+        return Overseer(
+            store=self.memories.store,
+            transcript=self.transcript,
+            sessions_here=self.sessions,
+            personas=self.personas,
+            questions=self.questions,
+            health=self.supervisor.health,
+            data_dir=config.gateway.data_dir,
+            database=config.database_file,
+            zone=config.gateway.zone,
+            waiting=self.rooms.waiting,
+            ended=lambda ended: self.idle.end(ended),
+            audit=self.audit,
             clock=clock,
         )
 
@@ -504,7 +537,9 @@ class House:
         await self.schedules.take_configured(self._config.schedules)
         self._group.create_task(self.schedules.run(), name="schedules")
         for bot in self.bots.values():
-            self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
+            self._group.create_task(
+                self.supervisor.run(bot, self.door.receive), name=f"bot {bot.name}"
+            )
         if (at := self._config.memory.consolidates) is not None:
             work = self.memories.consolidation.run_all
             zone = self._config.gateway.zone

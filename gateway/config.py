@@ -61,6 +61,11 @@ class Config(Table):
         """The database's address; SQLite in the data directory unless another is set."""
         return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
 
+    @property
+    def database_file(self) -> Path | None:
+        """SQLite's file in the data directory; None when another address is set."""
+        return None if self.store.url else self.gateway.data_dir / "moot.db"
+
 
 def load_config(path: Path | None, *, base: Path) -> Config:
     """Read moot.toml. `path` None: `base`/moot.toml if there, else the embedded default.

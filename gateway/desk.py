@@ -24,6 +24,7 @@ from gateway.ledger import Turn
 from gateway.local_sessions import LocalSessions
 from gateway.metering import Taken, measure
 from gateway.metrics import Metrics
+from gateway.overseer import Overseer
 from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
@@ -56,11 +57,13 @@ class Desk:
         memory: RoomMemories,
         audit: Audit,
         roles: AccessDesk,
+        admin: Overseer,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
         self.audit = audit
         self.roles = roles
+        self.admin = admin
         self._door = door
         self._rooms = rooms
         self._transcript = transcript
@@ -265,6 +268,7 @@ class Desk:
         """Whether it does its work."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
         return Health(True, detail)
 

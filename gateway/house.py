@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from contract import Speaker
 from gateway.access_tables import Role
+from gateway.admin import Admin
 from gateway.admissions import AccessOverview
 from gateway.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
@@ -117,6 +118,10 @@ class House(Protocol):
     @property
     def roles(self) -> Roles:
         """Who may do what."""
+
+    @property
+    def admin(self) -> Admin:
+        """The whole house, for whoever administers it."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

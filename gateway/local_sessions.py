@@ -218,6 +218,14 @@ class LocalSessions:
             self._end(key, live, "idle")
         return len(slept)
 
+    def sleep(self, live: Live) -> bool:
+        """Put it to sleep now; False when somebody uses it, or it could not be gone on with."""
+        key = (live.persona, live.scope)
+        if self._live.get(key) is not live or not self._is_free(key, live) or not live.keeps():
+            return False
+        self._end(key, live, "idle")
+        return True
+
     def _due_in_s(self) -> float:
         if self._sleep is None:
             return LOOK_S

@@ -15,6 +15,7 @@ from aiohttp.typedefs import Handler, Middleware
 from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
 from gateway.access_api import AccessApi
+from gateway.admin_api import AdminApi
 from gateway.api import Api
 from gateway.assets import Asset
 from gateway.audit_api import AuditApi
@@ -99,6 +100,7 @@ def make_app(
     app.add_routes(AuditApi(house).routes())
     app.add_routes(AccessApi(house).routes())
     app.add_routes(more)
+    app.add_routes(AdminApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

@@ -284,6 +284,10 @@ class Questions:
         """The questions that wait in a room, oldest first."""
         return [e.card() for e in self._open.values() if e.turn.room.id == room_id]
 
+    def all_open(self) -> list[OpenQuestion]:
+        """The questions that wait in any room, oldest first."""
+        return [entry.card() for entry in self._open.values()]
+
     async def close_left(self, turn: Turn, bot: Bot, place: Place) -> None:
         """Close what an earlier process asked in a turn that is taken up again."""
         for question_id in await self._posts.close_left(turn, bot, place):

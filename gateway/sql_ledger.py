@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
 from gateway.ledger import Accepted, Also, Post, Turn, Wanted
+from gateway.sql_figures import figure_writer
 from gateway.sql_rows import (
     ANSWER_WITH,
     ASKED,
@@ -57,6 +58,7 @@ class SqlLedger(SqlSessions):
             .on_conflict_do_nothing(index_elements=["message_seq", "persona"])
             .returning(turns.c.seq)
         )
+        self._keep_figure = figure_writer(store)
         new_post = insert(posts)
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
@@ -176,7 +178,7 @@ class SqlLedger(SqlSessions):
         def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
             for post in posts:
                 mark(connection, post)
-            save(connection, changed)
+            self._end(connection, changed)
             if not turn.answer or not posts:
                 return None, ()
             seq = self._transcript.add_answer(
@@ -200,8 +202,12 @@ class SqlLedger(SqlSessions):
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
         changed = entered(turn, "dropped", now)
-        await self._store.write(lambda connection: save(connection, changed))
+        await self._store.write(lambda connection: self._end(connection, changed))
         return changed
+
+    def _end(self, connection: Connection, turn: Turn) -> None:
+        save(connection, turn)
+        self._keep_figure(connection, turn)
 
     async def open_turns(self) -> list[Turn]:
         return await self._store.read(
