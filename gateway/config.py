@@ -25,6 +25,8 @@ from gateway.tables import (
     TurnsTable,
 )
 
+SHIPPED_PERSONAS = Path(__file__).parent.parent / "personas"
+
 
 class Config(Table):
     """The whole of moot.toml."""
@@ -43,7 +45,7 @@ class Config(Table):
     def personas_folder(self) -> Path:
         """The configured folder, or the personas that come with Moot."""
         configured = self.gateway.personas_dir
-        return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
+        return configured if configured.is_dir() else SHIPPED_PERSONAS
 
     @property
     def store_url(self) -> str:
@@ -66,6 +68,11 @@ def load_config(path: Path | None, *, base: Path) -> Config:
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
+    return parse_config(raw, file)
+
+
+def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
+    """What stands, or would stand, in `file`. Raises ConfigError."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
