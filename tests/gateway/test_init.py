@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import termios
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -226,21 +225,38 @@ class Terminal:
         )
         os.close(theirs)
         self.seen = ""
+        self._read = 0
 
     async def sees(self, words: str) -> None:
         """Wait until these words came since it last waited."""
-        start = len(self.seen)
         async with asyncio.timeout(60):
-            while words not in self.seen[start:]:
-                self.seen += (await asyncio.to_thread(os.read, self._own, 4096)).decode()
+            while words not in self.seen[self._read :]:
+                assert await self._more(), self.seen
+        self._read = self.seen.index(words, self._read) + len(words)
+
+    async def _more(self) -> bool:
+        """Wait for what it writes next; False: it ended."""
+        loop = asyncio.get_running_loop()
+        there = asyncio.Event()
+        loop.add_reader(self._own, there.set)
+        try:
+            await there.wait()
+        finally:
+            loop.remove_reader(self._own)
+        try:
+            more = os.read(self._own, 4096).decode(errors="replace")
+        except OSError:  # how Linux tells that the other end is closed
+            return False
+        self.seen += more
+        return bool(more)
 
     def types(self, text: str) -> None:
         os.write(self._own, text.encode())
 
     async def ends(self) -> int:
-        with suppress(OSError):  # how Linux tells that the other end is closed
-            while more := await asyncio.to_thread(os.read, self._own, 4096):
-                self.seen += more.decode()
+        async with asyncio.timeout(60):
+            while await self._more():
+                pass
         os.close(self._own)
         return await asyncio.to_thread(self.process.wait, 60)
 
