@@ -13,6 +13,7 @@ from bots.bot import Bot
 from composer.headings import HEADINGS
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.backup import back_up_daily
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands
@@ -382,6 +383,14 @@ class House:
             zone = self._config.gateway.zone
             tidying = nightly(work, at=at, zone=zone, clock=clock)
             self._group.create_task(tidying, name="memory consolidates")
+        if (at := self._config.backup.at) is not None:
+            copying = nightly(
+                lambda: back_up_daily(self._config, clock()),
+                at=at,
+                zone=self._config.gateway.zone,
+                clock=clock,
+            )
+            self._group.create_task(copying, name="daily back-up")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.desk, self._page, webhooks) as url:
             self.url = url

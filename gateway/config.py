@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from contract import ConfigError
 from gateway.access_tables import AccessTable
+from gateway.backup_tables import BackupTable
 from gateway.bot_tables import TABLES, AnyBotTable
 from gateway.tables import (
     AgentTable,
@@ -40,6 +41,7 @@ class Config(Table):
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
     memory: MemoryTable = MemoryTable()
+    backup: BackupTable = BackupTable()
 
     @property
     def personas_folder(self) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from contract import ConfigError, MootError
 from gateway.agents_cli import add_agents
+from gateway.backup_cli import add_backup
 from gateway.init_cli import add_init
 from gateway.memory_cli import add_memory
 
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     add_init(commands)
     add_agents(commands)
     add_memory(commands)
+    add_backup(commands)
     return parser
 
 
