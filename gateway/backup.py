@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -32,6 +33,8 @@ log = logging.getLogger("moot.backup")
 
 SCOPES = frozenset({"scopes", "model"})  # agents' HOMEs and working directories
 SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below data/bots/<name>
+# Beside the logins that profiles name: what programs call files that they were logged in by.
+_LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
 _SQLITE = b"SQLite format 3\0"
 _DUMP_S = 3600.0
 
@@ -174,7 +177,8 @@ def _files(config: Config, file: Path, wanted: Wanted, url: URL) -> Iterator[tup
 def _is_secret(parts: tuple[str, ...], logins: set[str]) -> bool:
     if parts[0] == "bots":
         return parts[-1] in SECRET_FILES
-    return parts[0] in SCOPES and any("/".join(parts).endswith(f"/{login}") for login in logins)
+    login = any("/".join(parts).endswith(f"/{login}") for login in logins)
+    return parts[0] in SCOPES and (login or _LOGIN_LIKE.search(parts[-1]) is not None)
 
 
 def _below(folder: Path) -> Iterator[Path]:
