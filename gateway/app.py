@@ -17,6 +17,7 @@ from gateway.accounts import Accounts
 from gateway.admissions import Admissions
 from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
+from gateway.backup import back_up_daily
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands, Hand
@@ -545,6 +546,14 @@ class House:
             zone = self._config.gateway.zone
             tidying = nightly(work, at=at, zone=zone, clock=clock)
             self._group.create_task(tidying, name="memory consolidates")
+        if (at := self._config.backup.at) is not None:
+            copying = nightly(
+                lambda: back_up_daily(self._config, clock()),
+                at=at,
+                zone=self._config.gateway.zone,
+                clock=clock,
+            )
+            self._group.create_task(copying, name="daily back-up")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         await self.persona_desk.catch_up()
         more = self.persona_api.routes()

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from contract import ConfigError
 from gateway.access_tables import AccessTable
+from gateway.backup_tables import BackupTable
 from gateway.bot_tables import TABLES, AnyBotTable
 from gateway.sandbox_tables import SandboxTable
 from gateway.schedule_tables import ScheduleTable, SchedulingTable
@@ -26,6 +27,8 @@ from gateway.tables import (
     Table,
     TurnsTable,
 )
+
+SHIPPED_PERSONAS = Path(__file__).parent.parent / "personas"
 
 
 class Config(Table):
@@ -43,6 +46,7 @@ class Config(Table):
     schedules: tuple[ScheduleTable, ...] = ()
     scheduling: SchedulingTable = SchedulingTable()
     sandbox: SandboxTable = SandboxTable()
+    backup: BackupTable = BackupTable()
     _file: Path | None = PrivateAttr(default=None)
 
     @property
@@ -54,7 +58,7 @@ class Config(Table):
     def personas_folder(self) -> Path:
         """The configured folder, or the personas that come with Moot."""
         configured = self.gateway.personas_dir
-        return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
+        return configured if configured.is_dir() else SHIPPED_PERSONAS
 
     @property
     def store_url(self) -> str:
@@ -82,6 +86,11 @@ def load_config(path: Path | None, *, base: Path) -> Config:
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
+    return parse_config(raw, file)
+
+
+def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
+    """What stands, or would stand, in `file`. Raises ConfigError."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
