@@ -20,6 +20,7 @@ from adapters.acp_question import CANCELLED
 from adapters.acp_turn import lines_of
 from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli import PARTIAL_S
+from adapters.enclosure import enclose
 from adapters.exchange import EXIT_S
 from adapters.profiles.profile import Profile, Setting
 from adapters.spoken import spoken, spoken_command, tells
@@ -169,7 +170,7 @@ class AcpAgent:
         began = time.monotonic()
         try:
             self._peer = await Peer.start(
-                prepare(profile, launch, setting),
+                enclose(profile, launch, prepare(profile, launch, setting)),
                 Place(launch.workspace, self._untold_memory(setting)),
                 on_update=self._on_update,
                 on_permission=self._on_permission,

@@ -13,6 +13,7 @@ from adapters.agent import Launch
 from adapters.causes import explain
 from adapters.console import Console
 from adapters.disk import told_when_full
+from adapters.enclosure import enclose
 from adapters.hooks import HookListener, Receive
 from adapters.profiles.profile import Profile, Setting
 from adapters.record import Follower, follow
@@ -91,8 +92,9 @@ class Process:
         console = Console(cols, rows, self._on_signal, shell=profile.shell_terminal)
         try:
             with told_when_full(launch.home):
-                command = self._command = prepare(profile, launch, setting)
-            console.start(command.argv, command.env, command.cwd)
+                command = enclose(profile, launch, prepare(profile, launch, setting))
+                self._command = command
+            console.start(command.argv, command.env, command.cwd, command.enclosure)
         except OSError as error:
             say = f"{profile.title} could not be started: {error.strerror}."
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error

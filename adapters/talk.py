@@ -24,8 +24,8 @@ _ESCAPES = re.compile(
 class Talk(Group):
     """The library's `Transport`. A line that is no message, or too long, is left out."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, enclosed: bool = False) -> None:
+        super().__init__(enclosed=enclosed)
         self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._line = bytearray()
         self._errors = b""
@@ -34,7 +34,8 @@ class Talk(Group):
     async def start(cls, command: Command) -> Talk:
         """Run the program. Raises OSError."""
         _, talk = await asyncio.get_running_loop().subprocess_exec(
-            cls,
+            lambda: cls(enclosed=bool(command.enclosure)),
+            *command.enclosure,
             *command.argv,
             env=dict(command.env),
             cwd=command.cwd,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from contract import Room, Speaker
-from gateway.access_tables import EVERYBODY, AccessTable, Role
+from gateway.access_tables import EVERYBODY, AccessTable, Role, SecondPerson
 from gateway.acts import least_role
 from gateway.person_ids import is_person_id, unaliased
 
@@ -114,6 +114,20 @@ class Access:
         least = self._rule(persona, "approve")
         grants = (*self.configured, *self.kept)
         return any(reaches(grant.role, least) and grant.is_at(room, persona) for grant in grants)
+
+    def approvers(self, room: Room, persona: str) -> frozenset[str]:
+        """Ids of those who may answer this persona's permission questions here; EVERYBODY is one
+        of them when all may. Whoever reaches the page may, too."""
+        least = self._rule(persona, "approve")
+        grants = (*self.configured, *self.kept)
+        held = (g for g in grants if reaches(g.role, least) and g.is_at(room, persona))
+        listed = frozenset(map(unaliased, self.table.approvers))
+        return listed.union(*(grant.people for grant in held))
+
+    def second_person(self, persona: str) -> SecondPerson:
+        """Which of this persona's questions two people must allow."""
+        own = self.table.personas.get(persona)
+        return (own and own.second_person) or self.table.second_person
 
     def is_owner(self, room: Room, person_id: str, persona: str | None = None) -> bool:
         """Whether this person administers Moot here. persona: None: all of them."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import regex
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from gateway.danger import DANGEROUS, Danger
 from gateway.person_ids import is_person_id
 from gateway.tables import Table, words
 
 Role = Literal["guest", "member", "owner"]
+SecondPerson = Literal["never", "dangerous", "always"]
 EVERYBODY = "*"
 _EXAMPLE = "an id is <platform>:<external id>, e.g. slack:U06STGBF4Q0"
 
@@ -33,6 +36,15 @@ def _rooms(ids: frozenset[str]) -> frozenset[str]:
         if not is_person_id(id_):  # a room's id has the same form
             raise ValueError(f"{id_!r} is no room's id; {_EXAMPLE.replace('U06', 'C06')}")
     return ids
+
+
+def _patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        try:
+            Danger.of([pattern])
+        except regex.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    return patterns
 
 
 Words = Annotated[frozenset[str], BeforeValidator(words)]
@@ -62,6 +74,7 @@ class PersonaAccessTable(Table):
 
     invoke: Role | None = None
     approve: Role | None = None
+    second_person: SecondPerson | None = None
 
 
 class AccessTable(Table):
@@ -71,6 +84,8 @@ class AccessTable(Table):
     direct messages; "pairing": an unknown person gets a code that an owner approves. people:
     members everywhere. approvers: members who may also answer permission questions. owners: may do
     everything. invoke, approve: the least role that may ask an agent, or answer its questions.
+    second_person: which of these questions two people must allow; dangerous: patterns that make one
+    a dangerous question, see docs/audit.md.
     """
 
     rooms: Literal["open", "closed"] = "closed"
@@ -81,6 +96,8 @@ class AccessTable(Table):
     grants: tuple[GrantTable, ...] = ()
     invoke: Role = "guest"
     approve: Role = "owner"
+    second_person: SecondPerson = "never"
+    dangerous: Annotated[tuple[str, ...], AfterValidator(_patterns)] = DANGEROUS
     personas: dict[str, PersonaAccessTable] = Field(default_factory=dict)
 
     @property

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from contract import AgentError, Rejected
 from gateway import show
@@ -13,11 +14,10 @@ from gateway.acts import act_of
 from gateway.command_help import help_reply, surely_meant, unknown
 from gateway.command_table import Entry, entry_of
 from gateway.ledger import Ended, Ledger, Turn
-from gateway.permits import NAME_CHARS, Permits
+from gateway.permits import Permits
 from gateway.personas import Persona
 from gateway.questions import Questions
-from gateway.quoting import quoted
-from gateway.routing import as_typed
+from gateway.routing import as_typed, named
 from gateway.sessions import Sessions, compact
 from memory.scopes import home_scope
 from memory.transcript import Stored
@@ -145,17 +145,21 @@ class Commands:
         self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
     ) -> str:
         option = int(name) - 1
-        question_id = self._questions.newest_in(turn.room.id)
-        if question_id is None:
+        meant = self._questions.meant(
+            turn.room.id,
+            personas={persona.name for persona in named(asked.content, here) or here},
+            thread_id=asked.thread_id,
+            reply_to=asked.reply_to,
+        )
+        if not meant:
             return "Nothing is being asked here."
+        if len(meant) > 1:
+            return "More than one question waits here: reply to the one you mean, or name who asks."
         try:
-            choice = self._questions.choose(question_id, option, asked.by)
+            choice = self._questions.choose(meant[0], option, asked.by)
         except Rejected:
             return f"There is no choice `!{option + 1}`: take one of those under the question."
-        if choice == "forbidden":
-            who = quoted(asked.by.name, NAME_CHARS)
-            return f"{who}, you may not answer that: see `approvers` under `[access]`."
-        return "" if choice == "taken" else "That was answered already."
+        return self._questions.reply(choice, meant[0], asked.by)
 
     async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
         stopped = [
@@ -201,7 +205,7 @@ class Commands:
         record = last.record
         steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
         lines = [
-            f"@{last.persona}'s last answer was made from:",
+            f"@{last.persona}'s last answer{_version(record)} was made from:",
             *(
                 f"- {item['name']}: {len(item['text'])} characters, from {item['source']}"
                 for item in record.get("sections", [])
@@ -216,6 +220,12 @@ class Commands:
             f"All of it: {self._page_url()}#turn/{last.id}",
         ]
         return "\n".join(lines)
+
+
+def _version(record: Mapping[str, Any]) -> str:
+    """Which form of its persona an answer was made with, in passing."""
+    number = record.get("persona_version")
+    return f" (version {number} of its persona)" if number else ""
 
 
 def _chosen(here: Sequence[Persona], argument: str) -> list[Persona]:

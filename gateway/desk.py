@@ -14,6 +14,7 @@ from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
 from gateway.access_desk import AccessDesk
+from gateway.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
 from gateway.events import Bus
@@ -23,6 +24,7 @@ from gateway.ledger import Turn
 from gateway.local_sessions import LocalSessions
 from gateway.metering import Taken, measure
 from gateway.metrics import Metrics
+from gateway.overseer import Overseer
 from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
@@ -53,11 +55,15 @@ class Desk:
         bots: Mapping[str, Bot],
         metrics: Metrics,
         memory: RoomMemories,
+        audit: Audit,
         roles: AccessDesk,
+        admin: Overseer,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
+        self.audit = audit
         self.roles = roles
+        self.admin = admin
         self._door = door
         self._rooms = rooms
         self._transcript = transcript
@@ -233,7 +239,10 @@ class Desk:
     # ── The rest ────────────────────────────────────────────────────────────────────────
 
     async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
-        """Answer a question."""
+        """Answer a question. An account of ours answers none, whoever says that it does."""
+        own = frozenset[str]().union(*(bot.own_ids for bot in self._bots.values()))
+        if by.id.startswith("bot:") or by.id in own:
+            return "forbidden"
         return self._questions.choose(question_id, option, by, trusted=True)
 
     def subscribe(self) -> AsyncIterator[Happening]:
@@ -259,6 +268,7 @@ class Desk:
         """Whether it does its work."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
         return Health(True, detail)
 

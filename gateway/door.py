@@ -37,6 +37,7 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
+from gateway.scheduled import is_scheduled
 from gateway.strangers import Refusal, Strangers
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
@@ -119,16 +120,17 @@ class Door:
                 await self._pins.take(event)
             case Chosen():
                 try:
-                    taken = self._questions.choose(event.question_id, event.option, event.by)
-                    if taken == "forbidden":
-                        log.info("question.forbidden by=%s", event.by.id)
+                    await self._questions.press(event.question_id, event.option, event.by)
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 
-    async def message(self, inbound: Inbound, bot: Bot, *, trusted: bool = False) -> Accepted:
+    async def message(
+        self, inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = ""
+    ) -> Accepted:
         """Store a message and queue the turns that it asks for; a second delivery does nothing.
 
-        trusted: it came by the API, whose callers are on this machine or hold the token.
+        trusted: it came by the API, whose callers are on this machine or hold the token. notice: a
+        line of Moot's own that stands before the answers.
         """
         _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
@@ -147,6 +149,9 @@ class Door:
         takers = _takers(inbound, addressed) if hop <= self._max_hops else []
         allowed = [name for name in takers if trusted or self._may(inbound, name)]
         wanted = self._wanted(inbound, bot, allowed, hop)
+        if notice and wanted:
+            first_one = replace(wanted[0], id=uuid4().hex, persona=PINNER, answer=notice)
+            wanted = [first_one, *wanted]
         told = (inbound.room.id, inbound.message_id, *takers)
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
@@ -164,8 +169,9 @@ class Door:
                 self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
+        stands = None if is_scheduled(inbound.message_id) else inbound.message_id
         for turn in accepted.turns:
-            self._rooms.start(turn, inbound.message_id, inbound.content)
+            self._rooms.start(turn, stands, inbound.content)
         if refusal is not None:
             await self._strangers.after(refusal)
         elif allowed and not trusted:
@@ -273,7 +279,8 @@ class Door:
 
 def _thread(inbound: Inbound, bot: Bot) -> str | None:
     """The thread in which it is answered."""
-    in_thread = bot.manners.thread_replies and inbound.room.kind == "room"
+    opens = inbound.room.kind == "room" and not is_scheduled(inbound.message_id)
+    in_thread = bot.manners.thread_replies and opens
     return inbound.thread_id or (inbound.message_id if in_thread else None)
 
 

@@ -123,6 +123,14 @@ class AccessChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class BotsChanged:
+    """A bot was started or has ended: fetch them again."""
+
+    room_id: ClassVar[None] = None
+    type: ClassVar[str] = "bots"
+
+
+@dataclass(frozen=True, slots=True)
 class RoomOpened:
     """A room is new, or its name or project changed."""
 
@@ -146,6 +154,7 @@ Happening = (
     | Remembered
     | PersonasChanged
     | AccessChanged
+    | BotsChanged
     | RoomOpened
 )
 EPHEMERAL = (Drafted, Typing)

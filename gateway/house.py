@@ -8,7 +8,9 @@ from typing import Any, Literal, Protocol
 
 from contract import Speaker
 from gateway.access_tables import Role
+from gateway.admin import Admin
 from gateway.admissions import AccessOverview
+from gateway.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.grants import Kept, Span
 from gateway.happenings import Happening
@@ -50,8 +52,9 @@ class Health:
     detail: Mapping[str, str] = field(default_factory=dict)
 
 
-Choice = Literal["taken", "closed", "forbidden", "unknown"]
-"""taken: it counts; closed: answered or timed out before; forbidden: this person may not."""
+Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
+timed out before; forbidden: this person may not."""
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -109,8 +112,16 @@ class House(Protocol):
         """What is remembered, by room."""
 
     @property
+    def audit(self) -> AuditLog:
+        """Who let which agent do what."""
+
+    @property
     def roles(self) -> Roles:
         """Who may do what."""
+
+    @property
+    def admin(self) -> Admin:
+        """The whole house, for whoever administers it."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

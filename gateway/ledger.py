@@ -136,8 +136,16 @@ class Ledger(Protocol):
     async def sent(self, post: Post, platform_id: str) -> Post:
         """The platform has the post."""
 
-    async def note_question(self, turn: Turn, question_id: str, platform_id: str) -> None:
+    async def note_question(
+        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
+    ) -> None:
         """A permission question was posted: an own message that carries no answer."""
+
+    def close_question(self, key: str) -> None:
+        """Nobody can answer this post's question any more: on disk soon."""
+
+    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
+        """Key, platform id and title of a turn's questions that were posted and not closed."""
 
     async def known_posts(self, room_id: str) -> frozenset[str]:
         """The platform's ids of all own posts of a room."""

@@ -14,6 +14,9 @@ from pathlib import Path
 from contract import ConfigError, MootError
 from gateway.access_cli import add_access
 from gateway.agents_cli import add_agents
+from gateway.audit_cli import add_audit
+from gateway.backup_cli import add_backup
+from gateway.init_cli import add_init
 from gateway.memory_cli import add_memory
 
 
@@ -52,24 +55,29 @@ def _parser() -> argparse.ArgumentParser:
     mcp.add_argument("--scope", metavar="SCOPE", help="e.g. room:slack:C06RY3YBSLE")
     mcp.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
     mcp.set_defaults(do=_mcp)
+    add_init(commands)
     add_agents(commands)
     add_memory(commands)
     add_access(commands)
+    add_audit(commands)
+    add_backup(commands)
     return parser
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import run
     from gateway.config import load_config
+    from gateway.env_file import with_secrets
 
     _log_to_stderr(arguments.log)
     config = load_config(arguments.config, base=Path.cwd())
+    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
 
     async def until_signal() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await run(config, os.environ, started=_started, stop=stop)
+        await run(config, environment, started=_started, stop=stop)
 
     asyncio.run(until_signal())
     return 0
@@ -94,12 +102,16 @@ def _started(url: str) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import check
     from gateway.config import load_config
+    from gateway.env_file import with_secrets
     from gateway.platform_check import check_platforms
+    from gateway.sandbox_check import check_sandbox
 
     config = load_config(arguments.config, base=Path.cwd())
-    findings = check(config, os.environ)
+    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+    findings = check(config, environment)
+    findings += asyncio.run(check_sandbox(config, environment))
     if not arguments.offline:
-        findings += asyncio.run(check_platforms(config, os.environ))
+        findings += asyncio.run(check_platforms(config, environment))
     for finding in findings:
         print(finding)  # noqa: T201
     return 2 if any(finding.mistake for finding in findings) else 0

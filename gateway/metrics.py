@@ -14,6 +14,7 @@ from gateway import show
 from gateway.happenings import Happening, Said, TurnChanged
 from gateway.ledger import Turn
 from gateway.session_metrics import Counted, SessionMetrics
+from gateway.supervisor import BotHealth
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _BRIEF_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2)
@@ -51,6 +52,12 @@ class Metrics:
             registry=registry,
         )
         self._waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
+        self._bots = Gauge(
+            "moot_bot_up", "Whether a bot runs and knows its account", ["bot"], registry=registry
+        )
+        self._restarts = Gauge(
+            "moot_bot_restarts", "Starts of a bot after its first", ["bot"], registry=registry
+        )
         self._sessions = SessionMetrics(registry)
         self._headers = _Headers(registry)
         self._memory = _Memory(registry)
@@ -96,6 +103,11 @@ class Metrics:
     def session_ended(self, program: str, why: str) -> None:
         """Count the end of an agent's program; why: a word."""
         self._sessions.ended(program, why)
+
+    def watch_bot(self, name: str, health: BotHealth) -> None:
+        """Ask at each scrape how a bot fares."""
+        self._bots.labels(name).set_function(lambda: float(health.up))
+        self._restarts.labels(name).set_function(lambda: float(health.restarts))
 
     def text(self, *, waiting: int, sessions: Counted) -> bytes:
         """The exposition format."""

@@ -15,8 +15,10 @@ from aiohttp.typedefs import Handler, Middleware
 from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
 from gateway.access_api import AccessApi
+from gateway.admin_api import AdminApi
 from gateway.api import Api
 from gateway.assets import Asset
+from gateway.audit_api import AuditApi
 from gateway.body import answer, error
 from gateway.doorman import Access, Refused
 from gateway.files import Files
@@ -46,15 +48,19 @@ class PageSettings:
 
 @asynccontextmanager
 async def open_page(
-    house: House, settings: PageSettings, webhooks: Sequence[web.RouteDef] = ()
+    house: House,
+    settings: PageSettings,
+    webhooks: Sequence[web.RouteDef] = (),
+    more: Sequence[web.RouteDef] = (),
 ) -> AsyncIterator[str]:
     """Serve until the block ends; gives the page's address. Raises ConfigError.
 
-    webhooks: what platforms call; these routes check their callers themselves.
+    webhooks: what platforms call; these routes check their callers themselves. more: further
+    routes for those who may come in.
     """
     settings.access.check(settings.host)
     runner = web.AppRunner(
-        make_app(house, settings, webhooks),
+        make_app(house, settings, webhooks, more),
         access_log=None,  # a query may hold the token
         shutdown_timeout=SHUTDOWN_S,
     )
@@ -74,7 +80,10 @@ async def open_page(
 
 
 def make_app(
-    house: House, settings: PageSettings, webhooks: Sequence[web.RouteDef] = ()
+    house: House,
+    settings: PageSettings,
+    webhooks: Sequence[web.RouteDef] = (),
+    more: Sequence[web.RouteDef] = (),
 ) -> web.Application:
     """The application. It owns one task, which reads the house's events."""
     open_paths = frozenset(route.path for route in webhooks)
@@ -88,7 +97,10 @@ def make_app(
     app.add_routes(webhooks)
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
     app.add_routes(MemoryApi(house).routes())
+    app.add_routes(AuditApi(house).routes())
     app.add_routes(AccessApi(house).routes())
+    app.add_routes(more)
+    app.add_routes(AdminApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

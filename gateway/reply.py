@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 
 from adapters.agent import Occasion
 from bots.bot import Bot
@@ -36,6 +37,7 @@ class LiveReply:
         place: Place,
         *,
         occasion: Occasion,
+        workspace: Path,
         ledger: Ledger,
         questions: Questions,
         publish: Publish,
@@ -43,6 +45,7 @@ class LiveReply:
         untyped: Callable[[str], str],
     ) -> None:
         self.occasion = occasion
+        self._workspace = workspace
         self._turn = turn
         self._bot = bot
         self._place = place
@@ -70,7 +73,9 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
-        return await self._questions.ask(question, self._turn, self._bot, self._place)
+        return await self._questions.ask(
+            question, self._turn, self._bot, self._place, self._workspace
+        )
 
     @asynccontextmanager
     async def showing(self) -> AsyncIterator[LiveReply]:

@@ -20,6 +20,7 @@ from gateway.marks import Marks
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.routing import unaddressed
+from gateway.scheduled import is_scheduled
 from gateway.turn import Middle
 from memory.transcript import Stored, Transcript
 
@@ -83,8 +84,11 @@ class Rooms:
         self._clock = clock
         self._queues: dict[tuple[str, str], _Queue] = {}
 
-    def start(self, turn: Turn, message_id: str, content: str) -> None:
-        """Begin a turn: a command at once, a question when its session is free."""
+    def start(self, turn: Turn, message_id: str | None, content: str) -> None:
+        """Begin a turn: a command at once, a question when its session is free.
+
+        message_id: whose marks tell of it, see _Queued.
+        """
         command = _command_in(turn, content)
         if turn.state == "answered":
             self._group.create_task(self._guarded(turn), name=f"answer {turn.id}")
@@ -190,10 +194,15 @@ class Rooms:
             if asked and asked.deleted and turn.state != "answered" and command is None:
                 await self._middle.drop(turn)
                 continue
+            if turn.state == "running":
+                self._group.create_task(
+                    self._middle.close_questions(turn), name=f"questions {turn.id}"
+                )
             is_answer = asked is not None and asked.persona is not None
             if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None
-            self._begin(turn, command, asked.message_id if asked and not is_answer else None)
+            marked = asked is not None and not is_answer and not is_scheduled(asked.message_id)
+            self._begin(turn, command, asked.message_id if asked and marked else None)
         return len(turns)
 
     def waiting(self) -> int:
@@ -203,6 +212,14 @@ class Rooms:
     def busy(self, persona: str, scope: str) -> bool:
         """Whether turns of a session wait or run."""
         return (persona, scope) in self._queues
+
+    def queue(self, persona: str, scope: str) -> tuple[Turn | None, list[Turn]]:
+        """What a session works on, and the turns that wait for it."""
+        queue = self._queues.get((persona, scope))
+        if queue is None:
+            return None, []
+        current = queue.current.turn if queue.current else None
+        return current, [item.turn for item in queue.waiting]
 
     def ahead(self, turn: Turn) -> int:
         """How many turns of its session come before a waiting turn."""

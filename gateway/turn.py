@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from uuid import uuid4
 
 from adapters.agent import Occasion
@@ -30,6 +31,7 @@ from gateway.events import Publish
 from gateway.handover import HandOver
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
+from gateway.lending import lend
 from gateway.marks import Marks
 from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
@@ -94,16 +96,31 @@ class Middle:
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
     limits: TurnsTable
+    version: Callable[[Persona], Awaitable[int]]
     withdrawn: set[str] = field(default_factory=set)
+    cast: dict[str, Persona] = field(default_factory=dict)  # who plays each turn that runs
 
     async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
-        """Answer one question and post it; return the turns that the answer hands over to."""
+        """Answer one question and post it; return the turns that the answer hands over to.
+
+        Its persona is the one that it begins with, whatever becomes of the file meanwhile.
+        """
+        self.personas.refresh()
+        persona = self.personas.get(turn.persona)
+        if persona is not None:
+            self.cast[turn.id] = persona
+        try:
+            return await self._take(turn, persona)
+        finally:
+            self.cast.pop(turn.id, None)
+
+    async def _take(self, turn: Turn, persona: Persona | None) -> tuple[Turn, ...]:
         if turn.state == "answered":
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
             return await self._post(turn, posts)
         clockwork = _Clockwork()
         try:
-            outcome = await self._ask(turn, clockwork)
+            outcome = await self._ask(turn, persona, clockwork)
         finally:
             withdrawn = turn.id in self.withdrawn
             self.withdrawn.discard(turn.id)
@@ -134,7 +151,12 @@ class Middle:
 
     def place_of(self, turn: Turn) -> Place:
         """Where everything goes that is posted in a turn."""
-        return place_of(turn, self.bots[turn.bot], self.personas)
+        persona = self.cast.get(turn.id) or self.personas.get(turn.persona)
+        return place_of(turn, self.bots[turn.bot], persona)
+
+    async def close_questions(self, turn: Turn) -> None:
+        """Close the questions of a turn that an earlier process took."""
+        await self.questions.close_left(turn, self.bots[turn.bot], self.place_of(turn))
 
     async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
@@ -146,15 +168,17 @@ class Middle:
             clockwork.step("record")
         return await self._post(outcome, posts, clockwork)
 
-    async def _ask(self, turn: Turn, clockwork: _Clockwork) -> _Outcome | None:
+    async def _ask(
+        self, turn: Turn, persona: Persona | None, clockwork: _Clockwork
+    ) -> _Outcome | None:
         """Brief the agent and get its answer, or the line that says why there is none.
 
         None: the message that asked is not there any more.
         """
         try:
-            persona = self.personas.get(turn.persona)
             if persona is None:
                 raise AgentError("missing", f"there is no persona {turn.persona} any more")
+            turn = replace(turn, record={"persona_version": await self.version(persona)})
             self._tell(replace(turn, state="running"))  # its program may have to start first
             async with self.sessions.use(
                 persona, turn.scope, turn.room, lambda: self._waits(turn)
@@ -183,6 +207,7 @@ class Middle:
         room = replace(turn.room, project=turn.room.project or persona.front.project)
         briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
         clockwork.step("brief")
+        briefing = await lend(briefing, live.lends)
         header = compose(briefing)
         if turn.id in self.withdrawn:
             return None
@@ -191,11 +216,11 @@ class Middle:
         if live.program.typed:
             prompt = typable(prompt, [*names, *_names(briefing)], _mentions(briefing))
         clockwork.step("compose")
-        record = _record(header, briefing, known)
+        record = turn.record | _record(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
         live.state = "working"
-        reply = self._reply(turn, occasion_of(briefing, asked))
+        reply = self._reply(turn, occasion_of(briefing, asked), live.workspace)
         try:
             async with reply.showing():
                 answer, fault = await self._answer(live, prompt, reply)
@@ -218,12 +243,13 @@ class Middle:
         )
         return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
 
-    def _reply(self, turn: Turn, occasion: Occasion) -> LiveReply:
+    def _reply(self, turn: Turn, occasion: Occasion, workspace: Path) -> LiveReply:
         return LiveReply(
             turn,
             self.bots[turn.bot],
             self.place_of(turn),
             occasion=occasion,
+            workspace=workspace,
             ledger=self.ledger,
             questions=self.questions,
             publish=self.publish,

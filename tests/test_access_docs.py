@@ -1,4 +1,4 @@
-"""The examples of docs/access.md, and that a newcomer's first mention is answered on every platform."""
+"""The examples of docs/access.md; and on every platform a newcomer's first mention is answered."""
 
 from __future__ import annotations
 
