@@ -43,6 +43,7 @@ from gateway.platforms import make_bots
 from gateway.presence import Presence
 from gateway.programs import Programs
 from gateway.questions import Questions
+from gateway.redaction import Redactor
 from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
@@ -70,13 +71,15 @@ async def run(
     *,
     started: Callable[[str], None],
     stop: asyncio.Event,
+    redactor: Redactor | None = None,
 ) -> None:
     """Run Moot until `stop` is set. `started` is told the page's address.
 
-    Turns that are under way when it stops are taken up again by the next start.
+    redactor: knows the secrets of both; without it none is known. Turns that are under way when it
+    stops are taken up again by the next start.
     """
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, stop)
+        await _run(config, environment, started, stop, redactor or Redactor())
 
 
 async def _run(
@@ -84,6 +87,7 @@ async def _run(
     environment: Mapping[str, str],
     started: Callable[[str], None],
     stop: asyncio.Event,
+    redactor: Redactor,
 ) -> None:
     metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS))
@@ -110,6 +114,7 @@ async def _run(
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
                     metrics=metrics,
+                    redactor=redactor,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -139,8 +144,10 @@ class House:
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         metrics: Metrics | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self._config = config
+        self._redactor = redactor or Redactor()
         self._group = group
         self.bus = Bus()
         self.metrics = metrics or Metrics()

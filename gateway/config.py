@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from contract import ConfigError
 from gateway.access_tables import AccessTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.logs_tables import LogsTable, TelemetryTable
 from gateway.tables import (
     AgentTable,
     BudgetTable,
@@ -38,6 +39,8 @@ class Config(Table):
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
     memory: MemoryTable = MemoryTable()
+    logs: LogsTable = LogsTable()
+    telemetry: TelemetryTable = TelemetryTable()
 
     @property
     def personas_folder(self) -> Path:

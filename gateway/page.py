@@ -189,14 +189,16 @@ def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middle
         except Rejected as rejected:
             return error(400, str(rejected), rejected.field)
         except MootError as fault:
-            log.warning("%s %s: %s", request.method, request.path, fault)
+            log.warning(
+                "request.failed method=%s path=%s reason=%s", request.method, request.path, fault
+            )
             return error(503, fault.say)
         except web.HTTPException as fault:
             return fault if fault.status < 400 else _http_error(fault)
         except web.RequestPayloadError:
             return error(400, "the body did not arrive whole", "body")
         except Exception:  # the last door: a caller never sees a traceback
-            log.exception("%s %s failed", request.method, request.path)
+            log.exception("request.crashed method=%s path=%s", request.method, request.path)
             return error(500, "something went wrong here; the log says what")
 
     return guarded

@@ -9,7 +9,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import quote, quote_plus, unquote
 
 REMOVED = "[secret removed]"
@@ -73,8 +73,7 @@ class Redactor:
         to be removed."""
         if not self._forms:
             return value
-        cleaned: Any = self._clean(value)
-        return cleaned
+        return cast(Value, self._clean(value))
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):

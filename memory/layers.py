@@ -129,11 +129,11 @@ async def _part(source: Source, ask: Ask) -> Remembered:
         async with asyncio.timeout(source.deadline_s):
             return await source.brief(ask)
     except TimeoutError:
-        log.warning("memory.late layer=%s", source.name)
+        log.warning("prompt.layer_late layer=%s", source.name)
         return Remembered(missing=(source.name,), late=(source.name,))
     except Exception as error:  # a layer's border: the turn goes on without it
-        log.warning("memory.failed layer=%s error=%s", source.name, type(error).__name__)
-        log.debug("memory.failed", exc_info=True)
+        log.warning("prompt.layer_failed layer=%s error=%s", source.name, type(error).__name__)
+        log.debug("prompt.layer_failed", exc_info=True)
     return Remembered(missing=(source.name,))
 
 
