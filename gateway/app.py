@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from adapters.hooks import HookListener
@@ -25,6 +26,7 @@ from gateway.handover import HandOver
 from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
+from gateway.learning import learning
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold
 from gateway.marks import Marks
@@ -50,10 +52,14 @@ from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
+from gateway.subject import about_also
 from gateway.supervisor import supervise
+from gateway.telemetry import Telemetry, open_telemetry
+from gateway.trail import Trails
 from gateway.turn import Middle
 from gateway.window import Windows
 from memory.index import Index
+from memory.layer import Interaction, Session
 from memory.model import Model
 from memory.store import Store
 from memory.transcript import Transcript
@@ -97,6 +103,7 @@ async def _run(
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
         open_configured(config) as index,
+        open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open() as hooks,
     ):
         sessions: LocalSessions | None = None
@@ -115,6 +122,7 @@ async def _run(
                     hooks=hooks,
                     metrics=metrics,
                     redactor=redactor,
+                    telemetry=telemetry,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -145,9 +153,12 @@ class House:
         learn_after_s: float = LEARN_AFTER_S,
         metrics: Metrics | None = None,
         redactor: Redactor | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._config = config
         self._redactor = redactor or Redactor()
+        self._telemetry = telemetry
+        self._trails = Trails(telemetry.turn) if telemetry else Trails()
         self._group = group
         self.bus = Bus()
         self.metrics = metrics or Metrics()
@@ -164,6 +175,8 @@ class House:
             publish=self._publish,
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
+            clean=self._redactor.clean,
+            decided=self.metrics.decided,
         )
         self._has_model = model is not None
         self.memories = self._memories(store, index, model, learn_after_s)
@@ -180,6 +193,8 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
+            clean=self._redactor,
+            metrics=config.telemetry.metrics,
         )
 
     def _memories(
@@ -199,7 +214,12 @@ class House:
             budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
             learn_after_s=learn_after_s,
+            clean=self._redactor,
+            about=self._learning,
         )
+
+    def _learning(self, told: Interaction | Session) -> AbstractContextManager[None]:
+        return learning(told, self._telemetry)
 
     def _sessions(
         self, programs: Callable[[str], Program], hooks: HookListener | None
@@ -289,6 +309,8 @@ class House:
             max_hops=self._config.turns.max_hops,
             heard=self.memories.hearing.heard,
             changed=self.memories.hearing.changed,
+            trails=self._trails,
+            refused=self.metrics.refused,
         )
 
     def _pins(self) -> PlatformPins:
@@ -346,6 +368,9 @@ class House:
             measure=self.metrics.ended,
             clock=clock,
             limits=self._config.turns,
+            redactor=self._redactor,
+            trails=self._trails,
+            waited=self.metrics.waited,
         )
 
     def _briefings(self, windows: Windows, rosters: Rosters) -> Briefings:
@@ -363,7 +388,8 @@ class House:
         )
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        return self._group.create_task(work, name=name)
+        with about_also():  # a turn's, also when its session is at the next one
+            return self._group.create_task(work, name=name)
 
     def _suggestions(self) -> Suggestions:
         enabled = self._config.memory.suggest_pins
@@ -383,7 +409,9 @@ class House:
         self._group.create_task(self.idle.run(), name="idle sessions")
         self._group.create_task(self.sessions.run(), name="sleeping sessions")
         for bot in self.bots.values():
-            self._group.create_task(supervise(bot, self.door.receive), name=f"bot {bot.name}")
+            self._group.create_task(
+                supervise(bot, self.door.receive, self.metrics.restarted), name=f"bot {bot.name}"
+            )
         if (at := self._config.memory.consolidates) is not None:
             work = self.memories.consolidation.run_all
             zone = self._config.gateway.zone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -37,6 +38,7 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
+from gateway.trail import Trails
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 
@@ -67,6 +69,8 @@ class Door:
         max_hops: int,
         heard: Callable[[str], None] = lambda _: None,
         changed: Callable[[Stored], None] = lambda _: None,
+        trails: Trails | None = None,
+        refused: Callable[[str], None] = lambda platform: None,
     ) -> None:
         """mention_free: names of the bots that answer every message of their rooms. heard:
         told the scope of every new message. changed: told what was edited or deleted."""
@@ -85,6 +89,8 @@ class Door:
         self._max_hops = max_hops
         self._heard = heard
         self._changed = changed
+        self._trails = trails or Trails()
+        self._refusal_of = refused
         self._refused: set[tuple[str, str]] = set()
         self._seen_rooms: set[str] = set()
         self._early = Early()
@@ -128,6 +134,7 @@ class Door:
 
         trusted: it came by the API, whose callers are on this machine or hold the token.
         """
+        began_ns = time.time_ns()
         _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
@@ -158,6 +165,7 @@ class Door:
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
         for turn in accepted.turns:
+            self._trails.of(turn.id).add("ingest", began_ns)
             self._rooms.start(turn, inbound.message_id, inbound.content)
         return accepted
 
@@ -251,6 +259,7 @@ class Door:
             return []
         self._refused.add(sender)
         log.info("access.refused room=%s sender=%s", *sender)
+        self._refusal_of(inbound.meta.source)
         return [Wanted(uuid4().hex, takers[0], bot.name, thread_id, hop, _refusal(sender[1]))]
 
     def _may(self, inbound: Inbound, taker: str) -> bool:

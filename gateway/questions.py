@@ -47,7 +47,12 @@ class Questions:
         publish: Publish,
         clock: Callable[[], datetime],
         timeout_s: float,
+        clean: Callable[[Question], Question] = lambda question: question,
+        decided: Callable[[str], None] = lambda how: None,
     ) -> None:
+        """clean: takes secrets out of a question. decided: told how each ended: a word."""
+        self._clean = clean
+        self._decided = decided
         self._ledger = ledger
         self._access = access
         self._publish = publish
@@ -57,8 +62,10 @@ class Questions:
 
     async def ask(self, question: Question, turn: Turn, bot: Bot, place: Place) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
+        question = self._clean(question)
         refusal = _refusing(question)
         if not self._access.has_approvers(place.room, turn.persona):
+            self._decided("policy")
             await self._record(turn, question, refusal, "policy")
             line = refused_markdown(question, turn.persona)
             try:
@@ -85,6 +92,7 @@ class Questions:
         finally:
             del self._open[question.id]
             closed.set()
+            self._decided(reason)
             self._publish(
                 QuestionClosed(place.room.id, question.id, chosen if by else None, by, reason)
             )

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from bots.bot import Bot
-from contract import Event, MootError
+from contract import Chosen, Event, MootError
+from gateway.subject import Subject, about, about_also
 
 log = logging.getLogger("moot.app")
 
@@ -15,13 +16,32 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0  # before a restart; doubles
 STEADY_S = 60.0  # who ran so long may be restarted at once again
 
 
-async def supervise(bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
-    """Run a bot, for ever."""
+async def supervise(
+    bot: Bot,
+    receive: Callable[[Event, Bot], Awaitable[None]],
+    restarted: Callable[[str], None] = lambda bot: None,
+) -> None:
+    """Run a bot, for ever. Its log lines tell which it is, and of which room they are.
+
+    restarted: told its name each time it is begun anew.
+    """
+    with about(Subject(bot=bot.name)):
+        await _supervise(bot, receive, restarted)
+
+
+async def _supervise(
+    bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]], restarted: Callable[[str], None]
+) -> None:
+    async def take(event: Event) -> None:
+        room = "" if isinstance(event, Chosen) else event.room.id
+        with about_also(room=room):
+            await receive(event, bot)
+
     wait_s = FIRST_WAIT_S
     while True:
         began = asyncio.get_running_loop().time()
         try:
-            await bot.run(lambda event: receive(event, bot))
+            await bot.run(take)
             reason = "it returned"
         except MootError as error:
             reason = str(error)
@@ -31,5 +51,6 @@ async def supervise(bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) 
         if asyncio.get_running_loop().time() - began > STEADY_S:
             wait_s = FIRST_WAIT_S
         log.error("bot.restart bot=%s in_s=%g reason=%s", bot.name, wait_s, reason)
+        restarted(bot.name)
         await asyncio.sleep(wait_s)
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)
