@@ -137,7 +137,7 @@ class _Lines:
             return b""
         whole, self._begun = self._begun + data[:end], data[end:]
         if self._leaving_out:
-            log.warning("a line of %s is longer than %d bytes: left out", self._path, LINE_BYTES)
+            log.warning("record.line_too_long file=%s most=%d", self._path, LINE_BYTES)
             self._leaving_out = False
             return whole[whole.find(b"\n") + 1 :]
         return whole
@@ -163,7 +163,7 @@ class _Lines:
             try:
                 row = json.loads(line)
             except ValueError:
-                log.warning("a line of %s is not JSON", self._path)
+                log.warning("record.no_json file=%s", self._path)
                 continue
             if isinstance(row, dict):
                 yield row
@@ -237,5 +237,5 @@ class _Table:
                 found = database.execute(query, (self._last,))
                 return [dict(row) for row in found.fetchmany(ROWS)]
         except sqlite3.OperationalError as error:
-            log.debug("reading %s: %s", path, error)
+            log.debug("record.unreadable file=%s reason=%s", path, error)
             return [] if str(error).startswith("no such") else None  # else locked, or half made

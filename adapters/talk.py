@@ -73,7 +73,7 @@ class Talk(Group):
         if _is_message(message):
             self._messages.put_nowait(message)
         elif line.strip():
-            log.debug("a line of %d bytes is no message", len(line))
+            log.debug("line.no_message size_bytes=%d", len(line))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:

@@ -189,7 +189,7 @@ class Terminal:
             return b""
         except OSError as error:
             if error.errno != errno.EIO:  # EIO: Linux's end of a terminal
-                log.warning("reading the terminal of process %d: %s", self.pid, error)
+                log.warning("terminal.unreadable pid=%d reason=%s", self.pid, error)
             chunk = b""
         if not chunk:
             self._hang_up()

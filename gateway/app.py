@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from adapters.hooks import HookListener
@@ -36,6 +37,7 @@ from gateway.happenings import (
 )
 from gateway.idle import Idle
 from gateway.indexes import open_configured
+from gateway.learning import learning
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold, tell_address
 from gateway.marks import Marks
@@ -62,6 +64,7 @@ from gateway.platforms import make_bots
 from gateway.presence import Presence
 from gateway.programs import Programs, agent_names
 from gateway.questions import Questions
+from gateway.redaction import Redactor
 from gateway.rehearsal import Rehearsal
 from gateway.remember_commands import RememberCommands
 from gateway.role_commands import RoleCommands
@@ -76,10 +79,14 @@ from gateway.schedules import Schedules
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.status_commands import StatusCommands
+from gateway.subject import about_also
 from gateway.supervisor import Supervisor
+from gateway.telemetry import Telemetry, open_telemetry
+from gateway.trail import Trails
 from gateway.turn import Middle
 from gateway.window import Windows
 from memory.index import Index
+from memory.layer import Interaction, Session
 from memory.model import Model
 from memory.store import Store
 from memory.transcript import Transcript
@@ -97,13 +104,15 @@ async def run(
     *,
     started: Callable[[str], None],
     stop: asyncio.Event,
+    redactor: Redactor | None = None,
 ) -> None:
     """Run Moot until `stop` is set. `started` is told the page's address.
 
-    Turns that are under way when it stops are taken up again by the next start.
+    redactor: knows the secrets of both; without it none is known. Turns that are under way when it
+    stops are taken up again by the next start.
     """
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, stop)
+        await _run(config, environment, started, stop, redactor or Redactor())
 
 
 async def _run(
@@ -111,6 +120,7 @@ async def _run(
     environment: Mapping[str, str],
     started: Callable[[str], None],
     stop: asyncio.Event,
+    redactor: Redactor,
 ) -> None:
     metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
@@ -121,6 +131,7 @@ async def _run(
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
         open_configured(config) as index,
+        open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open() as hooks,
     ):
         sessions: LocalSessions | None = None
@@ -140,6 +151,8 @@ async def _run(
                     metrics=metrics,
                     access=access,
                     sandboxing=Sandboxing(config, environment.get("PATH", "")),
+                    redactor=redactor,
+                    telemetry=telemetry,
                 )
                 sessions = house.sessions
                 await house.serve(started, stop)
@@ -171,8 +184,13 @@ class House:
         metrics: Metrics | None = None,
         access: Access | None = None,
         sandboxing: Sandboxing | None = None,
+        redactor: Redactor | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._config = config
+        self._redactor = redactor or Redactor()
+        self._telemetry = telemetry
+        self._trails = Trails(telemetry.turn) if telemetry else Trails()
         self._group = group
         self.bus = Bus()
         self.metrics = metrics or Metrics()
@@ -202,6 +220,8 @@ class House:
             publish=self._publish,
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
+            clean=self._redactor.clean,
+            decided=self.metrics.decided,
         )
         self._has_model = model is not None
         self._sandboxing = sandboxing
@@ -221,6 +241,8 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
+            clean=self._redactor,
+            metrics=config.telemetry.metrics,
         )
 
     def _persona_desk(self, store: Store) -> PersonaDesk:
@@ -249,7 +271,12 @@ class House:
             budget=config.budget.budget(),
             own_workspaces=config.gateway.data_dir / "scopes",
             learn_after_s=learn_after_s,
+            clean=self._redactor,
+            about=self._learning,
         )
+
+    def _learning(self, told: Interaction | Session) -> AbstractContextManager[None]:
+        return learning(told, self._telemetry)
 
     def _sessions(
         self, programs: Callable[[str], Program], hooks: HookListener | None
@@ -391,6 +418,8 @@ class House:
             max_hops=self._config.turns.max_hops,
             heard=self.memories.hearing.heard,
             changed=self.memories.hearing.changed,
+            trails=self._trails,
+            refused=self.metrics.refused,
         )
 
     def _supervisor(self) -> Supervisor:
@@ -486,6 +515,9 @@ class House:
             clock=clock,
             limits=self._config.turns,
             version=self.persona_desk.number,
+            redactor=self._redactor,
+            trails=self._trails,
+            waited=self.metrics.waited,
         )
 
     def _rehearsal(self, briefings: Briefings, windows: Windows) -> Rehearsal:
@@ -515,7 +547,8 @@ class House:
         )
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        return self._group.create_task(work, name=name)
+        with about_also():  # a turn's, also when its session is at the next one
+            return self._group.create_task(work, name=name)
 
     def _suggestions(self) -> Suggestions:
         enabled = self._config.memory.suggest_pins

@@ -15,6 +15,7 @@ from contract import ConfigError
 from gateway.access_tables import AccessTable
 from gateway.backup_tables import BackupTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.logs_tables import LogsTable, TelemetryTable
 from gateway.sandbox_tables import SandboxTable
 from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.tables import (
@@ -47,6 +48,8 @@ class Config(Table):
     scheduling: SchedulingTable = SchedulingTable()
     sandbox: SandboxTable = SandboxTable()
     backup: BackupTable = BackupTable()
+    logs: LogsTable = LogsTable()
+    telemetry: TelemetryTable = TelemetryTable()
     _file: Path | None = PrivateAttr(default=None)
 
     @property

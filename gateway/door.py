@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -39,6 +40,7 @@ from gateway.rooms import Rooms
 from gateway.routing import named, route
 from gateway.scheduled import is_scheduled
 from gateway.strangers import Refusal, Strangers
+from gateway.trail import Trails
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 
@@ -70,6 +72,8 @@ class Door:
         max_hops: int,
         heard: Callable[[str], None] = lambda _: None,
         changed: Callable[[Stored], None] = lambda _: None,
+        trails: Trails | None = None,
+        refused: Callable[[str], None] = lambda platform: None,
     ) -> None:
         """mention_free: names of the bots that answer every message of their rooms. heard:
         told the scope of every new message. changed: told what was edited or deleted."""
@@ -89,6 +93,8 @@ class Door:
         self._max_hops = max_hops
         self._heard = heard
         self._changed = changed
+        self._trails = trails or Trails()
+        self._refusal_of = refused
         self._seen_rooms: set[str] = set()
         self._early = Early()
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
@@ -132,6 +138,7 @@ class Door:
         trusted: it came by the API, whose callers are on this machine or hold the token. notice: a
         line of Moot's own that stands before the answers.
         """
+        began_ns = time.time_ns()
         _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
@@ -171,8 +178,10 @@ class Door:
             await self.receive(edited, bot)
         stands = None if is_scheduled(inbound.message_id) else inbound.message_id
         for turn in accepted.turns:
+            self._trails.of(turn.id).add("ingest", began_ns)
             self._rooms.start(turn, stands, inbound.content)
         if refusal is not None:
+            self._refusal_of(inbound.meta.source)
             await self._strangers.after(refusal)
         elif allowed and not trusted:
             self._strangers.let_through(inbound.room, inbound.meta.sender_id, allowed)

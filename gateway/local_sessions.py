@@ -19,6 +19,8 @@ from gateway.opening import Opener
 from gateway.personas import Persona
 from gateway.seats import Seats
 from gateway.sessions import Live, Program, Waits
+from gateway.show import session_id
+from gateway.subject import Subject, about
 
 log = logging.getLogger("moot.sessions")
 
@@ -255,10 +257,12 @@ class LocalSessions:
         del self._live[key]
         if why in ("idle", "cap"):
             self._asleep.add(key)
-        log.info("session.ended persona=%s agent=%s why=%s", live.persona, live.program.name, why)
         self._counts.session_ended(live.program.name, why)
         name = f"end session {live.persona}"
-        self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
+        with about(Subject("", live.room.id, live.persona, session_id(*key))):
+            told = (live.persona, live.program.name, why)
+            log.info("session.ended persona=%s agent=%s why=%s", *told)
+            self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
     async def _close(self, key: Key, live: Live) -> None:
         try:
