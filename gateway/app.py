@@ -38,6 +38,7 @@ from gateway.happenings import (
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.learning import learning
+from gateway.ledger import Turn
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold, tell_address
 from gateway.marks import Marks
@@ -209,7 +210,7 @@ class House:
             self.access,
             self.audit,
             clock,
-            start=lambda *turn: self.rooms.start(*turn),
+            start=self._start,
             changed=lambda: self._publish(AccessChanged()),
         )
         self.persona_desk = self._persona_desk(store)
@@ -553,6 +554,11 @@ class House:
     def _suggestions(self) -> Suggestions:
         enabled = self._config.memory.suggest_pins
         return Suggestions(self.transcript, self.memories.slices, clock, enabled=enabled)
+
+    def _start(self, turn: Turn, message_id: str, content: str) -> None:
+        """Begin what a decision made; with a bot that moot.toml names no more there is nothing."""
+        if turn.bot in self.bots:
+            self.rooms.start(turn, message_id, content)
 
     def _publish(self, happening: Happening) -> None:
         self.metrics.heard(happening)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 
 from contract import Inbound, Room, Speaker
 from gateway.access import Access
@@ -19,8 +19,17 @@ from gateway.ledger import Wanted
 from gateway.pairings import GOOD_FOR, Knock, Pairings
 from gateway.pins import PINNER
 from gateway.refusals import Refusals, reason_for
+from memory.schema import turns
 
 log = logging.getLogger("moot.access")
+
+
+_WAS_ANSWERED = select(turns.c.id).where(
+    turns.c.message_seq == bindparam("seq"),
+    turns.c.persona == bindparam("by"),
+    turns.c.state != "queued",
+    turns.c.answer.is_not(None),
+)
 
 
 @dataclass(slots=True)
@@ -41,6 +50,9 @@ class Refusal:
     said: Literal["", "code", "line"] = field(default="", init=False)
 
     def __call__(self, connection: Connection, seq: int) -> Sequence[Wanted]:
+        if connection.execute(_WAS_ANSWERED, {"seq": seq, "by": PINNER}).first() is not None:
+            self.said = ""
+            return ()  # the platform tells it again
         self.said, line = self.strangers.line(connection, seq, self)
         if not line:
             return ()

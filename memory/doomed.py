@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
-from memory.house_schema import figures
+from memory.house_schema import figures, grants, pairings, refusals
 from memory.identity import Identity
 from memory.schema import (
     agent_sessions,
@@ -33,6 +33,7 @@ from memory.schema import (
 )
 
 COVERED: tuple[Table, ...] = (
+    grants, pairings, refusals,
     figures, posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from gateway.pairings import ALPHABET, DECLINED, LET_IN, MOST_WAITING, as_code
 from memory.house_schema import audit, pairings
 from memory.schema import messages, turns
 from tests.doubles.platform import FakeBot, said
-from tests.doubles.running import Opened, gateway
+from tests.doubles.running import Opened, gateway, until
 
 OWNED = AccessTable(owners=frozenset({"fake:olivia"}))
 DM = Room("fake:dm-ash", "Ash", "dm")
@@ -259,3 +259,38 @@ def test_a_code_is_read_as_people_copy_it() -> None:
     assert as_code(" `k7rm-2qxp` ") == "K7RM2QXP"
     assert as_code("K7RM 2QXP") == "K7RM2QXP"
     assert as_code("É") == ""
+
+
+async def test_a_message_that_is_told_again_makes_no_code_that_nobody_sees(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path, access=OWNED) as moot:
+        await asked_for_a_code(moot, "first", message_id="m-first")
+        await tell(moot, "second", message_id="m-second")
+    async with gateway(tmp_path, access=OWNED) as moot:
+        await tell(moot, "first", message_id="m-first")
+        [waiting] = await moot.house.admissions.pairings.waiting()
+        assert waiting.question_seq != waiting.message_seq
+        await age(moot, timedelta(days=2))
+    async with gateway(tmp_path, access=OWNED) as moot:
+        assert await tell(moot, "first", message_id="m-first") == []
+        assert await moot.house.admissions.pairings.waiting() == []
+
+
+async def test_an_approval_through_a_bot_that_is_gone_harms_nobody(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=OWNED) as moot:
+        code = await asked_for_a_code(moot)
+    other = FakeBot(name="new")
+    async with gateway(tmp_path, access=OWNED, bot=other) as moot:
+        posted = await owner_said(moot, f"!pair {code}")
+        assert posted == [
+            "Ash (`fake:ash`) is a member in direct messages now. Their question is being answered."
+        ]
+
+
+async def owner_said(moot: Opened, text: str) -> list[str]:
+    """The same where turns of a bot that is gone stay open for ever."""
+    before = len(moot.texts())
+    await moot.hear(said(text, by="olivia", room=OWNERS_DM))
+    await until(lambda: len(moot.texts()) > before)
+    return moot.texts()[before:]
