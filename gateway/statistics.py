@@ -151,7 +151,7 @@ def _ended_line(row: Row[Any]) -> TurnLine:
     )
 
 
-def _about(row: Row[Any]) -> dict[str, Any]:
+def _about(row: Any) -> dict[str, Any]:
     return {
         "seq": row.seq,
         "id": row.id,

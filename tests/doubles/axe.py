@@ -23,7 +23,9 @@ def axe() -> str:
     paths = (INSTALLED, Path(os.environ.get("AXE_CORE", "/nowhere")))
     found = next((path for path in paths if path.is_file()), None)
     if found is None:
-        message = "axe-core is not installed: npm ci in tests/clients, or set AXE_CORE to axe.min.js"
+        message = (
+            "axe-core is not installed: npm ci in tests/clients, or set AXE_CORE to axe.min.js"
+        )
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     return found.read_text(encoding="utf-8")
 
