@@ -138,7 +138,9 @@ class FakeAdmin:
         ]  # fmt: skip
         self.session_lines = [
             SessionLine(
-                SessionCard("claude@room:slack:C1", "claude", AUTH.id, "working", 4711, now - hours),
+                SessionCard(
+                    "claude@room:slack:C1", "claude", AUTH.id, "working", 4711, now - hours
+                ),
                 "auth-team", "room", "Claude Code", "room:slack:C1", now, 412 << 20, 81.4, 48_200,
                 0.41,
             ),
