@@ -170,7 +170,8 @@ class Api:
         body = parse(ChoiceBody, await read_object(request))
         question_id = request.match_info["question_id"]
         choice = await self.house.choose(question_id, body.option, body.speaker())
-        return answer({"choice": choice}) if choice == "taken" else error(*CHOICES[choice])
+        refused = CHOICES.get(choice)
+        return error(*refused) if refused else answer({"choice": choice})
 
     # ── Streams ─────────────────────────────────────────────────────────────────────────
 

@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract import ConfigError
 from gateway.access_tables import AccessTable
+from gateway.backup_tables import BackupTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.logs_tables import LogsTable, TelemetryTable
+from gateway.sandbox_tables import SandboxTable
+from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.tables import (
     AgentTable,
     BudgetTable,
@@ -24,6 +28,8 @@ from gateway.tables import (
     Table,
     TurnsTable,
 )
+
+SHIPPED_PERSONAS = Path(__file__).parent.parent / "personas"
 
 
 class Config(Table):
@@ -38,12 +44,24 @@ class Config(Table):
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
     memory: MemoryTable = MemoryTable()
+    schedules: tuple[ScheduleTable, ...] = ()
+    scheduling: SchedulingTable = SchedulingTable()
+    sandbox: SandboxTable = SandboxTable()
+    backup: BackupTable = BackupTable()
+    logs: LogsTable = LogsTable()
+    telemetry: TelemetryTable = TelemetryTable()
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> Path | None:
+        """Where it was read from; None: there is no file."""
+        return self._file
 
     @property
     def personas_folder(self) -> Path:
         """The configured folder, or the personas that come with Moot."""
         configured = self.gateway.personas_dir
-        return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
+        return configured if configured.is_dir() else SHIPPED_PERSONAS
 
     @property
     def store_url(self) -> str:
@@ -71,11 +89,18 @@ def load_config(path: Path | None, *, base: Path) -> Config:
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
+    return parse_config(raw, file)
+
+
+def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
+    """What stands, or would stand, in `file`. Raises ConfigError."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(f"{file}: {_sentence(error.errors()[0])}") from None
-    return _anchored(config, file.resolve().parent)
+    config = _anchored(config, file.resolve().parent)
+    config._file = file.resolve()
+    return config
 
 
 def _anchored(config: Config, base: Path) -> Config:

@@ -13,6 +13,8 @@ from typing import Any
 from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
+from gateway.access_desk import AccessDesk
+from gateway.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
 from gateway.events import Bus
@@ -53,10 +55,14 @@ class Desk:
         bots: Mapping[str, Bot],
         metrics: Metrics,
         memory: RoomMemories,
+        audit: Audit,
+        roles: AccessDesk,
         admin: Overseer,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
+        self.audit = audit
+        self.roles = roles
         self.admin = admin
         self._door = door
         self._rooms = rooms
@@ -233,7 +239,10 @@ class Desk:
     # ── The rest ────────────────────────────────────────────────────────────────────────
 
     async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
-        """Answer a question."""
+        """Answer a question. An account of ours answers none, whoever says that it does."""
+        own = frozenset[str]().union(*(bot.own_ids for bot in self._bots.values()))
+        if by.id.startswith("bot:") or by.id in own:
+            return "forbidden"
         return self._questions.choose(question_id, option, by, trusted=True)
 
     def subscribe(self) -> AsyncIterator[Happening]:

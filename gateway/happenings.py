@@ -115,6 +115,14 @@ class PersonasChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessChanged:
+    """Fetch who may do what, and who waits, again."""
+
+    room_id: ClassVar[None] = None
+    type: ClassVar[str] = "access"
+
+
+@dataclass(frozen=True, slots=True)
 class BotsChanged:
     """A bot was started or has ended: fetch them again."""
 
@@ -145,6 +153,7 @@ Happening = (
     | Typing
     | Remembered
     | PersonasChanged
+    | AccessChanged
     | BotsChanged
     | RoomOpened
 )

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import Event, MootError
+from contract import Chosen, Event, MootError
 from gateway.clock import clock as system_clock
+from gateway.subject import Subject, about, about_also
 
 log = logging.getLogger("moot.app")
 
@@ -65,12 +66,18 @@ class Supervisor:
         self._sleep = sleep
 
     async def run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
-        """Run a bot, for ever."""
+        """Run a bot, for ever. Its log lines tell which it is, and of which room they are."""
+        with about(Subject(bot=bot.name)):
+            await self._run(bot, receive)
+
+    async def _run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
         health = self.health[bot.name]
 
         async def hear(event: Event) -> None:
             health.event_at = self._clock()
-            await receive(event, bot)
+            room = "" if isinstance(event, Chosen) else event.room.id
+            with about_also(room=room):
+                await receive(event, bot)
 
         wait_s = FIRST_WAIT_S
         while True:

@@ -32,6 +32,7 @@ grants = Table(  # roles that were given while it runs; those of moot.toml are n
     Column("role", String, nullable=False),  # guest, member, owner
     Column("room_id", String),  # null: everywhere
     Column("persona", String),  # null: every one
+    Column("within", String, nullable=False),  # rooms, dms; "": both
     Column("by_id", String, nullable=False),  # who gave it
     Column("by_name", String, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -50,6 +51,8 @@ pairings = Table(  # unknown people who asked to be let in
     Column("room_id", String, nullable=False),
     Column("persona", String),
     Column("bot", String, nullable=False),
+    Column("message_seq", BigInteger, nullable=False),  # to which the code was told
+    Column("question_seq", BigInteger),  # the last question since; null: none
     Column("state", String, nullable=False),  # waiting, approved, refused, expired
     Column("at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
@@ -66,27 +69,32 @@ refusals = Table(  # what somebody was told once, also over a restart
     metadata,
     Column("room_id", String, primary_key=True),
     Column("person_id", String, primary_key=True),
-    Column("reason", String, primary_key=True),  # a word: access, rate, budget
+    Column("reason", String, primary_key=True),  # access, access:member, rate, budget, ...
     Column("until", BigInteger),  # told again after it; null: never
     Column("at", BigInteger, nullable=False),
 )
 
-audit = Table(  # append-only; each row's hash covers the one before it
+audit = Table(  # append-only; each row's hash covers the one before it: see gateway/chain.py
     "audit",
     metadata,
     Column("seq", SEQUENCE, primary_key=True),
     Column("at", BigInteger, nullable=False),
-    Column("act", String, nullable=False),  # a word: invoke, approve, refuse, pair, grant, ...
+    Column("act", String, nullable=False),  # a word: invoke, ask, answer, pair, grant, ...
     Column("by_id", String, nullable=False),
     Column("by_name", String, nullable=False),
     Column("persona", String),
     Column("room_id", String),
     Column("turn_id", String),
     Column("detail", JSON, nullable=False),  # flat: str to str, int, bool or null
-    Column("before", String, nullable=False),  # hash of the row before; "" for the first
+    Column("who_salt", String, nullable=False),  # "": who it was is erased
+    Column("who_digest", String, nullable=False),  # of salt, by_id and by_name
+    Column("what_salt", String, nullable=False),  # "": what it was about is erased
+    Column("what_digest", String, nullable=False),  # of salt, room_id and detail
+    Column("before", String, nullable=False, unique=True),  # hash of the row before; first: ""
     Column("hash", String, nullable=False),
     Index("ix_audit_room", "room_id", "seq"),
     Index("ix_audit_turn", "turn_id"),
+    Index("ix_audit_by", "by_id"),
     sqlite_autoincrement=True,
 )
 
@@ -120,7 +128,7 @@ persona_versions = Table(  # every good form that a persona's file had
     Column("text", Text, nullable=False),  # the whole file
     Column("by_id", String),  # null: the file was edited outside of Moot
     Column("by_name", String),
-    Column("why", String, nullable=False),  # a word: file, page, rollback
+    Column("why", String, nullable=False),  # a word: file, page, rollback, delete
     Column("at", BigInteger, nullable=False),
     Index("ix_persona_versions_name", "name", "number", unique=True),
     sqlite_autoincrement=True,
@@ -156,6 +164,7 @@ schedules = Table(  # those of moot.toml have a key; people's have an author
     Column("due_at", BigInteger),  # the next run; null: none any more
     Column("ran_at", BigInteger),  # the moment for which it ran last
     Column("paused", Boolean, nullable=False, server_default=false()),
+    Column("why", String),  # it is paused, for people; null: somebody said so
     Column("ended_at", BigInteger),
     Index("ix_schedules_room", "room_id"),
     sqlite_autoincrement=True,

@@ -21,6 +21,7 @@ from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
+from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot
 from tests.doubles.scripted import ScriptedPrograms
 
@@ -101,7 +102,7 @@ async def gateway(
         memory=memory or MemoryTable(),
         sessions=sessions or SessionsTable(),
     )
-    async with Store.open(url or f"sqlite:///{tmp_path}/moot.db") as store:
+    async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:
             async with asyncio.TaskGroup() as group:
                 house = House(
@@ -115,6 +116,7 @@ async def gateway(
                     model=model,
                     learn_after_s=0.0,
                 )
+                await house.admissions.load()
                 await house.rooms.recover()
                 yield Opened(house, bot, scripted)
                 await house.sessions.close()

@@ -1,0 +1,26 @@
+"""The audit log as a list, for a page without a gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.audit import Entry, Verdict, Wish
+from gateway.chain import Broken
+
+
+class FakeAudit:
+    """Implements gateway.audit.AuditLog. entries: oldest first."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.wishes: list[Wish] = []
+        self.broken: Broken | None = None
+
+    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+        self.wishes.append(wish)
+        found = [e for e in reversed(self.entries) if before is None or e.seq < before]
+        return found[:limit]
+
+    async def verify(self) -> Verdict:
+        head = self.entries[-1].hash if self.entries else ""
+        return Verdict(len(self.entries), head, 0, self.broken)
