@@ -242,7 +242,7 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
-            clean=self._redactor,
+            redactor=self._redactor,
             metrics=config.telemetry.metrics,
         )
 

@@ -24,6 +24,7 @@ from gateway.doorman import Access, Refused
 from gateway.files import Files
 from gateway.house import House
 from gateway.memory_api import MemoryApi
+from gateway.redaction import Redactor
 from gateway.stream import Hub
 from gateway.views import HealthView, happening_view
 
@@ -36,8 +37,8 @@ SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is o
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """How the page is served. port 0: any free one. Sizes bound one request. clean: takes secrets
-    out of whatever is answered. metrics: serve /metrics."""
+    """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
+    secrets out of whatever is answered. metrics: serve /metrics."""
 
     files: Path
     host: str = "127.0.0.1"
@@ -46,7 +47,7 @@ class PageSettings:
     most_body_bytes: int = 2 << 20
     most_file_bytes: int = 25 << 20
     wait_s: float = 300.0
-    clean: Callable[[str], str] = lambda text: text
+    redactor: Redactor = field(default_factory=Redactor)
     metrics: bool = True
 
 
@@ -92,14 +93,15 @@ def make_app(
     """The application. It owns one task, which reads the house's events."""
     open_paths = frozenset(route.path for route in webhooks)
     files = Files(settings.files.absolute(), most_bytes=settings.most_file_bytes)
-    hub = Hub(house, lambda happening: happening_view(happening, files.id_of))
+    redactor = settings.redactor
+    hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
     front = Front(house, settings.access, assets.load(), settings.metrics)
     app = web.Application(
         middlewares=[_guarded(settings.access, front, open_paths)],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
-    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
+    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s, mask=redactor.mask).routes())
     app.add_routes(MemoryApi(house).routes())
     app.add_routes(AuditApi(house).routes())
     app.add_routes(AccessApi(house).routes())
@@ -107,7 +109,7 @@ def make_app(
     app.add_routes(AdminApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
-    app.on_response_prepare.append(_cleaning(settings.clean))
+    app.on_response_prepare.append(_cleaning(redactor))
 
     async def read_events(_app: web.Application) -> AsyncIterator[None]:
         task = asyncio.create_task(hub.run(), name="page: events of the house")
