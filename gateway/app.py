@@ -15,6 +15,7 @@ from gateway.access import Access
 from gateway.accounts import Accounts
 from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
+from gateway.books import Books
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands, Hand
@@ -27,6 +28,7 @@ from gateway.handover import HandOver
 from gateway.happenings import Happening, Remembered
 from gateway.idle import Idle
 from gateway.indexes import open_configured
+from gateway.limits import Limits
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold
 from gateway.marks import Marks
@@ -54,6 +56,8 @@ from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.supervisor import supervise
 from gateway.turn import Middle
+from gateway.usage import UsageBook
+from gateway.usage_commands import UsageCommands
 from gateway.window import Windows
 from memory.index import Index
 from memory.model import Model
@@ -163,6 +167,8 @@ class House:
             clock=clock,
             timeout_s=config.turns.question_timeout_s,
         )
+        self.usage = UsageBook(store, clock, config.gateway.zone, config.prices)
+        self.books = self._books(store)
         self._has_model = model is not None
         self.memories = self._memories(store, index, model, learn_after_s)
         self.sessions = self._sessions(programs, hooks)
@@ -178,6 +184,21 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
+        )
+
+    def _books(self, store: Store) -> Books:
+        config = self._config
+        limits = Limits(
+            config.limits, store=store, access=self.access, clock=clock, zone=config.gateway.zone
+        )
+        return Books(
+            audit=self.audit,
+            usage=self.usage,
+            limits=limits,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            count=self.metrics.usage.took,
+            clock=clock,
         )
 
     def _memories(
@@ -274,6 +295,7 @@ class House:
             "pins": PinCommands(memories.landmarks, memories.slices, self.transcript).run,
             "memory": remembering.run,
             "recall": memories.recalling.run,
+            "usage": UsageCommands(self.usage, self.access, clock, self._config.gateway.zone).run,
         }
 
     def _door(self) -> Door:
@@ -286,6 +308,7 @@ class House:
             presence=self.presence,
             access=self.access,
             questions=self.questions,
+            books=self.books,
             pins=self._pins(),
             publish=self._publish,
             clock=clock,
@@ -324,6 +347,7 @@ class House:
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
             audit=self.audit,
+            usage=self.usage,
             clock=clock,
         )
 
@@ -349,6 +373,7 @@ class House:
             presence=self.presence,
             questions=self.questions,
             marks=self._marks,
+            books=self.books,
             publish=self._publish,
             measure=self.metrics.ended,
             clock=clock,

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from contract import ConfigError
 from gateway.access_tables import AccessTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.limit_tables import LimitsTable, PriceTable
 from gateway.tables import (
     AgentTable,
     BudgetTable,
@@ -37,6 +38,8 @@ class Config(Table):
     turns: TurnsTable = TurnsTable()
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
+    limits: LimitsTable = LimitsTable()
+    prices: dict[str, PriceTable] = Field(default_factory=dict)
     memory: MemoryTable = MemoryTable()
 
     @property

@@ -24,6 +24,7 @@ from contract import (
 from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.books import Books
 from gateway.cards import RoomCard
 from gateway.commands import parse_command
 from gateway.early import Early
@@ -60,6 +61,7 @@ class Door:
         presence: Presence,
         access: Access,
         questions: Questions,
+        books: Books,
         pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
@@ -78,6 +80,7 @@ class Door:
         self._presence = presence
         self._access = access
         self._questions = questions
+        self._books = books
         self._pins = pins
         self._publish = publish
         self._clock = clock
@@ -143,7 +146,12 @@ class Door:
         told = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
+        asks = parse_command(inbound.content, addressed=True) is None
+        if asks:
+            wanted = await self._books.admit(inbound, wanted)
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock())
+        if asks and not accepted.turns:
+            self._books.give_back(inbound, wanted)
         self._on_disk[told] = accepted.seq
         if len(self._on_disk) > _REMEMBERED:
             self._on_disk.popitem(last=False)

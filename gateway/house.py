@@ -11,6 +11,7 @@ from gateway.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.happenings import Happening
 from gateway.room_memory import Found, Overview
+from gateway.usage import UsageReports
 from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
@@ -91,6 +92,10 @@ class House(Protocol):
     @property
     def audit(self) -> AuditLog:
         """Who let which agent do what."""
+
+    @property
+    def usage(self) -> UsageReports:
+        """What agents took."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

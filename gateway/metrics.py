@@ -14,6 +14,7 @@ from gateway import show
 from gateway.happenings import Happening, Said, TurnChanged
 from gateway.ledger import Turn
 from gateway.session_metrics import Counted, SessionMetrics
+from gateway.usage_metrics import UsageMetrics
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _BRIEF_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2)
@@ -55,6 +56,7 @@ class Metrics:
         self._headers = _Headers(registry)
         self._memory = _Memory(registry)
         self._calls = _Calls(registry)
+        self.usage = UsageMetrics(registry)
 
     def heard(self, happening: Happening) -> None:
         """Count a happening."""

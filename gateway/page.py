@@ -23,6 +23,7 @@ from gateway.files import Files
 from gateway.house import House
 from gateway.memory_api import MemoryApi
 from gateway.stream import Hub
+from gateway.usage_api import UsageApi
 from gateway.views import HealthView, happening_view
 
 log = logging.getLogger("moot.gateway")
@@ -89,6 +90,7 @@ def make_app(
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
     app.add_routes(MemoryApi(house).routes())
     app.add_routes(AuditApi(house).routes())
+    app.add_routes(UsageApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

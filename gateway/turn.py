@@ -25,6 +25,7 @@ from contract import (
     PlatformError,
 )
 from gateway import show
+from gateway.books import Books
 from gateway.briefings import MOOT, Briefings, speaker
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
@@ -91,6 +92,7 @@ class Middle:
     presence: Presence
     questions: Questions
     marks: Marks
+    books: Books
     publish: Publish
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
@@ -199,6 +201,8 @@ class Middle:
         record = _record(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
+        person = await self.books.began(turn, asked, live.program.name)
+        began_at = time.perf_counter()
         live.state = "working"
         reply = self._reply(turn, occasion_of(briefing, asked), live.workspace)
         try:
@@ -208,6 +212,8 @@ class Middle:
             live.state = "idle"
             live.given_from = live.given_from or window.lines[0].seq
             live.given = max(live.given, window.lines[-1].seq)
+        seconds = time.perf_counter() - began_at
+        self.books.took(turn, person, live.program.name, answer.usage, seconds)
         if fault == "context":  # the prompt was not taken, and what was given before is condensed
             live.given = live.given_from = 0
         live.compacted = answer.compacted or (live.compacted and not briefing.summary)
@@ -245,7 +251,7 @@ class Middle:
             async with asyncio.timeout(self.limits.timeout_s):
                 answer = await live.agent.ask(prompt, reply)
         except AgentError as error:
-            return Answer(_failure(error)), _logged(error).kind
+            return Answer(_failure(error), usage=error.usage), _logged(error).kind
         except TimeoutError:
             say = f"No end after {self.limits.timeout_s / 60:g} minutes. Try a smaller step."
             return Answer(_failure(AgentError("timeout", say))), "timeout"
@@ -268,7 +274,8 @@ class Middle:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else speaker(turn.persona)
-        wanted = [*await self.hand_over.peers(turn, bot), *await self._suggested(turn)]
+        peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
+        wanted = [*peers, *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))

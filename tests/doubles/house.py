@@ -46,7 +46,7 @@ from gateway.happenings import (
 )
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.submission import Submission, parse_submission
-from tests.doubles.books import FakeAudit
+from tests.doubles.books import FakeAudit, FakeUsage
 from tests.doubles.memories import FakeMemories
 
 PERSONAS = (
@@ -95,6 +95,7 @@ class FakeHouse:
         self.calls: list[Call] = []
         self.memory = FakeMemories()
         self.audit = FakeAudit()
+        self.usage = FakeUsage()
         self.room_cards: dict[str, RoomCard] = {}
         self.said: dict[str, list[Message]] = {}
         self.records: dict[str, TurnRecord] = {}
