@@ -148,7 +148,7 @@ class CliAgent:
             async with asyncio.timeout(COMPACT_S):
                 await self._compact()
         except (AgentError, TimeoutError) as failure:
-            log.warning("%s: not compacted: %r", self._profile.name, failure)
+            log.warning("program.not_compacted agent=%s reason=%r", self._profile.name, failure)
             return False
         return True
 
@@ -185,7 +185,7 @@ class CliAgent:
                 self._exchange = None
         if not idle:
             level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
-            log.log(level, "%s: not idle after an interrupt; ending it", self._profile.name)
+            log.log(level, "program.not_idle agent=%s after=interrupt", self._profile.name)
             await self._process.end()
 
     async def _settled(self) -> None:

@@ -92,8 +92,9 @@ class Ending:
         shown = self.reply(screen)
         if exact and shown and self.wanted:
             log.warning(
-                "%s: its record has no reply to this turn (%s), its screen has one of %d "
-                "characters, which was taken; has the program's record changed?",
+                "record.empty agent=%s reason=its record has no reply to this turn (%s), its "
+                "screen has one of %d characters, which was taken; has the program's "
+                "record changed?",
                 *(profile.name, sign, len(shown)),
             )
         if not shown and self._turn.tools and not self._certain():  # a refusal ended it

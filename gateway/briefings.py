@@ -38,17 +38,22 @@ class Briefings:
     max_hops: int
 
     async def brief(
-        self, turn: Turn, asked: Stored, window: Window, live: Live
+        self, turn: Turn, asked: Stored, window: Window, live: Live, *, peek: bool = False
     ) -> tuple[Briefing, Remembered]:
-        """All that the prompt is made of, and what the memory had a part in."""
+        """All that the prompt is made of, and what the memory had a part in.
+
+        peek: nobody is asked with it; the memory stays as it is.
+        """
         lines, again = window.lines, window.again
         thread = await self._thread(turn, asked)
         roster = self.rosters.known(turn.room, self.bots[turn.bot])
         since = [m.by for m in lines if m.seq > asked.seq and m.by.kind == "human"]
-        participants = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
-        known = await self._remembered(turn, asked, window, live, roster)
+        known_here = _participants(self.accounts.introduced(roster), lines, asked, turn.persona)
+        participants = _with(known_here, await self._peers(turn))
+        known = await self._remembered(turn, asked, window, live, roster, peek=peek)
         if window.covered and not known.summary:
             lines = (await self.windows.without_summary(turn, live, window)).lines
+            lines = [*lines, asked] if peek else lines  # which is stored nowhere
         shown = [m for m in lines if m.persona != turn.persona] if again else lines
         briefing = Briefing(
             room=turn.room,
@@ -77,6 +82,14 @@ class Briefings:
         )
         return briefing, known
 
+    async def _peers(self, turn: Turn) -> list[Speaker]:
+        """The other personas in the room: whom an answer can hand over to."""
+        if turn.room.kind not in ("room", "gdm"):
+            return []
+        peers = await self.accounts.peers(turn.room, self.bots[turn.bot])
+        names = [peer.persona.name for peer in peers]
+        return [speaker(name) for name in names if name != turn.persona]
+
     async def _thread(self, turn: Turn, asked: Stored) -> list[Stored]:
         """What was said before in the thread of the question."""
         if asked.thread_id is None:
@@ -84,7 +97,14 @@ class Briefings:
         return await self.transcript.thread(turn.room.id, turn.scope, asked.thread_id, asked.seq)
 
     async def _remembered(
-        self, turn: Turn, asked: Stored, window: Window, live: Live, roster: Sequence[Speaker]
+        self,
+        turn: Turn,
+        asked: Stored,
+        window: Window,
+        live: Live,
+        roster: Sequence[Speaker],
+        *,
+        peek: bool,
     ) -> Remembered:
         """What every layer of the memory has to say, for what may be seen here."""
         members = await self._members(turn, roster)
@@ -98,6 +118,7 @@ class Briefings:
                 recalls=asked.meta.get("trigger_rag", True),
                 shown_from=(live.given_from if window.again else 0) or window.lines[0].seq,
                 covered=window.covered,
+                peek=peek,
             )
         )
 
@@ -113,6 +134,12 @@ class Briefings:
 def speaker(persona: str) -> Speaker:
     """A persona as one who speaks."""
     return Speaker(f"bot:{persona}", persona, "bot")
+
+
+def _with(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:
+    """Those who are not among them yet come last."""
+    ids = {speaker.id for speaker in known}
+    return (*known, *(speaker for speaker in more if speaker.id not in ids))
 
 
 def _participants(

@@ -180,7 +180,8 @@ class LeftOut:
 class TurnRecord:
     """All that is on record of a turn. raw: the message that asked, content and metadata.
 
-    left_out: layers of the memory that gave nothing.
+    left_out: layers of the memory that gave nothing. persona_version: which form of the persona's
+    file it was made with.
     """
 
     card: TurnCard
@@ -195,3 +196,4 @@ class TurnRecord:
     answer: Answer | None = None
     posts: tuple[PostRecord, ...] = ()
     hop: int = 0
+    persona_version: int | None = None

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from contract import AgentError, Rejected
 from gateway import show
@@ -204,7 +205,7 @@ class Commands:
         record = last.record
         steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
         lines = [
-            f"@{last.persona}'s last answer was made from:",
+            f"@{last.persona}'s last answer{_version(record)} was made from:",
             *(
                 f"- {item['name']}: {len(item['text'])} characters, from {item['source']}"
                 for item in record.get("sections", [])
@@ -219,6 +220,12 @@ class Commands:
             f"All of it: {self._page_url()}#turn/{last.id}",
         ]
         return "\n".join(lines)
+
+
+def _version(record: Mapping[str, Any]) -> str:
+    """Which form of its persona an answer was made with, in passing."""
+    number = record.get("persona_version")
+    return f" (version {number} of its persona)" if number else ""
 
 
 def _chosen(here: Sequence[Persona], argument: str) -> list[Persona]:

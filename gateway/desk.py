@@ -13,6 +13,7 @@ from typing import Any
 from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
+from gateway.access_desk import AccessDesk
 from gateway.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
@@ -23,6 +24,7 @@ from gateway.ledger import Turn
 from gateway.local_sessions import LocalSessions
 from gateway.metering import Taken, measure
 from gateway.metrics import Metrics
+from gateway.overseer import Overseer
 from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
@@ -56,11 +58,15 @@ class Desk:
         memory: RoomMemories,
         audit: Audit,
         usage: UsageBook,
+        roles: AccessDesk,
+        admin: Overseer,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
         self.audit = audit
         self.usage = usage
+        self.roles = roles
+        self.admin = admin
         self._door = door
         self._rooms = rooms
         self._transcript = transcript
@@ -265,6 +271,7 @@ class Desk:
         """Whether it does its work."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
         return Health(True, detail)
 

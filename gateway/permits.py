@@ -33,7 +33,7 @@ class Permits:
         if self.given(act, turn, asked):
             return None
         persona = None if turn.persona == PINNER else turn.persona
-        await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, act_of=act)
+        await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, command=act)
         return "" if asked.by.kind == "bot" else _line(act, asked)
 
 

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from contract import ConfigError
-from gateway.config import place_of, reason_of
+from gateway.persona_check import NAME, Around, Checked, check
+from gateway.persona_files import read_text
+from gateway.sandbox_tables import OwnSandbox
 from gateway.tables import words
 
 log = logging.getLogger("moot.personas")
-
-NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 class FrontMatter(BaseModel):
@@ -29,70 +26,100 @@ class FrontMatter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    agent: str
-    description: str = ""
-    project: str | None = None
-    model: str | None = None
-    workspace: Path | None = None
-    driver: Literal["terminal", "acp"] | None = None
-    login: Path | None = None
-    avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
+    agent: str = Field(description="The program that answers: `claude-code`, `codex`, `demo`, …")
+    description: str = Field(default="", description="One line for people: what to ask it for.")
+    project: str | None = Field(default=None, description="The project whose facts it may be told.")
+    model: str | None = Field(
+        default=None, description="The agent's model, by the agent's own name for it."
+    )
+    workspace: Path | None = Field(
+        default=None, description="The folder it works in; it must be there."
+    )
+    driver: Literal["terminal", "acp"] | None = Field(
+        default=None, description="How its program is driven: typed into a terminal, or by ACP."
+    )
+    login: Path | None = Field(default=None, description="A HOME whose login its program is given.")
+    sandbox: OwnSandbox | None = Field(
+        default=None,
+        description="`on` or `off`: whether its program runs in a sandbox; or a table.",
+    )
+    avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
+        default=None,
+        description="Its picture's address, where one account speaks for several personas.",
+    )
     aliases: Annotated[
         tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
-    ] = ()
+    ] = Field(default=(), description="Other names that people may call it.")
+
+
+SHOWN = frozenset({"description", "project", "avatar", "aliases"})
+"""Keys that a living session needs not be told of."""
+
+
+def front_matter_schema() -> dict[str, Any]:
+    """The JSON Schema of a persona file's front matter."""
+    schema = FrontMatter.model_json_schema()
+    aliases = schema["properties"]["aliases"]
+    listed = {key: aliases.pop(key) for key in ("type", "items") if key in aliases}
+    aliases["anyOf"] = [listed, {"type": "string"}]  # names with commas between them
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The front matter of a Moot persona",
+    }
+    return head | {key: value for key, value in schema.items() if key != "title"}
 
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Somebody to mention: the file's name, its front matter, and its body as system prompt."""
+    """Somebody to mention: the file's name, its front matter, and its body as system prompt.
+
+    text: the whole file.
+    """
 
     name: str
     front: FrontMatter
     body: str
+    text: str = field(default="", compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """What people may call it: its name and aliases, lower case."""
         return (self.name, *self.front.aliases)
 
+    def start(self) -> tuple[object, ...]:
+        """What its program is started with: a session that began with another can't go on."""
+        front = self.front.model_dump(exclude=set(SHOWN))
+        return (self.body, *front.items())
+
+
+def check_persona(name: str, text: str, around: Around | None = None) -> Checked[FrontMatter]:
+    """Every fault of a persona file's text."""
+    return check(name, text, FrontMatter, around or Around())
+
 
 def parse_persona(name: str, text: str) -> Persona:
     """Read a persona file's text. Raises ConfigError: what is wrong, and how to mend it."""
-    if not NAME.fullmatch(name):
-        raise ConfigError(f"{name}.md: a persona's name is lower case, e.g. claude.md")
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    match = _FRONT_MATTER.match(text)
-    if match is None:
-        raise ConfigError(f"{name}.md: begin with --- , a line `agent: NAME`, and --- again")
-    try:
-        raw = yaml.safe_load(match[1] or "") or {}
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{name}.md: front matter: {_first_line(error)}") from None
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{name}.md: the front matter must be `key: value` lines")
-    try:
-        front = FrontMatter.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        known = f" (known: {', '.join(FrontMatter.model_fields)})"
-        hint = known if first["type"] == "extra_forbidden" else ""
-        raise ConfigError(f"{name}.md: {place_of(first)}: {reason_of(first)}{hint}") from None
-    return Persona(name, front, text[match.end() :].strip())
+    return _persona(name, text, check_persona(name, text))
 
 
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+def _persona(name: str, text: str, checked: Checked[FrontMatter]) -> Persona:
+    if checked.front is None:
+        first = checked.errors[0]
+        where = f", line {first.line}" if first.line > 1 else ""
+        raise ConfigError(f"{name}.md: {first}{where}")
+    return Persona(name, checked.front, checked.body, text)
 
 
-def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
+def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """What shows that a persona's file was changed, or another one put in its place."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             stem, suffix = os.path.splitext(entry.name)
             if suffix != ".md" or stem == "README":
                 continue
-            with suppress(FileNotFoundError):  # an editor may be replacing it just now
+            with suppress(OSError):  # an editor may be replacing it just now
                 status = entry.stat()
-                yield stem, (status.st_mtime_ns, status.st_size)
+                yield stem, (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class Names(Sequence[str]):
@@ -123,10 +150,14 @@ class Personas:
     warnings: likewise, for files that work but should be mended.
     """
 
-    def __init__(self, folder: Path, section_names: Sequence[str] = ()) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path, section_names: Sequence[str] = (), agents: Collection[str] = ()
+    ) -> None:
+        """agents: the names that are known; empty: any is taken."""
+        self.folder = folder
         self._section_names = tuple(section_names)
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._agents = tuple(agents)
+        self._seen: dict[str, tuple[int, ...]] = {}
         self._good: dict[str, Persona] = {}
         self.names = Names(self._good)
         self.problems: dict[str, str] = {}
@@ -135,7 +166,7 @@ class Personas:
 
     def refresh(self) -> bool:
         """Read what changed since the last call (a stat a file); True if anything did."""
-        now = dict(sorted(_stats(self._folder)))
+        now = dict(sorted(_stats(self.folder)))
         if now == self._seen:
             return False
         for name in self._seen.keys() - now.keys():
@@ -148,10 +179,11 @@ class Personas:
         return True
 
     def _read(self, name: str) -> None:
-        path = self._folder / f"{name}.md"
         try:
-            persona = parse_persona(name, path.read_text(encoding="utf-8"))
-        except (ConfigError, OSError, UnicodeDecodeError) as error:
+            text = read_text(self.folder, name)
+            checked = check_persona(name, text, self.around(name))
+            persona = _persona(name, text, checked)
+        except ConfigError as error:
             self.problems[name] = str(error)
             kept = "; its last good form stays in use" if name in self._good else ""
             log.warning("persona.invalid file=%s.md reason=%r%s", name, str(error), kept)
@@ -159,14 +191,28 @@ class Personas:
         self._good[name] = persona
         self.problems.pop(name, None)
         self.warnings.pop(name, None)
-        named = [s for s in self._section_names if s.casefold() in persona.body.casefold()]
-        if named:
-            self.warnings[name] = (
-                f"{name}.md: the body names the section {named[0]!r}; a persona is about role, "
-                "scope, voice and peers, the layout of the prompt may change"
-            )
-            log.warning("persona.names_section file=%s.md section=%r", name, named[0])
+        if checked.findings:
+            first = (*checked.errors, *checked.findings)[0]
+            self.warnings[name] = f"{name}.md: {first}"
+            for found in checked.findings:
+                log.warning("persona.%s file=%s.md reason=%r", found.severity, name, str(found))
         log.info("persona.loaded name=%s agent=%s", name, persona.front.agent)
+
+    def around(self, name: str) -> Around:
+        """What the file of that name is held against."""
+        taken = {
+            called: other.name
+            for other in self._good.values()
+            if other.name != name
+            for called in other.names
+        }
+        return Around(self._agents, taken, self._section_names, _is_folder)
+
+    def move(self, folder: Path) -> None:
+        """From now on the files of another folder count."""
+        self.folder = folder
+        self._seen = {}
+        self.refresh()
 
     def all(self) -> Mapping[str, Persona]:
         """Every persona by its name."""
@@ -179,3 +225,7 @@ class Personas:
     def get(self, name: str) -> Persona | None:
         """The persona of that name, as its file was last good."""
         return self._good.get(name)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.expanduser().is_dir()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bots.bot import Bot
 from contract import Place, Voice
 from gateway.ledger import Turn
-from gateway.personas import Personas
+from gateway.personas import Persona
 from gateway.pins import PINNER
 
 
-def place_of(turn: Turn, bot: Bot, personas: Personas) -> Place:
+def place_of(turn: Turn, bot: Bot, persona: Persona | None) -> Place:
     """The place of everything that is posted in a turn.
 
     An account that serves several personas speaks as the one whose turn it is; a command's reply is
@@ -18,6 +18,5 @@ def place_of(turn: Turn, bot: Bot, personas: Personas) -> Place:
     persona_speaks = turn.header is not None or turn.fault is not None
     if not persona_speaks or turn.persona == PINNER or len(bot.personas) < 2:
         return Place(turn.room, turn.thread_id)
-    persona = personas.get(turn.persona)
     voice = Voice(turn.persona, persona.front.avatar if persona else None)
     return Place(turn.room, turn.thread_id, voice)

@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.agent import Agent, Launch
-from adapters.catalog import find_program, profiles
+from adapters.catalog import find_program
 from adapters.command import Unheard
 from adapters.hooks import HookListener
-from adapters.profiles.generic import GENERIC
 from adapters.version import find_version, is_older
 from contract import AgentError, ConfigError
-from gateway.api_programs import API_PROGRAMS
 from gateway.config import Config
-from gateway.programs import Programs, make_profile
+from gateway.programs import Programs, agent_names, make_profile
 from gateway.sessions import Program
 from gateway.tables import AgentTable
 
@@ -107,8 +105,7 @@ class Preflight:
 
     def names(self) -> list[str]:
         """Every agent that can be named, those of moot.toml first."""
-        known = [name for name in (*profiles(), *API_PROGRAMS) if name != GENERIC.name]
-        return list(dict.fromkeys([*self._config.agents, *known]))
+        return agent_names(self._config.agents)
 
     async def examine(self, name: str, told: Told, *, asks: bool = True) -> Health:
         """Try one agent. asks: start it and let it answer; else only look for it."""

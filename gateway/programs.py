@@ -78,6 +78,7 @@ class Programs:
             workspace=table.workspace,
             context_tokens=profile.context_tokens,
             resumes=bool(profile.resume) or table.driver == "acp",
+            takes_model=profile.takes_model or table.driver == "acp",
         )
 
     async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:
@@ -95,6 +96,12 @@ class Programs:
         """What a program gets of the gateway's own environment, and what moot.toml adds."""
         base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.passes)
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
+
+
+def agent_names(tables: Mapping[str, AgentTable]) -> list[str]:
+    """Every agent that a persona can name, those of moot.toml first."""
+    known = [name for name in (*profiles(), *API_PROGRAMS) if name != GENERIC.name]
+    return list(dict.fromkeys([*tables, *known]))
 
 
 def make_profile(name: str, table: AgentTable) -> Profile:

@@ -51,7 +51,12 @@ class Questions:
         publish: Publish,
         clock: Callable[[], datetime],
         timeout_s: float,
+        clean: Callable[[Question], Question] = lambda question: question,
+        decided: Callable[[str], None] = lambda how: None,
     ) -> None:
+        """clean: takes secrets out of a question. decided: told how each ended: a word."""
+        self._clean = clean
+        self._counted = decided
         self._ledger = ledger
         self._posts = QuestionPosts(ledger)
         self._access = access
@@ -75,6 +80,7 @@ class Questions:
         workspace: Path | None = None,
     ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
+        question = self._clean(question)
         why = await self._why_two(question, turn, workspace)
         if nobody := self._nobody(turn, two=why is not None):
             return await self._refuse_at_once(question, turn, bot, place, nobody)
@@ -109,6 +115,7 @@ class Questions:
             del self._open[entry.question.id]
             _keep(self._closed, entry.question.id, entry)
             entry.close()
+            self._counted(reason)
             self._publish(
                 QuestionClosed(
                     entry.turn.room.id, entry.question.id, chosen if by else None, by, reason
@@ -148,6 +155,7 @@ class Questions:
     ) -> int:
         refusal = refusing(question)
         reason = "nobody" if why == NOBODY else "alone"
+        self._counted("policy")
         await self._record_lapse(turn, question, refusal, "policy", reason)
         line = refused_markdown(question, turn.persona, why)
         await self._posts.tell(turn, question, bot, place, line)
@@ -283,6 +291,10 @@ class Questions:
     def open_in(self, room_id: str) -> list[OpenQuestion]:
         """The questions that wait in a room, oldest first."""
         return [e.card() for e in self._open.values() if e.turn.room.id == room_id]
+
+    def all_open(self) -> list[OpenQuestion]:
+        """The questions that wait in any room, oldest first."""
+        return [entry.card() for entry in self._open.values()]
 
     async def close_left(self, turn: Turn, bot: Bot, place: Place) -> None:
         """Close what an earlier process asked in a turn that is taken up again."""

@@ -146,6 +146,7 @@ def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> Tur
         answer=answer,
         posts=tuple(PostRecord(p.key, p.platform_id, p.state, moment(p.created_at)) for p in posts),
         hop=turn.hop,
+        persona_version=record.get("persona_version"),
     )
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, select, tuple_, update
 from contract import SOURCE_ALIASES
 from memory.doomed import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
 from memory.echoes import find_echoes
+from memory.house_schema import figures
 from memory.identity import Identity, identity_of
 from memory.schema import (
     decisions,
@@ -110,6 +111,7 @@ def _find_talk(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> N
     while fresh:
         condemn(connection, doomed, turns.c.message_seq, {key[0] for key in fresh})
         fresh = condemn(connection, doomed, messages.c.turn_id, turn_ids(connection, doomed))
+    condemn(connection, doomed, figures.c.seq, doomed.seqs(turns))
     paths = (messages.c.attachments,)
     for some in chunks(doomed.seqs(messages)):
         for row in connection.execute(select(*paths).where(messages.c.seq.in_(some))):

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Float,
+    ForeignKey,
     Index,
     Integer,
     String,
@@ -127,7 +128,7 @@ persona_versions = Table(  # every good form that a persona's file had
     Column("text", Text, nullable=False),  # the whole file
     Column("by_id", String),  # null: the file was edited outside of Moot
     Column("by_name", String),
-    Column("why", String, nullable=False),  # a word: file, page, rollback
+    Column("why", String, nullable=False),  # a word: file, page, rollback, delete
     Column("at", BigInteger, nullable=False),
     Index("ix_persona_versions_name", "name", "number", unique=True),
     sqlite_autoincrement=True,
@@ -163,7 +164,32 @@ schedules = Table(  # those of moot.toml have a key; people's have an author
     Column("due_at", BigInteger),  # the next run; null: none any more
     Column("ran_at", BigInteger),  # the moment for which it ran last
     Column("paused", Boolean, nullable=False, server_default=false()),
+    Column("why", String),  # it is paused, for people; null: somebody said so
     Column("ended_at", BigInteger),
     Index("ix_schedules_room", "room_id"),
     sqlite_autoincrement=True,
+)
+
+figures = Table(  # what each turn that ended came to; narrow, for lists and plots
+    "figures",
+    metadata,
+    Column("seq", SEQUENCE, ForeignKey("turns.seq", ondelete="CASCADE"), primary_key=True),
+    Column("at", BigInteger, nullable=False),  # when it was queued
+    Column("state", String, nullable=False),  # posted, failed, stopped
+    Column("command", Boolean, nullable=False),  # no agent was asked
+    Column("persona", String, nullable=False),
+    Column("room_id", String, nullable=False),
+    Column("person_id", String, nullable=False),  # who asked
+    Column("total_ms", BigInteger, nullable=False),
+    Column("queued_ms", Integer),  # the steps; null: it didn't come to that
+    Column("ready_ms", Integer),
+    Column("brief_ms", Integer),
+    Column("compose_ms", Integer),
+    Column("agent_ms", Integer),
+    Column("post_ms", Integer),
+    Index("ix_figures_at", "at", "command", "state", "total_ms"),
+    Index("ix_figures_room", "room_id", "seq"),
+    Index("ix_figures_persona", "persona", "seq"),
+    Index("ix_figures_person", "person_id", "seq"),
+    Index("ix_figures_state", "state", "seq"),
 )

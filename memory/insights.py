@@ -116,7 +116,7 @@ class Insights:
         """The notes that bear on the message; looking them up is what keeps the set alive."""
         now, home, sender = self._clock(), ask.home, ask.invocation.sender_id
         found = await self._store.read(lambda c: notes_of(c, home, sender, now), small=True)
-        if found or now >= self._tidied_at + TIDIED_EVERY:
+        if not ask.peek and (found or now >= self._tidied_at + TIDIED_EVERY):
             self._tidied_at = now
             self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
         notes = own(found, ask.gate(), sender)

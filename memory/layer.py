@@ -20,7 +20,7 @@ class Ask:
     text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
     the oldest message that the prompt shows anyway; what was made from those need not be
     recalled. covered: seq of the last message that the wanted summary has to cover, because the
-    prompt leaves it out; 0: no summary is wanted.
+    prompt leaves it out; 0: no summary is wanted. peek: nobody is given it; nothing may change.
     """
 
     invocation: Invocation
@@ -29,6 +29,7 @@ class Ask:
     recalls: bool = True
     shown_from: int = 2**62
     covered: int = 0
+    peek: bool = False
 
     @property
     def home(self) -> str:

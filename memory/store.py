@@ -174,7 +174,7 @@ class Store:
         try:
             runner = _runner(url, read_only=read_only)
             if not read_only:
-                await _migrate(runner)
+                await _migrate(runner, make_url(url))
             elif await runner.read(_version, small=False) != HEAD:
                 raise ConfigError("[store] url: there is no database of this version; start Moot")
         except (SQLAlchemyError, OSError, ImportError) as error:
@@ -316,14 +316,24 @@ def _set_pragmas(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-async def _migrate(runner: Runner) -> None:
+async def _migrate(runner: Runner, url: URL) -> None:
     found = await runner.read(_version, small=False)
     if found == HEAD:
         return
-    from memory.migrations import upgrade
+    from memory.upgrading import check_known, copy_before, told, upgrade_whole
 
-    log.info("database.migrate from=%s to=%s", found or "nothing", HEAD)
-    await runner.write(upgrade)
+    copy: Path | None = None
+    try:
+        if found is not None:
+            check_known(found, HEAD)
+            if url.get_backend_name() == "sqlite" and url.database:
+                copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
+        log.info("database.migrate from=%s to=%s", found or "nothing", HEAD)
+        with told(found, HEAD, copy):
+            await runner.write(upgrade_whole)
+    except ConfigError:
+        await runner.close()
+        raise
 
 
 def _version(connection: Connection) -> str | None:

@@ -141,10 +141,16 @@ def _default(header: Header, session: Session, question: str) -> Steps:
     )
 
 
+def _unaddressed(value: str) -> str:
+    """Bots as code: to name one would hand over to it."""
+    return re.sub(r"@[\w-]+(?= \(bot\))", r"`\g<0>`", value)
+
+
 def _told(header: Header, session: Session) -> str:
     if not header.known:
         return f"I was given {len(header.prompt):,} characters without a header."
-    rows = [(name, header.field(name)) for name in ("Room", "Participants", "You are", "Time")]
+    names = ("Room", "Participants", "You are", "Time")
+    rows = [(name, _unaddressed(header.field(name))) for name in names]
     counted = (
         ("RECALL", "Recall", "fact"),
         ("PINS", "Pins", "note"),

@@ -246,6 +246,7 @@ GEMINI = Profile(
     tells_compacted=True,
     compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
     clear="/clear",
+    system_files=("/etc/gemini-cli",),
     at_least="0.61.0",
     tested="0.61.0",
 )

@@ -185,6 +185,7 @@ OPENCODE = Profile(
     agent="opencode CLI agent",
     begin=("opencode",),
     resume=("opencode", "--session", "{session_id}"),
+    model_in_files=True,
     files=(
         HomeFile(".config/opencode/config.json", defaults_file),
         HomeFile(".config/opencode/.npmrc", registry_file),

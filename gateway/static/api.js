@@ -30,11 +30,14 @@ async function call(path, options) {
 
 export const get = (path) => call(path, { headers: { Accept: "application/json" } });
 
-export const post = (path, body) => call(path, {
-  method: "POST",
+const send = (method) => (path, body) => call(path, {
+  method,
   headers: { "Content-Type": "application/json" },
   body: JSON.stringify(body),
 });
+
+export const post = send("POST");
+export const remove = send("DELETE");
 
 /** Upload one file; its reference for a message's attachments. */
 export async function upload(file) {

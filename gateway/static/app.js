@@ -1,5 +1,6 @@
 // The page: puts the parts together and carries what happens between them.
 
+import { adminEvent, adminShown, openAdmin, setUpAdmin } from "./admin.js";
 import * as api from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
@@ -40,6 +41,7 @@ function open(roomId) {
   if (!target || !store.mine(target)) return open("web:general");
   const hash = `#${encodeURIComponent(roomId)}`;
   if (location.hash !== hash) history.pushState(null, "", hash);
+  openAdmin(hash); // which is none of its own: it leaves
   if (panelKind()) closePanel();
   room = target;
   state.roomId = roomId;
@@ -150,6 +152,7 @@ function submission({ id, to, by, text, thread_id, reply_to, attachments, extra 
 // ── What happens ──────────────────────────────────────────────────────────────────────────
 
 function onEvent(type, data) {
+  adminEvent(type);
   switch (type) {
     case "hello": if (!data.resumed) catchUp(); return;
     case "reload": catchUp(); return;
@@ -190,16 +193,25 @@ async function catchUp() {
   }
   memoryChanged(null);
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
-  if (room) {
+  if (!adminShown() && room) {
     await load();
     return;
   }
-  open(fromAddress());
+  go();
   if (!state.me) whoDialog();
 }
 
+/** Show what the address says. */
+function go() {
+  if (!openAdmin()) open(fromAddress());
+  else if (state.roomId) {
+    state.roomId = null;
+    tell("room");
+  }
+}
+
 function drawAll() {
-  if (!room) return;
+  if (!room || adminShown()) return;
   drawHead();
   drawWelcome(room, conversation());
 }
@@ -233,7 +245,7 @@ on("why", showWhy);
 on("watch", showTerminal);
 on("show-message", showMessage);
 on("rooms", drawAll);
-on("me", () => { if (room) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general"); });
+on("me", () => { if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general"); });
 
 $("show-memory").append(icon("book"), h("span", {}, "Memory"));
 $("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
@@ -250,9 +262,10 @@ document.addEventListener("keydown", (event) => {
     if (!document.querySelector("dialog[open]")) switcher();
   }
 });
-window.addEventListener("popstate", () => open(fromAddress()));
+window.addEventListener("popstate", go);
 document.addEventListener("visibilitychange", seen);
 
 setUpPanel();
 setUpSidebar(open);
+setUpAdmin();
 follow({ onEvent, onState });

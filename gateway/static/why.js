@@ -38,6 +38,7 @@ function summary(record) {
   const answer = record.answer;
   const rows = [
     ["Agent", `@${record.persona}, ${record.agent}`],
+    record.persona_version && ["Persona", h("a", { href: `#personas/${record.persona}` }, `version ${record.persona_version}`)],
     ["State", record.error ? `${record.state}: ${record.error}` : record.state],
     ["Asked by", record.hop > 0 ? `a bot, hop ${record.hop}` : "a person"],
     answer && ["Read from", answer.source === "record" ? "the program's own record" : "its screen"],

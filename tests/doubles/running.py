@@ -23,6 +23,7 @@ from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
+from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot
 from tests.doubles.scripted import ScriptedPrograms
 
@@ -109,7 +110,7 @@ async def gateway(
         sessions=sessions or SessionsTable(),
         **{"limits": limits or LimitsTable(), **(options or {})},
     )
-    async with Store.open(url or f"sqlite:///{tmp_path}/moot.db") as store:
+    async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:
             async with asyncio.TaskGroup() as group:
                 house = House(
@@ -123,6 +124,7 @@ async def gateway(
                     model=model,
                     learn_after_s=0.0,
                 )
+                await house.admissions.load()
                 await house.rooms.recover()
                 yield Opened(house, bot, scripted)
                 await house.sessions.close()

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from memory.figures import fill
+
 revision = "0004"
 down_revision = "0003"
 
@@ -175,6 +177,7 @@ def upgrade() -> None:
         sa.Column("due_at", sa.BigInteger(), nullable=True),
         sa.Column("ran_at", sa.BigInteger(), nullable=True),
         sa.Column("paused", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("why", sa.String(), nullable=True),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("key"),
@@ -205,3 +208,32 @@ def upgrade() -> None:
         batch_op.create_index("ix_usage_at", ["at"], unique=False)
         batch_op.create_index("ix_usage_person", ["person_id", "at"], unique=False)
         batch_op.create_index("ix_usage_room", ["room_id", "at"], unique=False)
+
+    op.create_table(
+        "figures",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("command", sa.Boolean(), nullable=False),
+        sa.Column("persona", sa.String(), nullable=False),
+        sa.Column("room_id", sa.String(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("total_ms", sa.BigInteger(), nullable=False),
+        sa.Column("queued_ms", sa.Integer(), nullable=True),
+        sa.Column("ready_ms", sa.Integer(), nullable=True),
+        sa.Column("brief_ms", sa.Integer(), nullable=True),
+        sa.Column("compose_ms", sa.Integer(), nullable=True),
+        sa.Column("agent_ms", sa.Integer(), nullable=True),
+        sa.Column("post_ms", sa.Integer(), nullable=True),
+        sa.ForeignKeyConstraint(["seq"], ["turns.seq"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("seq"),
+    )
+    with op.batch_alter_table("figures", schema=None) as batch_op:
+        batch_op.create_index("ix_figures_at", ["at", "command", "state", "total_ms"], unique=False)
+        batch_op.create_index("ix_figures_room", ["room_id", "seq"], unique=False)
+        batch_op.create_index("ix_figures_persona", ["persona", "seq"], unique=False)
+        batch_op.create_index("ix_figures_person", ["person_id", "seq"], unique=False)
+        batch_op.create_index("ix_figures_state", ["state", "seq"], unique=False)
+    with op.batch_alter_table("facts", schema=None) as batch_op:
+        batch_op.create_index("ix_facts_created", ["created_at"], unique=False)
+    fill(op.get_bind())
