@@ -19,6 +19,7 @@ from gateway.admissions import Admissions
 from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
 from gateway.backup import back_up_daily
+from gateway.books import Books
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands, Hand
@@ -39,6 +40,7 @@ from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.learning import learning
 from gateway.ledger import Turn
+from gateway.limits import Limits
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold, tell_address
 from gateway.marks import Marks
@@ -85,6 +87,8 @@ from gateway.supervisor import Supervisor
 from gateway.telemetry import Telemetry, open_telemetry
 from gateway.trail import Trails
 from gateway.turn import Middle
+from gateway.usage import UsageBook
+from gateway.usage_commands import UsageCommands
 from gateway.window import Windows
 from memory.index import Index
 from memory.layer import Interaction, Session
@@ -224,6 +228,8 @@ class House:
             clean=self._redactor.clean,
             decided=self.metrics.decided,
         )
+        self.usage = UsageBook(store, clock, config.gateway.zone, config.prices)
+        self.books = self._books(store)
         self._has_model = model is not None
         self._sandboxing = sandboxing
         self.memories = self._memories(store, index, model, learn_after_s)
@@ -253,6 +259,21 @@ class House:
             own_folder=self._config.gateway.personas_dir,
             note=self.audit.note,
             changed=lambda: self._publish(PersonasChanged()),
+        )
+
+    def _books(self, store: Store) -> Books:
+        config = self._config
+        limits = Limits(
+            config.limits, store=store, access=self.access, clock=clock, zone=config.gateway.zone
+        )
+        return Books(
+            audit=self.audit,
+            usage=self.usage,
+            limits=limits,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            count=self.metrics.usage.took,
+            clock=clock,
         )
 
     def _memories(
@@ -356,6 +377,7 @@ class House:
             "pins": PinCommands(memories.landmarks, memories.slices, self.transcript).run,
             "memory": remembering.run,
             "recall": memories.recalling.run,
+            "usage": UsageCommands(self.usage, self.access, clock, self._config.gateway.zone).run,
             "model": ModelCommands(self.settings, self.sessions.program).run,
             "status": self._status().run,
             "schedules": ScheduleCommands(self.schedules, self.access, clock).run,
@@ -410,6 +432,7 @@ class House:
             access=self.access,
             strangers=self.admissions.strangers,
             questions=self.questions,
+            books=self.books,
             pins=self._pins(),
             publish=self._publish,
             clock=clock,
@@ -456,6 +479,7 @@ class House:
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
             audit=self.audit,
+            usage=self.usage,
             roles=AccessDesk(self.access, self.admissions, self.transcript),
             admin=self._overseer(),
             clock=clock,
@@ -511,6 +535,7 @@ class House:
             presence=self.presence,
             questions=self.questions,
             marks=self._marks,
+            books=self.books,
             publish=self._publish,
             measure=self.metrics.ended,
             clock=clock,

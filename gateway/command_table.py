@@ -299,6 +299,16 @@ TABLE: tuple[Entry, ...] = (
         private=True,
     ),
     Entry(
+        "usage",
+        "what agents took: your questions, this room's, and each persona's",
+        by="usage",
+        group="house",
+        example="!usage",
+        more="Owners are told everybody's, in a direct message or on the page.",
+        once=True,
+        private=True,
+    ),
+    Entry(
         "help",
         "what you can say to me",
         by="help",

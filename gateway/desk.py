@@ -34,6 +34,7 @@ from gateway.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
 from gateway.submission import DIRECT, Submission, parse_submission
+from gateway.usage import UsageBook
 from memory.scopes import home_scope
 from memory.transcript import Transcript
 
@@ -56,12 +57,14 @@ class Desk:
         metrics: Metrics,
         memory: RoomMemories,
         audit: Audit,
+        usage: UsageBook,
         roles: AccessDesk,
         admin: Overseer,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
         self.audit = audit
+        self.usage = usage
         self.roles = roles
         self.admin = admin
         self._door = door

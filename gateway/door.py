@@ -25,6 +25,7 @@ from contract import (
 from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.books import Books
 from gateway.cards import RoomCard
 from gateway.commands import parse_command
 from gateway.early import Early
@@ -65,6 +66,7 @@ class Door:
         access: Access,
         strangers: Strangers,
         questions: Questions,
+        books: Books,
         pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
@@ -86,6 +88,7 @@ class Door:
         self._access = access
         self._strangers = strangers
         self._questions = questions
+        self._books = books
         self._pins = pins
         self._publish = publish
         self._clock = clock
@@ -162,8 +165,13 @@ class Door:
         told = (inbound.room.id, inbound.message_id, *takers)
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
+        asks = parse_command(inbound.content, addressed=True) is None
+        if asks:
+            wanted = await self._books.admit(inbound, wanted)
         refusal = self._refusal(inbound, bot, takers, allowed)
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock(), refusal)
+        if asks and not accepted.turns:
+            self._books.give_back(inbound, wanted)
         self._on_disk[told] = accepted.seq
         if len(self._on_disk) > _REMEMBERED:
             self._on_disk.popitem(last=False)

@@ -16,6 +16,7 @@ from gateway.grants import Kept, Span
 from gateway.happenings import Happening
 from gateway.pairings import Decision, Pairing
 from gateway.room_memory import Found, Overview
+from gateway.usage import UsageReports
 from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
@@ -114,6 +115,10 @@ class House(Protocol):
     @property
     def audit(self) -> AuditLog:
         """Who let which agent do what."""
+
+    @property
+    def usage(self) -> UsageReports:
+        """What agents took."""
 
     @property
     def roles(self) -> Roles:

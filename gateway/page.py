@@ -26,6 +26,7 @@ from gateway.house import House
 from gateway.memory_api import MemoryApi
 from gateway.redaction import Redactor
 from gateway.stream import Hub
+from gateway.usage_api import UsageApi
 from gateway.views import HealthView, happening_view
 
 log = logging.getLogger("moot.gateway")
@@ -104,6 +105,7 @@ def make_app(
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s, mask=redactor.mask).routes())
     app.add_routes(MemoryApi(house).routes())
     app.add_routes(AuditApi(house).routes())
+    app.add_routes(UsageApi(house).routes())
     app.add_routes(AccessApi(house).routes())
     app.add_routes(more)
     app.add_routes(AdminApi(house).routes())

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.agent import MemoryServer
-from contract import TOOL_TEXT, AgentFault, Option, Question
+from contract import TOOL_TEXT, AgentFault, Option, Question, Usage
 
 if TYPE_CHECKING:
     from adapters.looks import Look
@@ -113,6 +113,15 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What one call of the model took. key: of several with the same one the last counts."""
+
+    key: str
+    usage: Usage
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A hook asks and waits for its HTTP response.
 
@@ -160,7 +169,18 @@ class Failed:
 
 
 TurnEvent = (
-    Named | Began | Said | Streamed | Retracted | Used | Did | Compacted | Asked | Ended | Failed
+    Named
+    | Began
+    | Said
+    | Streamed
+    | Retracted
+    | Used
+    | Did
+    | Spent
+    | Compacted
+    | Asked
+    | Ended
+    | Failed
 )
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""

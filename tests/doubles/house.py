@@ -47,7 +47,7 @@ from gateway.happenings import (
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
-from tests.doubles.books import FakeAudit
+from tests.doubles.books import FakeAudit, FakeUsage
 from tests.doubles.memories import FakeMemories
 from tests.doubles.roles import FakeRoles
 
@@ -97,6 +97,7 @@ class FakeHouse:
         self.calls: list[Call] = []
         self.memory = FakeMemories()
         self.audit = FakeAudit()
+        self.usage = FakeUsage()
         self.roles = FakeRoles()
         self.admin = FakeAdmin(now, lambda: list(self.open.values()))
         self.room_cards: dict[str, RoomCard] = {}
