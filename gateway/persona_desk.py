@@ -200,6 +200,7 @@ class PersonaDesk:
         if known is None or known[0] != persona.text:
             async with self._lock:
                 await self._keep(persona.name, persona.text, "file")
+            self._changed()
         return self._numbers[persona.name][1]
 
     async def catch_up(self) -> None:

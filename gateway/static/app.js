@@ -5,6 +5,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { switcher, whoDialog } from "./dialogs.js";
 import { $, announce, h, icon } from "./dom.js";
+import { personasChanged, showPersonas } from "./editor.js";
 import { memoryChanged, toggleMemory } from "./memory.js";
 import { closePanel, panelKind, setUpPanel } from "./panel.js";
 import { setUpSidebar } from "./sidebar.js";
@@ -40,6 +41,7 @@ function open(roomId) {
   if (!target || !store.mine(target)) return open("web:general");
   const hash = `#${encodeURIComponent(roomId)}`;
   if (location.hash !== hash) history.pushState(null, "", hash);
+  if (showPersonas()) return; // somebody has not saved yet
   if (panelKind()) closePanel();
   room = target;
   state.roomId = roomId;
@@ -93,6 +95,11 @@ function drawHead() {
   const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
   const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
   document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(room)} · Moot`;
+}
+
+/** Show what the address names: a room, or something beside the rooms. */
+function go() {
+  if (!showPersonas()) open(fromAddress());
 }
 
 function fromAddress() {
@@ -153,7 +160,7 @@ function onEvent(type, data) {
   switch (type) {
     case "hello": if (!data.resumed) catchUp(); return;
     case "reload": catchUp(); return;
-    case "personas": store.fetchPersonas().then(drawAll); return;
+    case "personas": store.fetchPersonas().then(drawAll); personasChanged(); return;
     case "room": store.setRoom(data.room); return;
     case "memory": memoryChanged(data.room_id); return;
   }
@@ -194,7 +201,7 @@ async function catchUp() {
     await load();
     return;
   }
-  open(fromAddress());
+  go();
   if (!state.me) whoDialog();
 }
 
@@ -250,7 +257,7 @@ document.addEventListener("keydown", (event) => {
     if (!document.querySelector("dialog[open]")) switcher();
   }
 });
-window.addEventListener("popstate", () => open(fromAddress()));
+window.addEventListener("popstate", go);
 document.addEventListener("visibilitychange", seen);
 
 setUpPanel();

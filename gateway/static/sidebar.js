@@ -53,7 +53,7 @@ function draw() {
   const platforms = Map.groupBy ? Map.groupBy(elsewhere, platform) : groupBy(elsewhere, platform);
   $("lists").replaceChildren(
     section("Rooms", here.map(roomRow), newRoomButton()),
-    section("Direct messages", state.personas.map(personaRow)),
+    section("Direct messages", state.personas.map(personaRow), editPersonas()),
     ...[...platforms].map(([name, rooms]) => section(PLATFORMS[name] ?? name, rooms.map(roomRow))),
   );
   if (focused) $("lists").querySelector(`[data-room="${CSS.escape(focused)}"]`)?.focus();
@@ -75,6 +75,8 @@ function section(title, rows, button = null) {
     h("div", { class: "list-head" }, h("h2", { id }, title), button),
     h("ul", {}, ...rows.map((row) => h("li", {}, row))));
 }
+
+const editPersonas = () => h("a", { class: "icon-button small", href: "#personas", "aria-label": "Edit personas" }, icon("pen"));
 
 function newRoomButton() {
   const button = h("button", { type: "button", class: "icon-button small", "aria-label": "New room" }, icon("plus"));

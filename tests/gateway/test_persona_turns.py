@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Option, Question, Room
+from contract import Option, Question
 from gateway.access_tables import AccessTable
 from gateway.rehearsal import Busy
 from tests.doubles.chat import Chat
@@ -231,7 +231,9 @@ async def test_a_preview_is_what_the_room_would_give_and_changes_nothing(tmp_pat
 
 async def test_a_dry_run_asks_an_agent_that_leaves_nothing_behind(tmp_path: Path) -> None:
     async def script(prompt: str, reply: Reply) -> str:
-        chosen = await reply.choose(Question("q", "Run ls?", "", (Option("Yes"), Option("No", True))))
+        chosen = await reply.choose(
+            Question("q", "Run ls?", "", (Option("Yes"), Option("No", True)))
+        )
         return f"chose {chosen}"
 
     programs = ScriptedPrograms(script)
