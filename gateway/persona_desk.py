@@ -46,7 +46,7 @@ class Unsound(MootError):
     """A text that can't be saved as a persona; `findings` say why."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
-        first = findings[0]
+        first = next(f for f in findings if f.severity == "error")
         super().__init__(f"line {first.line}: {first}")
         self.findings = findings
 
@@ -173,7 +173,7 @@ class PersonaDesk:
         """A text as the persona that it would be. Raises Unsound."""
         checked = self.check(name, text)
         if checked.front is None:
-            raise Unsound(checked.errors)
+            raise Unsound(checked.findings)
         return Persona(name, checked.front, checked.body, text)
 
     async def diff(self, name: str, older: int, newer: int | None) -> str:
@@ -301,8 +301,9 @@ class PersonaDesk:
         self._changed()
 
     def _refuse_unsound(self, name: str, text: str) -> None:
-        if errors := self.check(name, text).errors:
-            raise Unsound(errors)
+        checked = self.check(name, text)
+        if checked.errors:
+            raise Unsound(checked.findings)
 
     def _refuse_conflict(self, data: bytes | None, base: str, mine: str) -> None:
         now = digest(data) if data is not None else ""

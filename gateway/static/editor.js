@@ -78,7 +78,7 @@ function sure({ title, text, yes, no = "Cancel", onYes }) {
 
 function header(title, about, back, ...tools) {
   const menu = h("button", { type: "button", class: "icon-button only-narrow", "aria-label": "Rooms", on: { click: () => $("open-rooms").click() } }, icon("menu"));
-  const link = h("a", { class: "mini studio-back", href: back.href }, `← ${back.label}`);
+  const link = h("a", { class: "mini studio-back", href: back.href }, "← ", h("span", {}, back.label));
   return h("header", { class: "room-head studio-head" }, menu, h("div", { class: "room-title" }, h("h1", { tabindex: "-1" }, title), about), link, ...tools);
 }
 

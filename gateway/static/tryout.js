@@ -23,7 +23,7 @@ export class TryOut {
       h("label", { class: "filter", for: "try-message" }, "A message that somebody might write"), this.message,
       h("label", { class: "filter", for: "try-room" }, "In"), this.rooms, this.run,
       h("p", { class: "note" }, "A dry run starts the agent in an empty folder. It is not posted, and nobody remembers it; it may cost a few tokens."));
-    this.element = h("div", { class: "try" }, this.form, this.told, this.shown);
+    this.element = h("div", { class: "tryout" }, this.form, this.told, this.shown);
     this.message.addEventListener("input", () => this.soon());
     this.rooms.addEventListener("change", () => this.soon());
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.dryRun(); });

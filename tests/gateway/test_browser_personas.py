@@ -135,6 +135,7 @@ async def test_a_conflict_shows_what_differs_and_lets_one_choose(desk: Desk) -> 
     )
     await notice.get_by_role("button", name="Keep mine").click()
     await desk.written("ada", PERSONA.format("mine"))
+    await expect(page.locator("#studio-state")).to_have_text("version 3")
     desk.file("ada").write_text(PERSONA.format("others"))
     await desk.text.fill(PERSONA.format("again"))
     await page.get_by_role("button", name="Save").click()
