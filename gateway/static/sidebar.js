@@ -20,6 +20,7 @@ export function setUpSidebar(open) {
   narrow.addEventListener("change", () => show(false));
   $("me").addEventListener("click", () => whoDialog());
   $("lists").addEventListener("click", (event) => {
+    if (event.target.closest('a[href="#personas"]')) show(false);
     const link = event.target.closest("a[data-room]");
     if (!link) return;
     show(false);
@@ -39,7 +40,7 @@ export function setUpSidebar(open) {
   function drawer(shown) {
     $("sidebar").classList.toggle("open", shown);
     $("sidebar").inert = narrow.matches && !shown;
-    $("room").inert = shown;
+    for (const main of document.querySelectorAll("main")) main.inert = shown;
     $("shade").hidden = !shown;
     $("open-rooms").setAttribute("aria-expanded", String(shown));
     if (shown) $("close-rooms").focus();
