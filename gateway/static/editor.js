@@ -1,12 +1,13 @@
 // Personas for those who run Moot: all of them at #personas, one of them at #personas/claude.
 
 import * as api from "./api.js";
-import { avatar, personaSpeaker } from "./avatar.js";
+import { card, whereNote } from "./cards.js";
 import { modal, nameForm, whoDialog } from "./dialogs.js";
 import { $, announce, h, icon } from "./dom.js";
 import { closePanel, panelKind } from "./panel.js";
 import { TextSheet } from "./sheet.js";
 import { state } from "./store.js";
+import { header, sure } from "./studio.js";
 import { TryOut } from "./tryout.js";
 import { diffView, Versions } from "./versions.js";
 import { plural } from "./words.js";
@@ -14,6 +15,7 @@ import { plural } from "./words.js";
 const CHECK_MS = 250;
 const FILES = "/api/personas/files";
 const PLACE = /^#personas(?:\/([a-z][a-z0-9_-]{0,31}))?$/;
+/** What a new persona begins as. */
 const fresh = (name) => `---\nagent: claude-code\ndescription: \n---\nYou are ${name.charAt(0).toUpperCase()}${name.slice(1)}.\n\n## What you do\n\n## What you don't do\n\n## How you speak\n\n## With whom\n`;
 
 let studio = null; // the element, while it is shown
@@ -22,6 +24,11 @@ let hash = "";
 
 /** Show what an address names; false when it names something else. The way out asks about unsaved changes. */
 export function showPersonas() {
+  if (studio && location.hash === "#text") { // the link that skips the lists
+    history.replaceState(null, "", hash);
+    studio.querySelector("textarea, h1").focus();
+    return true;
+  }
   const place = PLACE.exec(location.hash);
   if (editing?.dirty && location.hash !== hash) {
     const wanted = location.hash;
@@ -47,6 +54,7 @@ export function personasChanged() {
 function open() {
   if (panelKind()) closePanel();
   $("room").hidden = true;
+  document.title = "Personas · Moot";
   studio ??= h("main", { class: "studio", id: "studio" });
   if (!studio.isConnected) $("room").after(studio);
 }
@@ -67,21 +75,6 @@ function leaveDialog(name, onLeave) {
   sure({ title: "Leave without saving?", text: `Your changes to @${name} would be lost.`, yes: "Discard changes", no: "Keep editing", onYes: onLeave });
 }
 
-function sure({ title, text, yes, no = "Cancel", onYes }) {
-  const keep = h("button", { type: "button", class: "button" }, no);
-  const go = h("button", { type: "button", class: "button primary" }, yes);
-  const dialog = modal(title, h("div", { class: "dialog-body" }, h("h2", {}, title), h("p", {}, text), h("div", { class: "dialog-buttons" }, keep, go)));
-  keep.addEventListener("click", () => dialog.close());
-  go.addEventListener("click", () => { dialog.close(); onYes(); });
-  keep.focus();
-}
-
-function header(title, about, back, ...tools) {
-  const menu = h("button", { type: "button", class: "icon-button only-narrow", "aria-label": "Rooms", on: { click: () => $("open-rooms").click() } }, icon("menu"));
-  const link = h("a", { class: "mini studio-back", href: back.href }, "← ", h("span", {}, back.label));
-  return h("header", { class: "room-head studio-head" }, menu, h("div", { class: "room-title" }, h("h1", { tabindex: "-1" }, title), about), link, ...tools);
-}
-
 // ── All of them ───────────────────────────────────────────────────────────────────────────
 
 async function list() {
@@ -89,6 +82,7 @@ async function list() {
   const add = h("button", { type: "button", class: "button primary", on: { click: newDialog } }, icon("plus"), "New persona");
   const body = h("div", { class: "studio-body column" }, h("p", { class: "note" }, "Loading…"));
   if (!here.querySelector(".persona-cards")) here.replaceChildren(header("Personas", null, { href: `#${encodeURIComponent(state.roomId ?? "web:general")}`, label: "Room" }, add), body);
+  if (document.activeElement === document.body) here.querySelector("h1").focus();
   try {
     const { folder, personas } = await api.get(FILES);
     if (studio !== here || editing) return;
@@ -96,20 +90,6 @@ async function list() {
   } catch (error) {
     body.replaceChildren(h("p", { class: "failure", role: "alert" }, error.message));
   }
-}
-
-function whereNote({ path, writable, moves_to }) {
-  const text = moves_to ? `These personas come with Moot. The first edit copies them to ${moves_to}.` : `Files in ${path}. Edit them here or with any editor; the next turn uses them.`;
-  return h("p", { class: "note" }, text, writable ? "" : " Moot may not write there: changes can't be saved here.");
-}
-
-function card({ name, state: how, agent, description, version, errors, warnings }) {
-  const faults = errors ? plural(errors, "error") : warnings ? plural(warnings, "warning") : "";
-  const tag = how === "deleted" ? h("span", { class: "tag" }, "deleted") : how === "broken" ? h("span", { class: "tag bad" }, "broken: its last good form is used") : faults ? h("span", { class: errors ? "tag bad" : "tag warn" }, faults) : null;
-  return h("li", {}, h("a", { class: `persona-card ${how}`, href: `#personas/${name}` },
-    avatar(personaSpeaker(name)),
-    h("span", { class: "persona-card-text" }, h("span", { class: "persona-card-name" }, `@${name}`, tag), h("span", { class: "persona-card-about" }, description || "No description")),
-    h("span", { class: "row-more" }, [agent, version && `version ${version.number}`].filter(Boolean).join(" · "))));
 }
 
 function newDialog() {
