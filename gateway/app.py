@@ -50,6 +50,7 @@ from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.schedule_commands import ScheduleCommands
+from gateway.schedule_desk import ScheduleDesk
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedules import Schedules
 from gateway.sessions import Program
@@ -356,6 +357,9 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            schedules=ScheduleDesk(
+                self.schedules, self.transcript, self.personas, self.bots, clock
+            ),
             clock=clock,
         )
 

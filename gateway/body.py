@@ -87,11 +87,16 @@ class ChoiceBody(BaseModel):
 
     def speaker(self) -> Speaker:
         """Who chose. Raises Rejected when the id is none."""
-        by = Chooser(id=self.by, name="") if isinstance(self.by, str) else self.by
-        source, _, external = by.id.partition(":")
-        if not (SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external)):
-            raise Rejected("by", "must be <source>:<external id>, without blanks or *")
-        return Speaker(by.id, by.name.strip() or external)
+        return chosen_by(self.by)
+
+
+def chosen_by(given: str | Chooser) -> Speaker:
+    """Who did something. Raises Rejected when the id is none."""
+    by = Chooser(id=given, name="") if isinstance(given, str) else given
+    source, _, external = by.id.partition(":")
+    if not (SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external)):
+        raise Rejected("by", "must be <source>:<external id>, without blanks or *")
+    return Speaker(by.id, by.name.strip() or external)
 
 
 class RoomNameBody(BaseModel):

@@ -27,6 +27,7 @@ from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.routing import route
+from gateway.schedule_desk import ScheduleDesk
 from gateway.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
@@ -52,9 +53,11 @@ class Desk:
         bots: Mapping[str, Bot],
         metrics: Metrics,
         memory: RoomMemories,
+        schedules: ScheduleDesk,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
+        self.schedules = schedules
         self._door = door
         self._rooms = rooms
         self._transcript = transcript

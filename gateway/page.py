@@ -21,6 +21,7 @@ from gateway.doorman import Access, Refused
 from gateway.files import Files
 from gateway.house import House
 from gateway.memory_api import MemoryApi
+from gateway.schedules_api import SchedulesApi
 from gateway.stream import Hub
 from gateway.views import HealthView, happening_view
 
@@ -87,6 +88,7 @@ def make_app(
     app.add_routes(webhooks)
     app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
     app.add_routes(MemoryApi(house).routes())
+    app.add_routes(SchedulesApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 

@@ -47,6 +47,7 @@ from gateway.happenings import (
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.submission import Submission, parse_submission
 from tests.doubles.memories import FakeMemories
+from tests.doubles.schedules import FakeSchedules
 
 PERSONAS = (
     PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
@@ -93,6 +94,7 @@ class FakeHouse:
     def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.calls: list[Call] = []
         self.memory = FakeMemories()
+        self.schedules = FakeSchedules()
         self.room_cards: dict[str, RoomCard] = {}
         self.said: dict[str, list[Message]] = {}
         self.records: dict[str, TurnRecord] = {}
