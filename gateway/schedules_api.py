@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract import Rejected, Speaker
 from gateway.body import Chooser, answer, chosen_by, error, parse, read_object
-from gateway.command_table import TABLE, usage
+from gateway.command_table import TABLE, Entry, usage
 from gateway.house import House, Wish
 from gateway.schedule_tables import TEXT_CHARS
 from gateway.scheduled import Schedule
@@ -59,11 +59,11 @@ class SchedulesApi:
         ]
 
     async def commands(self, request: web.Request) -> web.Response:
-        return answer([command_view(number) for number in range(len(TABLE))])
+        return answer({"commands": [command_view(entry) for entry in TABLE]})
 
     async def all(self, request: web.Request) -> web.Response:
         found = await self.house.schedules.all(request.query.get("room") or None)
-        return answer([schedule_view(one) for one in found])
+        return answer({"schedules": [schedule_view(one) for one in found]})
 
     async def create(self, request: web.Request) -> web.Response:
         body = parse(ScheduleBody, await read_object(request))
@@ -82,9 +82,8 @@ class SchedulesApi:
         return answer({"ended": True}) if await self.house.schedules.end(_id(request)) else _none()
 
 
-def command_view(number: int) -> dict[str, Any]:
+def command_view(entry: Entry) -> dict[str, Any]:
     """An entry of the table, for whoever completes what is typed."""
-    entry = TABLE[number]
     return {
         "name": entry.name,
         "aliases": list(entry.aliases),

@@ -39,7 +39,7 @@ async def test_a_schedule_is_made_paused_and_ended(
     async with session.post("/api/schedules/1", json={"paused": True}) as got:
         assert (await got.json())["next_at"] is None
     async with session.get("/api/schedules?room=web:general") as got:
-        assert [one["paused"] for one in await got.json()] == [True]
+        assert [one["paused"] for one in (await got.json())["schedules"]] == [True]
     async with session.delete("/api/schedules/1") as got:
         assert await got.json() == {"ended": True}
     async with session.delete("/api/schedules/1") as got:
@@ -79,7 +79,7 @@ async def test_the_commands_are_the_tables(
 ) -> None:
     session, _ = page
     async with session.get("/api/commands") as got:
-        told = await got.json()
+        told = (await got.json())["commands"]
     assert [one["name"] for one in told] == [entry.name for entry in TABLE]
     assert told[0].keys() >= {"usage", "says", "example", "group", "role", "arguments"}
 
@@ -114,4 +114,4 @@ async def test_the_real_house_schedules_for_rooms_and_personas_that_there_are(
         async with session.delete(f"/api/schedules/{made['id']}") as got:
             assert got.status == 200
         async with session.get("/api/schedules") as got:
-            assert await got.json() == []
+            assert await got.json() == {"schedules": []}
