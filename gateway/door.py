@@ -20,6 +20,7 @@ from contract import (
     Pinned,
     Rejected,
     likely_typos,
+    stands,
 )
 from gateway import show
 from gateway.access import Access
@@ -37,7 +38,6 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
-from gateway.scheduled import is_scheduled
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 
@@ -164,9 +164,9 @@ class Door:
             self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
-        stands = None if is_scheduled(inbound.message_id) else inbound.message_id
+        marked = inbound.message_id if stands(inbound.message_id) else None
         for turn in accepted.turns:
-            self._rooms.start(turn, stands, inbound.content)
+            self._rooms.start(turn, marked, inbound.content)
         return accepted
 
     async def _keep_early(self, event: Edited | Deleted) -> None:
@@ -249,7 +249,7 @@ class Door:
         if not takers:
             return []
         thread_id = inbound.thread_id
-        opens = inbound.room.kind == "room" and not is_scheduled(inbound.message_id)
+        opens = inbound.room.kind == "room" and stands(inbound.message_id)
         if thread_id is None and bot.manners.thread_replies and opens:
             thread_id = inbound.message_id
         sender = (inbound.room.id, inbound.meta.sender_id)
