@@ -20,9 +20,10 @@ from gateway.config import Config
 from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
+from gateway.ending import Ends, finish
 from gateway.events import Bus
 from gateway.handover import HandOver
-from gateway.happenings import Happening, Remembered
+from gateway.happenings import Happening, Remembered, Stopping
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
@@ -48,6 +49,7 @@ from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sandboxing import Sandboxing
+from gateway.service_manager import Notify, keep_alive, nobody
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.supervisor import supervise
@@ -71,20 +73,25 @@ async def run(
     *,
     started: Callable[[str], None],
     stop: asyncio.Event,
+    at_once: asyncio.Event | None = None,
+    notify: Notify = nobody,
 ) -> None:
     """Run Moot until `stop` is set. `started` is told the page's address.
 
-    Turns that are under way when it stops are taken up again by the next start.
+    Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
+    over is taken up again by the next start. notify: see gateway/service_manager.py.
     """
+    ends = Ends(stop, at_once or asyncio.Event())
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, stop)
+        await _run(config, environment, started, ends, notify)
 
 
 async def _run(
     config: Config,
     environment: Mapping[str, str],
     started: Callable[[str], None],
-    stop: asyncio.Event,
+    ends: Ends,
+    notify: Notify,
 ) -> None:
     metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS))
@@ -114,7 +121,7 @@ async def _run(
                     sandboxing=Sandboxing(config, environment.get("PATH", "")),
                 )
                 sessions = house.sessions
-                await house.serve(started, stop)
+                await house.serve(started, ends, notify)
                 raise _Stop
         except* _Stop:
             pass
@@ -371,8 +378,10 @@ class House:
         self.metrics.heard(happening)
         self.bus.publish(happening)
 
-    async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
-        """Take up what an earlier process left, then serve until `stop` is set."""
+    async def serve(
+        self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody
+    ) -> None:
+        """Take up what an earlier process left, then serve until the end."""
         await self.desk.open_lobby()
         self.memories.hearing.begin()
         recovered = await self.rooms.recover()
@@ -391,5 +400,10 @@ class House:
         async with open_page(self.desk, self._page, webhooks) as url:
             self.url = url
             started(url)
-            await stop.wait()
+            self._group.create_task(keep_alive(notify), name="watchdog")
+            notify(f"READY=1\nSTATUS=serving {url}")
+            await ends.stop.wait()
+            notify("STOPPING=1\nSTATUS=finishing what runs")
+            self._publish(Stopping())
+            await finish(self.rooms, self._config.gateway.shutdown_s, ends.at_once)
             self.bus.close()

@@ -257,7 +257,9 @@ class Desk:
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         await self._transcript.room("web:health")
-        return Health(True, detail)
+        if self._rooms.stopping:
+            return Health(False, {**detail, "gateway": "stopping"})
+        return Health(True, {**detail, "gateway": "ok"})
 
 
 def _load(live: Live, taken: Taken) -> Load:

@@ -59,15 +59,22 @@ def _parser() -> argparse.ArgumentParser:
 def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import run
     from gateway.config import load_config
+    from gateway.service_manager import service_manager
 
     _log_to_stderr(arguments.log)
     config = load_config(arguments.config, base=Path.cwd())
 
     async def until_signal() -> None:
-        stop = asyncio.Event()
+        stop, at_once = asyncio.Event(), asyncio.Event()
+
+        def told() -> None:
+            """Once: finish what runs; twice: end."""
+            (at_once if stop.is_set() else stop).set()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await run(config, os.environ, started=_started, stop=stop)
+            asyncio.get_running_loop().add_signal_handler(number, told)
+        notify = service_manager(os.environ)
+        await run(config, os.environ, started=_started, stop=stop, at_once=at_once, notify=notify)
 
     asyncio.run(until_signal())
     return 0

@@ -106,7 +106,7 @@ async def trouble(path: str) -> str:
         return "bubblewrap is for Linux"
     if found is None:
         return "bubblewrap is not installed"
-    sandbox = Sandbox(Path(found).absolute())
+    sandbox = Sandbox(Path(found))
     argv = (*wrap(sandbox, _least(), cwd=Path("/")), "/usr/bin/true")
     try:
         ran = await run_once(

@@ -19,6 +19,7 @@ from gateway.happenings import (
     Reworded,
     RoomOpened,
     Said,
+    Stopping,
     TurnChanged,
 )
 
@@ -306,7 +307,7 @@ def happening_view(happening: Happening, file_id: FileId) -> Mapping[str, Any]:
             return head | {"question": question_view(question).json_ready()}
         case RoomOpened(room):
             return head | {"room": room_view(room).json_ready()}
-        case PersonasChanged():
+        case PersonasChanged() | Stopping():
             return head
         case _:
             by = getattr(happening, "by", None)

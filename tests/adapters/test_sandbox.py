@@ -119,7 +119,7 @@ async def test_the_system_is_read_only_and_tmp_is_its_own(house: House, inside: 
     said = await ran(inside, "touch /usr/x /etc/x /x; touch /tmp/moot-was-here && echo fine")
     assert said.count("Read-only file system") == 3
     assert said.endswith("fine")
-    assert not Path("/tmp/moot-was-here").exists()  # noqa: S108
+    assert not Path("/tmp/moot-was-here").exists()
 
 
 async def test_it_sees_no_process_but_its_own_and_has_no_rights(inside: CliAgent) -> None:
@@ -169,7 +169,9 @@ async def test_sockets_of_the_machine_are_not_there(house: House, inside: CliAge
 async def test_without_a_network_there_is_its_own_loopback_alone(house: House) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1")
     port = server.sockets[0].getsockname()[1]
-    knock = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'"
+    knock = (
+        f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'"
+    )
     for network, works in (("host", True), ("none", False)):
         box = house.sandbox()
         agent = obedient(
@@ -203,7 +205,9 @@ def _children(pid: int) -> list[str]:
 
 
 async def test_a_program_is_told_to_end_before_it_is_killed(house: House) -> None:
-    farewell = "trap 'echo bye > bye; exit' TERM; trap '' HUP; echo ready; while :; do sleep 0.05; done"
+    farewell = (
+        "trap 'echo bye > bye; exit' TERM; trap '' HUP; echo ready; while :; do sleep 0.05; done"
+    )
     command = _enclosed(house, "/bin/sh", "-c", farewell)
     output: list[bytes] = []
     async with Terminal.open(
@@ -220,7 +224,9 @@ async def test_a_program_is_told_to_end_before_it_is_killed(house: House) -> Non
 
 
 async def test_keys_and_the_terminals_size_arrive(house: House) -> None:
-    script = "trap 'stty size' WINCH; trap 'echo broken' INT; echo ready; while :; do sleep 0.05; done"
+    script = (
+        "trap 'stty size' WINCH; trap 'echo broken' INT; echo ready; while :; do sleep 0.05; done"
+    )
     command = _enclosed(house, "/bin/sh", "-c", script)
     output: list[bytes] = []
     async with Terminal.open(
@@ -261,11 +267,11 @@ def _enclosed(house: House, *argv: str, sandbox: Sandbox | None = None) -> Comma
 @pytest.mark.parametrize("place", ["data", "data/scopes/other", ".", "moot.toml", "data/moot.db"])
 def test_a_mount_that_would_show_what_is_moots_own_is_refused(house: House, place: str) -> None:
     with pytest.raises(AgentError) as caught:
-        _enclosed(house, "/bin/true", sandbox=house.sandbox(Mount((house.root / place))))
+        _enclosed(house, "/bin/true", sandbox=house.sandbox(Mount(house.root / place)))
     assert "Moot's own" in caught.value.say
 
 
-@pytest.mark.parametrize("place", ["/", "/proc", "/sys", "/run", "/dev/shm"])  # noqa: S108
+@pytest.mark.parametrize("place", ["/", "/proc", "/sys", "/run", "/dev/shm"])
 def test_the_kernels_own_folders_are_no_mounts(house: House, place: str) -> None:
     with pytest.raises(AgentError, match="never shown"):
         _enclosed(house, "/bin/true", sandbox=house.sandbox(Mount(Path(place))))
@@ -379,7 +385,12 @@ async def test_a_killed_driver_takes_the_sandbox_with_it(house: House) -> None:
     )
     command = _enclosed(house, "/bin/sh", "-c", "trap '' HUP TERM; while :; do sleep 1; done")
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, *command.enclosure, *command.argv, stdout=asyncio.subprocess.PIPE
+        sys.executable,
+        "-c",
+        code,
+        *command.enclosure,
+        *command.argv,
+        stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     pid = int(await process.stdout.readline())
