@@ -42,13 +42,14 @@ from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
+from gateway.private_folders import keep_private
 from gateway.programs import Programs
 from gateway.questions import Questions
 from gateway.remember_commands import RememberCommands
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
-from gateway.sandboxing import Sandboxing
+from gateway.sandboxing import Sandboxing, any_wanted
 from gateway.service_manager import Notify, keep_alive, nobody
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
@@ -82,6 +83,7 @@ async def run(
     over is taken up again by the next start. notify: see gateway/service_manager.py.
     """
     ends = Ends(stop, at_once or asyncio.Event())
+    keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
         await _run(config, environment, started, ends, notify)
 
@@ -184,6 +186,7 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
+            encloses=lambda: any_wanted(config, personas),
         )
 
     def _memories(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from adapters.profiles.claude_code import CLAUDE_CODE
+from adapters.terminal import PYTHON
+from gateway.config import load_config
+from gateway.sandbox_check import check_sandbox
 from tests.doubles.cells import bwrap
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
@@ -102,7 +105,48 @@ async def test_claude_codes_shell_reads_another_scopes_home_only_without_a_sandb
             assert (await say(moot.url, "ana", "hello"))["replies"][0]["text"] == "Hello."
             (home,) = (tmp_path / "data" / "scopes").glob("dm-web-ana*/ash/home")
             (home / "secret").write_text("the word is xylophone")
-            asking = asyncio.create_task(_ask_claude(moot, api, home / "secret"))
-            given = await asking
+            given = await _ask_claude(moot, api, home / "secret")
             assert ("xylophone" in given) == (mode == "off")
             assert mode == "off" or "No such file" in given
+
+
+ASK_THE_PAGE = (
+    "{python} -c 'import urllib.request as u; print(u.urlopen(\"{url}api/rooms\").status)'"
+    " 2>&1 | tail -1"
+)
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+async def test_an_agent_in_a_sandbox_may_not_open_the_page_on_loopback(
+    tmp_path: Path, mode: str
+) -> None:
+    bwrap()
+    async with service(tmp_path, furnish(tmp_path, mode)) as moot:
+        command = ASK_THE_PAGE.format(python=PYTHON, url=moot.url)
+        said = await told(moot.url, "ana", command)
+        assert said == (
+            "200" if mode == "off" else "urllib.error.HTTPError: HTTP Error 403: Forbidden"
+        )
+
+
+async def test_what_moot_keeps_is_for_its_own_account(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o755)
+    async with service(tmp_path, furnish(tmp_path)) as moot:
+        await told(moot.url, "ana", "echo kept > mine")
+        data = tmp_path / "data"
+        assert data.stat().st_mode & 0o007 == 0
+        folders = [path for path in (data / "scopes").rglob("*") if path.is_dir()]
+        assert len(folders) >= 4
+        assert {path.stat().st_mode & 0o777 for path in [data / "scopes", *folders]} == {0o700}
+
+
+async def test_check_says_whether_sandboxes_can_be_made(tmp_path: Path) -> None:
+    bwrap()
+    (tmp_path / "moot.toml").write_text(furnish(tmp_path, "dms"))
+    config = load_config(tmp_path / "moot.toml", base=tmp_path)
+    (fine,) = await check_sandbox(config, {"PATH": os.environ["PATH"]})
+    assert str(fine) == "· @ash runs in a sandbox in direct messages, network: host"
+    (missing,) = await check_sandbox(config, {"PATH": str(tmp_path)})
+    assert missing.mistake
+    assert "@ash can't answer: no sandbox can be made here (bubblewrap is not" in missing.text
+    assert "install bubblewrap" in missing.text
