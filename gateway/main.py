@@ -97,6 +97,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from gateway.config import load_config
     from gateway.env_file import with_secrets
     from gateway.logs import logging_to
+    from gateway.service_manager import service_manager
 
     redactor = arguments.redactor
     with logging_to(sys.stderr, redactor, os.environ) as change:
@@ -105,10 +106,24 @@ def _run(arguments: argparse.Namespace) -> int:
         change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
 
         async def until_signal() -> None:
-            stop = asyncio.Event()
+            stop, at_once = asyncio.Event(), asyncio.Event()
+
+            def told() -> None:
+                """Once: finish what runs; twice: end."""
+                (at_once if stop.is_set() else stop).set()
+
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            await run(config, environment, started=_started, stop=stop, redactor=redactor)
+                asyncio.get_running_loop().add_signal_handler(number, told)
+            notify = service_manager(os.environ)
+            await run(
+                config,
+                environment,
+                started=_started,
+                stop=stop,
+                at_once=at_once,
+                notify=notify,
+                redactor=redactor,
+            )
 
         asyncio.run(until_signal())
     return 0
