@@ -20,6 +20,7 @@ from typing import Literal
 
 import aiohttp
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from adapters.catalog import profiles
 from contract import ConfigError, MootError
@@ -44,7 +45,7 @@ OLD_DAYS = 7
 SKEW_S = 30.0  # Rocket.Chat refuses a message 60 s off, Slack a signature 300 s
 ASKED_S = 5.0
 WHOLE_BYTES = 2_000_000_000  # a larger database is looked through without its indexes
-_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY|_USER|USER_ID")
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY")
 _PERSON = re.compile(
     r"@[\w.=/+-]+:[\w.-]+|\b(?:slack|rocketchat|discord|matrix|bb|web):[^\s,;'\"]+"
 )
@@ -140,7 +141,10 @@ class Doctor:
         return Line("✓", "lock", "free" if pid is None else f"held by process {pid}: Moot runs")
 
     def _database(self) -> list[Line]:
-        url = make_url(self._config.store_url)
+        try:
+            url = make_url(self._config.store_url)
+        except ArgumentError:
+            return [Line("✗", "database", "[store] url is not a database's address")]
         if url.get_backend_name() != "sqlite":
             return [Line("✓", "database", f"{url.get_backend_name()}; `moot run` tries it")]
         path = Path(url.database or "")
