@@ -18,6 +18,7 @@ from gateway.access_cli import add_access
 from gateway.agents_cli import add_agents
 from gateway.audit_cli import add_audit
 from gateway.backup_cli import add_backup
+from gateway.doctor_cli import add_doctor
 from gateway.init_cli import add_init
 from gateway.logs_tables import LogFormat, LogLevel
 from gateway.memory_cli import add_memory
@@ -88,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add_memory(commands)
     add_access(commands)
     add_audit(commands)
+    add_doctor(commands)
     add_backup(commands)
     return parser
 

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from composer.headings import HEADINGS
+from gateway.command_table import entry_of
 from gateway.persona_check import Around
-from gateway.persona_commands import PERSONA_HELP
 from gateway.persona_files import MOST_BYTES
 from gateway.personas import FrontMatter, check_persona
 from gateway.rehearsal import ANSWER_S
@@ -28,8 +28,11 @@ def test_the_example_has_no_fault() -> None:
 
 
 def test_the_commands_and_the_figures_are_those_of_the_code() -> None:
-    [told] = PERSONA_HELP.values()
-    assert all(command in PAGE for command in re.findall(r"`(!persona [^`]+)`", told))
+    entry = entry_of("persona")
+    assert entry is not None
+    told = re.findall(r"`(!persona [^`]+)`", f"`{entry.example}` {entry.more}")
+    assert len(told) > 2
+    assert all(command in PAGE for command in told)
     assert f"at most {MOST_BYTES >> 10} KB" in PAGE
     assert ANSWER_S == 120
     assert f"(`[turns]`, {TurnsTable().max_hops})" in PAGE
