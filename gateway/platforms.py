@@ -170,11 +170,6 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
     from bots.matrix_account import Credentials
 
     listed = any(grant.people - {EVERYBODY} for grant in account.access.configured)
-    rules: dict[str, Callable[[str], bool]] = {
-        "people": account.access.is_named,
-        "everybody": lambda _: True,
-        "nobody": lambda _: False,
-    }
     token = account.optional("MATRIX_TOKEN") or ""
     return MatrixBot(
         name=account.name,
@@ -187,11 +182,18 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
         ),
         own_dir=account.own_dir,
         files_dir=account.files_dir,
-        invited_by=rules[table.invites],
+        invited_by=follows(table.invites, account.access),
         unlisted=table.invites == "people" and not listed,
         encryption=table.encryption,
         require_mention=table.require_mention,
     )
+
+
+def follows(invites: str, access: Access) -> Callable[[str], bool]:
+    """Whose invitations are followed, by their sender ids. invites: see MatrixTable."""
+    if invites == "people":
+        return access.is_named  # it asks each time: roles are given while Moot runs
+    return lambda _: invites == "everybody"
 
 
 def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:

@@ -12,6 +12,7 @@ from gateway.access_tables import AccessTable, GrantTable, PersonaAccessTable
 from gateway.acts import act_of, least_role
 from gateway.command_table import TABLE
 from gateway.config import load_config
+from gateway.platforms import follows
 
 ROOM = Room("slack:C1", "general")
 OTHER = Room("slack:C2", "other")
@@ -152,3 +153,15 @@ def test_a_table_that_lets_anybody_ask_is_not_empty() -> None:
     ):
         assert not table.is_empty
     assert AccessTable(personas={"claude": PersonaAccessTable(invoke="guest")}).is_empty
+
+
+def test_an_invitation_is_followed_of_whoever_has_a_role_by_then() -> None:
+    access = kept(rooms="open")
+    people, everybody, nobody = (
+        follows(rule, access) for rule in ("people", "everybody", "nobody")
+    )
+    sender = "matrix:@ash:example.org"
+    assert (people(sender), everybody(sender), nobody(sender)) == (False, True, False)
+    access.kept = (Grant("guest", frozenset({sender}), rooms=frozenset({"matrix:!r:example.org"})),)
+    assert people(sender)
+    assert not people("matrix:@budi:example.org")

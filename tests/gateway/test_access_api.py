@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from contract import Room, Speaker
 from gateway.access_tables import AccessTable
 from gateway.page import PageSettings, open_page
+from gateway.views import happening_view
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 
@@ -124,6 +126,34 @@ async def test_a_forged_sender_gets_no_more_than_its_role_for_commands(running: 
         [reply] = (await got.json())["replies"]
     assert reply["text"] == "Ash, `!role` is for owners."
     assert moot.house.access.kept == ()
+
+
+async def test_docs_show_what_is_told(running: Client) -> None:
+    session, moot = running
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    block = (
+        page.partition("## Who may do what")[2].partition('    {"rooms"')[2].partition("\n\n")[0]
+    )
+    shown = json.loads('{"rooms"' + block)
+    body = {"person_id": "fake:budi", "role": "member", "where": "dms"}
+    async with session.post("/api/access/grants", json=body) as got:
+        assert got.status == 201
+    await moot.hear(said("who are you?", room=DM))
+    async with session.get("/api/access") as got:
+        told = await got.json()
+    assert shown.keys() == told.keys()
+    for name in ("grants", "configured", "pairings"):
+        assert [set(row) for row in shown[name]] == [set(row) for row in told[name]]
+
+
+async def test_every_change_is_told_to_the_page(running: Client) -> None:
+    session, moot = running
+    heard = moot.house.bus.subscribe()
+    body = {"person_id": "fake:budi", "role": "member"}
+    async with session.post("/api/access/grants", json=body) as got:
+        assert got.status == 201
+    event = happening_view(await anext(heard), lambda _: None)
+    assert event == {"type": "access", "room_id": None}
 
 
 async def test_a_change_is_noted_with_who_made_it(running: Client) -> None:
