@@ -138,16 +138,8 @@ class Audit:
         turn_id: str | None,
         detail: Detail,
     ) -> Mapping[str, object]:
-        return {
-            "at": micros(self._clock()),
-            "act": act,
-            "by_id": by.id,
-            "by_name": by.name,
-            "persona": persona,
-            "room_id": room.id if room else None,
-            "turn_id": turn_id,
-            "detail": dict(detail),
-        }
+        place = {"persona": persona, "room_id": room.id if room else None, "turn_id": turn_id}
+        return row_of(act, by, micros(self._clock()), detail) | place
 
     def _later_told(self, written: asyncio.Future[str]) -> None:
         if not written.cancelled() and written.exception() is None:  # else the store says so
@@ -198,6 +190,20 @@ class Audit:
             if broken := check.feed(rows):
                 return Verdict(check.rows, check.head, check.erased, broken)
         return Verdict(check.rows, check.head, check.erased, check.end())
+
+
+def row_of(act: str, by: Speaker, at: int, detail: Detail) -> dict[str, object]:
+    """A row that is about no room. at: microseconds."""
+    return {
+        "at": at,
+        "act": act,
+        "by_id": by.id,
+        "by_name": by.name,
+        "persona": None,
+        "room_id": None,
+        "turn_id": None,
+        "detail": dict(detail),
+    }
 
 
 def append(connection: Connection, row: Mapping[str, object]) -> str:
