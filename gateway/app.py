@@ -586,6 +586,7 @@ class House:
     async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
         """Take up what an earlier process left, then serve until `stop` is set."""
         await self.admissions.load()
+        await self.audit.started(self._config.file)
         await self.desk.open_lobby()
         self.memories.hearing.begin()
         recovered = await self.rooms.recover()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,7 +16,9 @@ from sqlalchemy import Connection, select, text
 
 from contract import Room, Speaker
 from gateway.audit_anchor import read_anchor, write_anchor
+from gateway.briefings import MOOT
 from gateway.chain import Broken, Check, sealed
+from gateway.telemetry import moot_version
 from memory.house_schema import audit
 from memory.store import Store
 from memory.transcript import micros, moment
@@ -113,6 +116,12 @@ class Audit:
         """Append a row. act: a word. detail: never a message's body, never a secret."""
         row = self._row(act, by, persona, room, turn_id, detail)
         self._told(await self._store.write(lambda connection: append(connection, row)))
+
+    async def started(self, config_file: Path | None) -> None:
+        """Moot starts: by which version, and a hash of its configuration's file."""
+        data = await asyncio.to_thread(config_file.read_bytes) if config_file else b""
+        config = hashlib.sha256(data).hexdigest() if config_file else None
+        await self.note("start", MOOT, version=moot_version(), config_sha256=config)
 
     def note_later(
         self,
