@@ -27,6 +27,7 @@ from gateway.config import Config
 from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
+from gateway.ending import Ends, finish
 from gateway.events import Bus
 from gateway.handover import HandOver
 from gateway.happenings import (
@@ -35,10 +36,12 @@ from gateway.happenings import (
     Happening,
     PersonasChanged,
     Remembered,
+    Stopping,
 )
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.learning import learning
+from gateway.ledger import Turn
 from gateway.limits import Limits
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold, tell_address
@@ -64,6 +67,7 @@ from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
+from gateway.private_folders import keep_private
 from gateway.programs import Programs, agent_names
 from gateway.questions import Questions
 from gateway.redaction import Redactor
@@ -74,10 +78,12 @@ from gateway.room_memory import RoomMemories
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
-from gateway.sandboxing import Sandboxing
+from gateway.sandboxing import Sandboxing, any_wanted
 from gateway.schedule_commands import ScheduleCommands
+from gateway.schedule_desk import ScheduleDesk
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedules import Schedules
+from gateway.service_manager import Notify, keep_alive, nobody
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.status_commands import StatusCommands
@@ -109,21 +115,27 @@ async def run(
     started: Callable[[str], None],
     stop: asyncio.Event,
     redactor: Redactor | None = None,
+    at_once: asyncio.Event | None = None,
+    notify: Notify = nobody,
 ) -> None:
     """Run Moot until `stop` is set. `started` is told the page's address.
 
-    redactor: knows the secrets of both; without it none is known. Turns that are under way when it
-    stops are taken up again by the next start.
+    Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
+    over is taken up again by the next start. notify: see gateway/service_manager.py.
+    redactor: knows the secrets of both; without it none is known.
     """
+    ends = Ends(stop, at_once or asyncio.Event())
+    keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, stop, redactor or Redactor())
+        await _run(config, environment, started, ends, notify, redactor or Redactor())
 
 
 async def _run(
     config: Config,
     environment: Mapping[str, str],
     started: Callable[[str], None],
-    stop: asyncio.Event,
+    ends: Ends,
+    notify: Notify,
     redactor: Redactor,
 ) -> None:
     metrics = Metrics()
@@ -159,7 +171,7 @@ async def _run(
                     telemetry=telemetry,
                 )
                 sessions = house.sessions
-                await house.serve(started, stop)
+                await house.serve(started, ends, notify)
                 raise _Stop
         except* _Stop:
             pass
@@ -213,7 +225,7 @@ class House:
             self.access,
             self.audit,
             clock,
-            start=lambda *turn: self.rooms.start(*turn),
+            start=self._start,
             changed=lambda: self._publish(AccessChanged()),
         )
         self.persona_desk = self._persona_desk(store)
@@ -247,8 +259,9 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
-            clean=self._redactor,
+            redactor=self._redactor,
             metrics=config.telemetry.metrics,
+            encloses=lambda: any_wanted(config, personas),
         )
 
     def _persona_desk(self, store: Store) -> PersonaDesk:
@@ -477,6 +490,9 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            schedules=ScheduleDesk(
+                self.schedules, self.transcript, self.personas, self.bots, clock
+            ),
             audit=self.audit,
             usage=self.usage,
             roles=AccessDesk(self.access, self.admissions, self.transcript),
@@ -579,12 +595,19 @@ class House:
         enabled = self._config.memory.suggest_pins
         return Suggestions(self.transcript, self.memories.slices, clock, enabled=enabled)
 
+    def _start(self, turn: Turn, message_id: str, content: str) -> None:
+        """Begin what a decision made; with a bot that moot.toml names no more there is nothing."""
+        if turn.bot in self.bots:
+            self.rooms.start(turn, message_id, content)
+
     def _publish(self, happening: Happening) -> None:
         self.metrics.heard(happening)
         self.bus.publish(happening)
 
-    async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
-        """Take up what an earlier process left, then serve until `stop` is set."""
+    async def serve(
+        self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody
+    ) -> None:
+        """Take up what an earlier process left, then serve until the end."""
         await self.admissions.load()
         await self.audit.started(self._config.file)
         await self.desk.open_lobby()
@@ -620,5 +643,10 @@ class House:
             self.url = url
             tell_address(self._config.gateway.data_dir, url)
             started(url)
-            await stop.wait()
+            self._group.create_task(keep_alive(notify), name="watchdog")
+            notify(f"READY=1\nSTATUS=serving {url}")
+            await ends.stop.wait()
+            notify("STOPPING=1\nSTATUS=finishing what runs")
+            self._publish(Stopping())
+            await finish(self.rooms, self._config.gateway.shutdown_s, ends.at_once)
             self.bus.close()

@@ -187,7 +187,7 @@ figures = Table(  # what each turn that ended came to; narrow, for lists and plo
     Column("compose_ms", Integer),
     Column("agent_ms", Integer),
     Column("post_ms", Integer),
-    Index("ix_figures_at", "at", "command", "state", "total_ms"),
+    Index("ix_figures_at", "command", "state", "at", "total_ms"),
     Index("ix_figures_room", "room_id", "seq"),
     Index("ix_figures_persona", "persona", "seq"),
     Index("ix_figures_person", "person_id", "seq"),

@@ -265,7 +265,8 @@ CLAUDE_CODE = Profile(
     title="Claude Code",
     agent="Claude Code CLI agent",
     begin=("claude", "--session-id", "{session_id}"),
-    resume=("claude", "--resume", "{session_id}"),
+    # else 2.1.330 sends the system prompt that the conversation began with, whatever the file says
+    resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot", "off"),
     options=(
         ("--settings", "{home}/.moot/settings.json"),
         ("--append-system-prompt-file", "{home}/.moot/persona.md"),
@@ -309,7 +310,7 @@ CLAUDE_CODE = Profile(
     compact="/compact",
     tells_compacted=True,
     clear="/clear",
-    system_files=("/etc/claude-code",),
+    reads=("/etc/claude-code",),
     memory=MemoryAccess(
         HomeFile(".moot/mcp.json", mcp_file),
         ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),

@@ -135,14 +135,15 @@ const LISTS = ".admin-column, .admin-rows, .cards-list, .admin-part";
 /** Put children in the place of others; those that are as they were stay, under somebody's hands, too. */
 function replace(old, made) {
   const before = [...old.children];
-  [...made.children].forEach((child, index) => {
+  const after = [...made.children];
+  after.forEach((child, index) => {
     const there = before[index];
     if (!there) old.append(child);
     else if (there.isEqualNode(child)) return;
     else if (there.matches(LISTS) && there.className === child.className && there.tagName === child.tagName) replace(there, child);
     else there.replaceWith(child);
   });
-  for (const there of before.slice(made.children.length)) there.remove();
+  for (const there of before.slice(after.length)) there.remove();
 }
 
 function fail(error) {

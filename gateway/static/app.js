@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { switcher, whoDialog } from "./dialogs.js";
 import { $, announce, h, icon } from "./dom.js";
+import { personasChanged, showPersonas } from "./editor.js";
 import { memoryChanged, toggleMemory } from "./memory.js";
 import { closePanel, panelKind, setUpPanel } from "./panel.js";
 import { setUpSidebar } from "./sidebar.js";
@@ -41,6 +42,7 @@ function open(roomId) {
   if (!target || !store.mine(target)) return open("web:general");
   const hash = `#${encodeURIComponent(roomId)}`;
   if (location.hash !== hash) history.pushState(null, "", hash);
+  if (showPersonas()) return; // somebody has not saved yet
   openAdmin(hash); // which is none of its own: it leaves
   if (panelKind()) closePanel();
   room = target;
@@ -95,6 +97,11 @@ function drawHead() {
   const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
   const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
   document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(room)} · Moot`;
+}
+
+/** Show what the address names: a room, or something beside the rooms. */
+function go() {
+  if (!showPersonas()) open(fromAddress());
 }
 
 function fromAddress() {
@@ -156,8 +163,9 @@ function onEvent(type, data) {
   switch (type) {
     case "hello": if (!data.resumed) catchUp(); return;
     case "reload": catchUp(); return;
-    case "personas": store.fetchPersonas().then(drawAll); return;
+    case "personas": store.fetchPersonas().then(drawAll); personasChanged(); return;
     case "room": store.setRoom(data.room); return;
+    case "stopping": say("Moot is stopping. What you write now is answered after its next start."); return;
     case "memory": memoryChanged(data.room_id); return;
   }
   if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's

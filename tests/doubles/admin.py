@@ -37,7 +37,8 @@ class FakeAdmin:
     def __init__(
         self, now: Callable[[], datetime], questions: Callable[[], Sequence[OpenQuestion]]
     ) -> None:
-        self.asked: list[tuple[str, object]] = []
+        self.acts: list[tuple[str, SessionAct, Speaker]] = []
+        self.wanted: list[WantedTurns] = []
         self.acted: Acted = "done"
         self.raises: Exception | None = None
         self.problems: list[Problem] = []
@@ -78,18 +79,17 @@ class FakeAdmin:
         return self.session_lines
 
     async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:
-        self.asked.append(("act", (session_id, act, by)))
+        self.acts.append((session_id, act, by))
         known = any(line.card.id == session_id for line in self.session_lines)
         return self.acted if known else "unknown"
 
     async def turns(self, wanted: WantedTurns, *, before: int, limit: int) -> TurnPage:
-        self.asked.append(("turns", wanted))
+        self.wanted.append(wanted)
         found = [line for line in self.lines if line.seq < before and _wanted(line, wanted)]
         more = len(found) > limit
         return TurnPage(found[:limit], found[limit - 1].seq if more else None)
 
     async def days(self, count: int) -> Sequence[Day]:
-        self.asked.append(("days", count))
         return self.day_cards[-count:]
 
     # ── What a test tells ───────────────────────────────────────────────────────────────
@@ -138,7 +138,9 @@ class FakeAdmin:
         ]  # fmt: skip
         self.session_lines = [
             SessionLine(
-                SessionCard("claude@room:slack:C1", "claude", AUTH.id, "working", 4711, now - hours),
+                SessionCard(
+                    "claude@room:slack:C1", "claude", AUTH.id, "working", 4711, now - hours
+                ),
                 "auth-team", "room", "Claude Code", "room:slack:C1", now, 412 << 20, 81.4, 48_200,
                 0.41,
             ),

@@ -48,17 +48,18 @@ VERIFIED: dict[str, Any] = {
 SCHEDULES: dict[str, Any] = {
     "schedules": [
         {
-            "seq": 3, "key": None, "room_id": "slack:C1", "persona": "claude",
-            "words": "weekday 9:00", "cron": "0 9 * * 1-5", "timezone": "Asia/Jakarta",
-            "text": "summarise yesterday", "missed": "once", "by_id": "slack:U1",
-            "by_name": "Ana Lima", "created_at": AT, "due_at": LATER, "ran_at": AT, "paused": False,
+            "id": 3, "room_id": "slack:C1", "thread_id": None, "bot": "slack", "persona": "claude",
+            "when": "weekday 9:00", "once": False, "timezone": "Asia/Jakarta",
+            "text": "summarise yesterday", "missed": "once",
+            "by": {"id": "slack:U1", "name": "Ana Lima"}, "configured": False, "paused": False,
+            "why": None, "next_at": LATER, "ran_at": AT,
         },
         {
-            "seq": 1, "key": "weekly", "room_id": "slack:C1", "persona": "codex",
-            "words": "friday 16:00", "cron": "0 16 * * 5", "timezone": "Asia/Jakarta",
-            "text": "list what is still open", "missed": "skip", "by_id": "moot:config",
-            "by_name": "moot.toml", "created_at": AT, "due_at": None, "ran_at": None,
-            "paused": True,
+            "id": 1, "room_id": "slack:C1", "thread_id": None, "bot": "slack", "persona": "codex",
+            "when": "friday 16:00", "once": False, "timezone": "Asia/Jakarta",
+            "text": "list what is still open", "missed": "skip",
+            "by": {"id": "moot:config", "name": "moot.toml"}, "configured": True, "paused": True,
+            "why": "There is no persona codex any more.", "next_at": None, "ran_at": None,
         },
     ],
 }  # fmt: skip

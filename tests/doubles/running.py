@@ -11,6 +11,7 @@ from typing import Any
 
 from bots.bot import Bot
 from bots.web import WebBot
+from composer.headings import HEADINGS
 from contract import Event, Inbound
 from gateway.access_tables import AccessTable
 from gateway.app import House
@@ -99,7 +100,7 @@ async def gateway(
     bot = bot or FakeBot()
     bot.personas = personas
     scripted = programs if isinstance(programs, ScriptedPrograms) else ScriptedPrograms()
-    known = Personas(folder)
+    known = Personas(folder, tuple(HEADINGS))
     bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
     bots |= {sibling.name: sibling for sibling in siblings}
     config = Config(

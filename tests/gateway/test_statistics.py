@@ -63,10 +63,12 @@ def add_turn(connection: Connection, seq: int) -> None:
     ms = seq * 1_000
     states = [["queued", at], ["running", at + 500_000], ["posted", at + ms * 1_000]]
     timings = {"agent ready": 100, "brief": 40, "compose": 10, "agent": ms - 600, "post": 50.4}
+    runs = seq == 30
     row: dict[str, Any] = {
-        "seq": seq, "id": f"t{seq}", "message_seq": seq, "persona": "codex" if seq % 3 == 0 else "claude",
+        "seq": seq, "id": f"t{seq}", "message_seq": seq,
+        "persona": "codex" if seq % 3 == 0 else "claude",
         "scope": f"room:{room_id}", "room_id": room_id, "bot": "slack",
-        "state": "running" if seq == 30 else "posted", "states": states[:2] if seq == 30 else states,
+        "state": "running" if runs else "posted", "states": states[:2] if runs else states,
         "header": "[SESSION CONTEXT]", "record": {"timings": timings}, "fault": fault,
         "answer": f"It went wrong\nbadly ({fault})." if fault else "Hello",
     }  # fmt: skip
@@ -206,8 +208,9 @@ async def test_no_list_and_no_plot_looks_through_all_turns(store: Store) -> None
     plans: list[str] = []
 
     def explain(connection: Connection) -> None:
-        for wanted in ({}, {"state": "failed"}, {"room_id": "r"}, {"person_id": "p"}):
-            page_of_turns(connection, WantedTurns(**wanted), before=END, limit=50)
+        for wanted in (WantedTurns(), WantedTurns("r"), WantedTurns(state="failed")):
+            page_of_turns(connection, wanted, before=END, limit=50)
+        days_of(connection, [date(2026, 4, 21)], [0, micros(NOON)])
 
     await store.read(lambda c: plans.extend(planned(c, explain)))
     assert plans

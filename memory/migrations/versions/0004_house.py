@@ -229,7 +229,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq"),
     )
     with op.batch_alter_table("figures", schema=None) as batch_op:
-        batch_op.create_index("ix_figures_at", ["at", "command", "state", "total_ms"], unique=False)
+        batch_op.create_index("ix_figures_at", ["command", "state", "at", "total_ms"], unique=False)
         batch_op.create_index("ix_figures_room", ["room_id", "seq"], unique=False)
         batch_op.create_index("ix_figures_persona", ["persona", "seq"], unique=False)
         batch_op.create_index("ix_figures_person", ["person_id", "seq"], unique=False)
