@@ -609,6 +609,7 @@ class House:
     ) -> None:
         """Take up what an earlier process left, then serve until the end."""
         await self.admissions.load()
+        await self.audit.started(self._config.file)
         await self.desk.open_lobby()
         self.memories.hearing.begin()
         recovered = await self.rooms.recover()

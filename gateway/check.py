@@ -56,9 +56,24 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
         findings.append(Finding(describe_model(config, environment)))
     except ConfigError as error:
         findings.append(Finding(error.say, True))
+    findings += _second_person(config)
     if not any(finding.mistake for finding in findings):
         findings.append(Finding("the configuration is sound"))
     return findings
+
+
+def _second_person(config: Config) -> list[Finding]:
+    """Two people who must agree, and fewer who may."""
+    access = config.access
+    rules = {access.second_person, *(own.second_person for own in access.personas.values())}
+    may = access.approvers | access.owners
+    if rules <= {"never", None} or len(may) > 1 or access.approve != "owner":
+        return []
+    text = (
+        f"access.second_person: two people must agree, and {len(may)} may answer: such questions "
+        "are refused, unless somebody is given the role; add to `approvers` or `owners`"
+    )
+    return [Finding(text)]
 
 
 def _access(config: Config) -> list[Finding]:

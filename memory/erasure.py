@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, select, tuple_, update
 from contract import SOURCE_ALIASES
 from memory.doomed import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
 from memory.echoes import find_echoes
+from memory.house_erasure import find_house
 from memory.house_schema import figures, grants, pairings, refusals
 from memory.identity import Identity, identity_of
 from memory.schema import (
@@ -53,6 +54,7 @@ def survey(connection: Connection, person: str) -> Doomed:
     find_echoes(connection, doomed, ids)
     find_sessions(connection, doomed, said)
     find_rooms(connection, doomed)
+    find_house(connection, doomed, ids)
     return doomed
 
 

@@ -270,3 +270,18 @@ def test_a_key_that_is_none_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"limits\.person\.questions_a_minut"):
         load_config(file, base=tmp_path)
     assert Config().limits == LimitsTable()
+
+
+async def test_usage_tells_each_their_own_and_owners_everybodys_alone(tmp_path: Path) -> None:
+    access = AccessTable(rooms="open", dms="open", owners=frozenset({ASH.id}))
+    async with gateway(tmp_path, programs=spending(), access=access) as moot:
+        await ask(moot)
+        await ask(moot, 2, "budi")
+        await moot.hear(said("!usage", by="ash"))
+        await moot.settle()
+        assert moot.texts()[-1].startswith("You today: 1 question, 1,000 tokens, ")
+        assert "Here this month: 3 questions, 3,000 tokens" in moot.texts()[-1]
+        assert "Budi" not in moot.texts()[-1]
+        await moot.hear(said("!usage", by="ash", room=Room("fake:d1", "Ash", "dm")))
+        await moot.settle()
+        assert "1. Budi: 2 questions, 2,000 tokens" in moot.texts()[-1]
