@@ -59,7 +59,7 @@ AgentFault = Literal[
 
 
 class AgentError(MootError):
-    """The agent could not answer. `partial` is what it had said until then."""
+    """The agent could not answer. `partial`: what it had said until then; `usage`: what it took."""
 
     def __init__(
         self, kind: AgentFault, message: str, *, say: str | None = None, partial: str = ""
@@ -67,6 +67,7 @@ class AgentError(MootError):
         super().__init__(message, say=say)
         self.kind: AgentFault = kind
         self.partial = partial
+        self.usage: Usage | None = None
 
 
 class ModelError(MootError):
@@ -382,6 +383,7 @@ class Answer:
     source: "record" the program's own record of it, "screen" read from the terminal.
     ended_by: the sign that ended the turn, e.g. "hook", "record", "title", "api". tools: one line a
     use, for people; uses: the same for the memory. compacted: the program compacted its context.
+    usage: what its calls of the model took; None: it doesn't tell.
     """
 
     text: str
@@ -390,6 +392,7 @@ class Answer:
     tools: tuple[str, ...] = ()
     uses: tuple[ToolUse, ...] = ()
     compacted: bool = False
+    usage: Usage | None = None
 
 
 # ── Calls of the model behind the memory ────────────────────────────────────────────────

@@ -20,6 +20,7 @@ from adapters.acp_question import CANCELLED
 from adapters.acp_turn import lines_of
 from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli import PARTIAL_S
+from adapters.enclosure import enclose
 from adapters.exchange import EXIT_S
 from adapters.profiles.profile import Profile, Setting
 from adapters.spoken import spoken, spoken_command, tells
@@ -122,7 +123,7 @@ class AcpAgent:
         if exchange:
             if await exchange.break_off():
                 return
-            log.warning("%s: not idle after a cancel; ending it", self._profile.name)
+            log.warning("program.not_idle agent=%s after=cancel", self._profile.name)
         await self._end()
 
     async def _settled(self) -> None:
@@ -158,7 +159,7 @@ class AcpAgent:
             except AgentError as error:
                 if error.kind != "startup":
                     raise
-                log.warning("%s: %s; beginning anew", self._profile.name, error)
+                log.warning("session.anew agent=%s reason=%s", self._profile.name, error)
             else:
                 return
         await self._launch_program("")
@@ -169,7 +170,7 @@ class AcpAgent:
         began = time.monotonic()
         try:
             self._peer = await Peer.start(
-                prepare(profile, launch, setting),
+                enclose(profile, launch, prepare(profile, launch, setting)),
                 Place(launch.workspace, self._untold_memory(setting)),
                 on_update=self._on_update,
                 on_permission=self._on_permission,
@@ -185,7 +186,7 @@ class AcpAgent:
         self._ready = True
         told = not launch.persona or tells(profile, setting, replace(setting, persona=""))
         self._untold = "" if told else f"{TOLD}{launch.persona}"
-        log.info("%s: ready after %.2f s", profile.name, time.monotonic() - began)
+        log.info("program.ready agent=%s in_s=%.2f", profile.name, time.monotonic() - began)
 
     def _untold_memory(self, setting: Setting) -> MemoryServer | None:
         """The memory's server, unless files tell of it: these may say that nobody is asked."""
@@ -224,7 +225,7 @@ class AcpAgent:
             self.session_id = f"{ACP_SESSION}{self._session}"
         model = self._launch.model
         if model and not await self._chose(peer, session, model):
-            log.info("%s: it offers no model %s; its own settings decide", self._title, model)
+            log.info("model.not_offered agent=%s model=%s", self._title, model)
 
     async def _resumed(self, peer: Peer, session_id: str) -> Json | None:
         try:
@@ -232,15 +233,15 @@ class AcpAgent:
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 raise
-            log.warning("%s: session not resumed (%d)", self._profile.name, error.code)
-            log.debug("%s: %s", self._profile.name, text_of(error))
+            log.warning("session.not_resumed agent=%s code=%d", self._profile.name, error.code)
+            log.debug("session.refused agent=%s reason=%s", self._profile.name, text_of(error))
             return None
 
     async def _chose(self, peer: Peer, session: Json, model: str) -> bool:
         try:
             return await peer.choose_model(self._session, session, model)
         except RequestError as error:
-            log.warning("%s: model not chosen (%d)", self._profile.name, error.code)
+            log.warning("model.not_chosen agent=%s code=%d", self._profile.name, error.code)
             return True
 
     def _unready(self, how: str, peer: Peer) -> AgentError:

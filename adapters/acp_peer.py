@@ -186,7 +186,7 @@ class Peer:
             try:
                 self._on_update(SessionNotification.model_validate(params))
             except ValidationError:
-                log.debug("an update that the schema does not know")
+                log.debug("update.unknown")
         elif method == "session/request_permission":
             try:
                 request = RequestPermissionRequest.model_validate(params)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
+from adapters.sandbox import Sandbox
 from contract import Answer, Question
 
 Driver = Literal["terminal", "acp"]
@@ -44,11 +45,13 @@ class MemoryServer:
     """An MCP server on stdio through which the program can look into the memory of its session.
 
     command: argv. env: what the server needs on top of the program's own environment; the
-    program gets it too. Whoever knows it may read what the session may.
+    program gets it too. Whoever knows it may read what the session may. reads: files that it
+    needs beside its program, where it runs in a sandbox.
     """
 
     command: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
+    reads: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Launch:
     top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
     memory: None when the session's program has no look into the memory. login: a HOME whose login
     and settings the program is given; None: it has its own. driver: None: the agent's own.
+    sandbox: None: the program may do what Moot's own account may. files: what a sandbox shows of
+    attachments, read-only.
     """
 
     home: Path
@@ -74,6 +79,8 @@ class Launch:
     memory: MemoryServer | None = None
     login: Path | None = None
     driver: Driver | None = None
+    sandbox: Sandbox | None = None
+    files: Path | None = None
 
 
 @runtime_checkable

@@ -97,7 +97,9 @@ class CliAgent:
                 raise await self._condense(error) from error
             if error.kind in self._profile.ends_at:
                 await self._process.end()
-            raise await self._process.explained(error) from error.__cause__
+            explained = await self._process.explained(error)
+            explained.usage = exchange.turn.spent()
+            raise explained from error.__cause__
         exchange.compare(self._comparison, answer)
         return answer
 
@@ -146,7 +148,7 @@ class CliAgent:
             async with asyncio.timeout(COMPACT_S):
                 await self._compact()
         except (AgentError, TimeoutError) as failure:
-            log.warning("%s: not compacted: %r", self._profile.name, failure)
+            log.warning("program.not_compacted agent=%s reason=%r", self._profile.name, failure)
             return False
         return True
 
@@ -183,7 +185,7 @@ class CliAgent:
                 self._exchange = None
         if not idle:
             level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
-            log.log(level, "%s: not idle after an interrupt; ending it", self._profile.name)
+            log.log(level, "program.not_idle agent=%s after=interrupt", self._profile.name)
             await self._process.end()
 
     async def _settled(self) -> None:
@@ -222,7 +224,9 @@ class CliAgent:
 
     def _fault(self, kind: Any, message: str, say: str) -> AgentError:
         partial = self._exchange.partial() if self._exchange else ""
-        return AgentError(kind, f"{self._profile.name}: {message}", say=say, partial=partial)
+        error = AgentError(kind, f"{self._profile.name}: {message}", say=say, partial=partial)
+        error.usage = self._exchange.turn.spent() if self._exchange else None
+        return error
 
     # ── The program ─────────────────────────────────────────────────────────────────────
 

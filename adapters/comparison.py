@@ -55,8 +55,8 @@ class Comparison:
         await asyncio.sleep(0)  # reading took its milliseconds
         if found := disagreement(text, shown, cut=screen.alternate):
             log.warning(
-                "%s: the screen shows another reply than the record: of %d words %d are lost and "
-                "%d added; the record's was taken (sha256 %s...)",
+                "screen.disagrees agent=%s words=%d lost=%d added=%d sha=%s "
+                "reason=the screen shows another reply than the record, which was taken",
                 *(self._name, found.words, found.lost, found.added, found.digest),
             )
             self._tell()

@@ -41,8 +41,14 @@ class Console:
         self.cleared_at = float("-inf")  # when its input box was cleared last
         self.last_output = self._loop.time()
 
-    def start(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        """Run the program. Raises OSError."""
+    def start(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        enclosure: Sequence[str] = (),
+    ) -> None:
+        """Run the program. enclosure: see `Command`. Raises OSError."""
         screen = self._tape.screen
         self._terminal = Terminal.open(
             argv,
@@ -51,6 +57,7 @@ class Console:
             cols=screen.cols,
             rows=screen.rows,
             shell=self._shell,
+            enclosure=enclosure,
             on_output=self._take,
             on_exit=self.changed.set,
         )

@@ -92,8 +92,9 @@ class Ending:
         shown = self.reply(screen)
         if exact and shown and self.wanted:
             log.warning(
-                "%s: its record has no reply to this turn (%s), its screen has one of %d "
-                "characters, which was taken; has the program's record changed?",
+                "record.empty agent=%s reason=its record has no reply to this turn (%s), its "
+                "screen has one of %d characters, which was taken; has the program's "
+                "record changed?",
                 *(profile.name, sign, len(shown)),
             )
         if not shown and self._turn.tools and not self._certain():  # a refusal ended it
@@ -108,7 +109,15 @@ class Ending:
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn
         tools = tuple(turn.tools)
-        return Answer(cut_reply(readable(text)), source, sign, tools, turn.uses(), turn.compacted)
+        return Answer(
+            cut_reply(readable(text)),
+            source,
+            sign,
+            tools,
+            turn.uses(),
+            turn.compacted,
+            turn.spent(),
+        )
 
     def _fault(self, screen: Screen) -> AgentError | None:
         """What the screen says went wrong in this turn."""

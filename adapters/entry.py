@@ -46,7 +46,7 @@ class Entry:
     async def echoed(self, keys: bytes, quiet_s: float) -> None:
         """Wait until the box shows what was typed and is quiet; type it again if it never does."""
         if not await self._shown():
-            log.info("%s: typing it again", self._profile.name)
+            log.info("prompt.typed_again agent=%s", self._profile.name)
             await self._console.write(self._profile.interrupt.clear + keys)
             await self._shown()
         if quiet_s:

@@ -252,7 +252,7 @@ class Exchange:
         self._tries -= 1
         if self._tries <= 0:
             raise self._ending.untaken(text)
-        log.info("%s: pressing Enter again", self._profile.name)
+        log.info("prompt.entered_again agent=%s", self._profile.name)
         await self._console.write(typing.submit)
 
     def _holds(self, text: str) -> bool:

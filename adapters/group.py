@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
+
+from adapters.signalling import send
 
 
 class Group(asyncio.SubprocessProtocol):
-    """A program started with `start_new_session`. ended: it is gone and its pipes are closed."""
+    """A program started with `start_new_session`. ended: it is gone and its pipes are closed.
 
-    def __init__(self) -> None:
+    enclosed: what was started runs the program in a sandbox.
+    """
+
+    def __init__(self, *, enclosed: bool = False) -> None:
+        self._enclosed = enclosed
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -56,5 +60,4 @@ class Group(asyncio.SubprocessProtocol):
         self._transport.close()
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM of zombies
-            os.killpg(self.pid, number)
+        send(self.pid, number, enclosed=self._enclosed)

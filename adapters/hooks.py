@@ -68,5 +68,5 @@ class HookListener:
             raise web.HTTPBadRequest(text="not JSON") from None
         if not isinstance(payload, dict):
             raise web.HTTPBadRequest(text="not an object")
-        log.debug("hook %s", payload.get("hook_event_name", "without a name"))
+        log.debug("hook.heard name=%s", payload.get("hook_event_name", "without a name"))
         return web.json_response(dict(await receive(payload)))

@@ -41,7 +41,7 @@ def _link(shared: Path, own: Path) -> None:
         else:
             _put(own, shared)
             own.unlink()
-            log.info("a login was renewed: %s", shared.name)
+            log.info("login.renewed file=%s", shared.name)
     if shared.is_file():
         own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         own.symlink_to(shared)

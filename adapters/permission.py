@@ -79,7 +79,7 @@ def chosen(task: asyncio.Task[int], question: Question) -> int:
         error = task.exception()
         if error is None and 0 <= task.result() < len(question.options):
             return task.result()
-        log.warning("the question %s was not answered: %r", question.title, error)
+        log.warning("question.not_answered question=%s reason=%r", question.id, error)
     return refusal(question)
 
 

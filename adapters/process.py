@@ -13,6 +13,7 @@ from adapters.agent import Launch
 from adapters.causes import explain
 from adapters.console import Console
 from adapters.disk import told_when_full
+from adapters.enclosure import enclose
 from adapters.hooks import HookListener, Receive
 from adapters.profiles.profile import Profile, Setting
 from adapters.record import Follower, follow
@@ -70,7 +71,7 @@ class Process:
             except AgentError as error:
                 if error.kind != "startup" or self.alive():
                     raise
-                log.warning("%s: %s; beginning anew", self._profile.name, error)
+                log.warning("session.anew agent=%s reason=%s", self._profile.name, error)
                 await self.end()
             else:
                 self.resumed = True
@@ -91,15 +92,16 @@ class Process:
         console = Console(cols, rows, self._on_signal, shell=profile.shell_terminal)
         try:
             with told_when_full(launch.home):
-                command = self._command = prepare(profile, launch, setting)
-            console.start(command.argv, command.env, command.cwd)
+                command = enclose(profile, launch, prepare(profile, launch, setting))
+                self._command = command
+            console.start(command.argv, command.env, command.cwd, command.enclosure)
         except OSError as error:
             say = f"{profile.title} could not be started: {error.strerror}."
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
         self.console, self._ready = console, False
         self.follower = self._follow(setting)
         await self._wait_ready(console)
-        log.info("%s: ready after %.2f s", profile.name, time.monotonic() - began)
+        log.info("program.ready agent=%s in_s=%.2f", profile.name, time.monotonic() - began)
         return console
 
     async def _wait_ready(self, console: Console) -> None:
@@ -129,7 +131,7 @@ class Process:
         if session_id == self.session_id:
             return None
         if not SESSION_ID.fullmatch(session_id):  # it becomes part of a glob and of an argv
-            log.warning("%s: not a session's id: %r", self._profile.name, session_id[:80])
+            log.warning("session.bad_id agent=%s id=%r", self._profile.name, session_id[:80])
             return None
         self.session_id = session_id
         record = self._profile.signs.record

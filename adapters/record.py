@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from adapters.profiles.profile import Record, TurnEvent
 
@@ -48,9 +48,20 @@ def follow(record: Record, home: Path, glob: str) -> Follower:
 
 
 def _matches(home: Path, glob: str) -> list[Path]:
-    if not _WILD.search(glob):
-        return [path] if (path := home / glob).is_file() else []
-    return [path for path in home.glob(glob) if path.is_file()]
+    found = home.glob(glob) if _WILD.search(glob) else [home / glob]
+    return [path for path in found if path.is_file() and _is_own(path, home)]
+
+
+def _is_own(path: Path, home: Path) -> bool:
+    """Whether a file lies in HOME. A program could make its record a link to what others wrote, to
+    have it posted."""
+    return path.resolve().is_relative_to(home.resolve())
+
+
+def _is_own_file(file: BinaryIO, home: Path) -> bool:
+    """Likewise, of a file that is open: its program may have changed the way to it meanwhile."""
+    known = Path(f"/proc/self/fd/{file.fileno()}")
+    return not known.is_symlink() or _is_own(known, home)  # macOS: no /proc, and no sandbox
 
 
 def _newest(home: Path, glob: str) -> Path | None:
@@ -105,6 +116,8 @@ class _Lines:
             if size < self._offset:  # written anew
                 self._offset, self._begun = 0, b""
             with self._path.open("rb") as file:
+                if not _is_own_file(file, self._home):
+                    return b""
                 file.seek(self._offset)
                 data = file.read(CHUNK_BYTES)
         except FileNotFoundError:  # moved away: look for it again
@@ -124,7 +137,7 @@ class _Lines:
             return b""
         whole, self._begun = self._begun + data[:end], data[end:]
         if self._leaving_out:
-            log.warning("a line of %s is longer than %d bytes: left out", self._path, LINE_BYTES)
+            log.warning("record.line_too_long file=%s most=%d", self._path, LINE_BYTES)
             self._leaving_out = False
             return whole[whole.find(b"\n") + 1 :]
         return whole
@@ -150,7 +163,7 @@ class _Lines:
             try:
                 row = json.loads(line)
             except ValueError:
-                log.warning("a line of %s is not JSON", self._path)
+                log.warning("record.no_json file=%s", self._path)
                 continue
             if isinstance(row, dict):
                 yield row
@@ -179,7 +192,7 @@ class _Segments:
 
     def _all(self) -> Sequence[_Lines]:
         """In order of their names, without those that are gone."""
-        found = sorted(self._home.glob(self._glob), key=lambda path: path.name)
+        found = sorted(_matches(self._home, self._glob), key=lambda path: path.name)
         self._files = {path: self._files.get(path) or self._of(path) for path in found}
         return list(self._files.values())
 
@@ -224,5 +237,5 @@ class _Table:
                 found = database.execute(query, (self._last,))
                 return [dict(row) for row in found.fetchmany(ROWS)]
         except sqlite3.OperationalError as error:
-            log.debug("reading %s: %s", path, error)
+            log.debug("record.unreadable file=%s reason=%s", path, error)
             return [] if str(error).startswith("no such") else None  # else locked, or half made

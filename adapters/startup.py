@@ -28,11 +28,13 @@ SHOWN = 200  # characters of the screen in an error
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program about to be started. env: the whole of it."""
+    """A program about to be started. env: the whole of it. enclosure: words that
+    go before `argv` and put it into a sandbox."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    enclosure: tuple[str, ...] = ()
 
 
 def setting_of(
@@ -69,6 +71,7 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
         )
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _refuse_links(profile, launch, setting)
     if launch.login:
         share(launch.login, launch.home, profile.logins, profile.configs)
     for file in profile.files:
@@ -78,12 +81,32 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
     return Command((str(program), *argv[1:]), setting.env, launch.workspace)
 
 
+def _refuse_links(profile: Profile, launch: Launch, setting: Setting) -> None:
+    """Raise AgentError where a folder in HOME leads out of it: a program could have made a link
+    there, to let Moot read or write another one's files for it."""
+    files = [file.path for file in profile.files]
+    if profile.memory and setting.memory:
+        files.append(profile.memory.file.path)
+    names = [setting.fill(path) for path in files]
+    if launch.login:
+        names += (*profile.logins, *profile.configs)
+    for folder in {(launch.home / name).parent for name in names}:
+        if _leads_out(folder, launch.home):
+            say = f"{profile.title} was not started: {folder} leads out of its HOME."
+            raise AgentError("missing", f"{profile.name}: {folder} leads out of HOME", say=say)
+
+
+def _leads_out(path: Path, home: Path) -> bool:
+    return not path.resolve().is_relative_to(home.resolve())
+
+
 def write_home_file(setting: Setting, file: HomeFile) -> None:
     """Write one file below HOME, all of it or nothing."""
     path = setting.home / setting.fill(file.path)
-    present = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    there = path.exists() and not _leads_out(path, setting.home)
+    present = path.read_text(encoding="utf-8", errors="replace") if there else ""
     text = file.text(setting, present)
-    if text == present and path.exists():
+    if text == present and there:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)  # mode 0600

@@ -24,8 +24,8 @@ _ESCAPES = re.compile(
 class Talk(Group):
     """The library's `Transport`. A line that is no message, or too long, is left out."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, enclosed: bool = False) -> None:
+        super().__init__(enclosed=enclosed)
         self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._line = bytearray()
         self._errors = b""
@@ -34,7 +34,8 @@ class Talk(Group):
     async def start(cls, command: Command) -> Talk:
         """Run the program. Raises OSError."""
         _, talk = await asyncio.get_running_loop().subprocess_exec(
-            cls,
+            lambda: cls(enclosed=bool(command.enclosure)),
+            *command.enclosure,
             *command.argv,
             env=dict(command.env),
             cwd=command.cwd,
@@ -72,7 +73,7 @@ class Talk(Group):
         if _is_message(message):
             self._messages.put_nowait(message)
         elif line.strip():
-            log.debug("a line of %d bytes is no message", len(line))
+            log.debug("line.no_message size_bytes=%d", len(line))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:

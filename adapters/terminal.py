@@ -24,6 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from adapters.signalling import send
+
 log = logging.getLogger("moot.adapters.terminal")
 
 READ_BYTES = 65_536  # Linux gives at most 4,095 a read
@@ -32,10 +34,14 @@ WRITE_BYTES = 16_384  # the kernel takes 18,432 unread bytes
 
 LAST_READS = 256  # after the exit: what is left, unless somebody else floods the terminal
 
+PYTHON = getattr(sys, "_base_executable", sys.executable)  # of no virtual environment
+
 # Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.
 TAKE_TERMINAL = """
 import fcntl, os, sys, termios
 _, locale, *argv = sys.argv
+if os.getsid(0) != os.getpid():  # in a sandbox, whose first process leads
+    os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 if locale:
     os.environ["LC_CTYPE"] = locale
@@ -66,12 +72,15 @@ class Terminal:
         master: int,
         on_output: Callable[[bytes], None],
         on_exit: Callable[[], None],
+        *,
+        enclosed: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._process = process
         self._master = master
         self._on_output = on_output
         self._on_exit = on_exit
+        self._enclosed = enclosed
         self._unsent: deque[memoryview] = deque()
         self._sent: asyncio.Future[None] | None = None
         self._writing = asyncio.Lock()
@@ -91,21 +100,23 @@ class Terminal:
         cols: int,
         rows: int,
         shell: bool = False,
+        enclosure: Sequence[str] = (),
         on_output: Callable[[bytes], None],
         on_exit: Callable[[], None] = lambda: None,
     ) -> Self:
         """Start argv[0], an absolute path, with exactly this environment. Raises OSError.
 
         shell: the terminal echoes what the program doesn't read itself, and Ctrl-C is SIGINT.
+        enclosure: words that put what follows them into a sandbox.
         """
         master, slave = os.openpty()
         try:
             os.set_blocking(master, False)
             _make_raw(slave, shell=shell)
             termios.tcsetwinsize(slave, (rows, cols))
-            take = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
+            take = [PYTHON, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
             process = subprocess.Popen(
-                [*take, *argv],
+                [*enclosure, *take, *argv],
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,
@@ -118,7 +129,7 @@ class Terminal:
             raise
         finally:
             os.close(slave)
-        return cls(process, master, on_output, on_exit)
+        return cls(process, master, on_output, on_exit, enclosed=bool(enclosure))
 
     async def __aenter__(self) -> Self:
         return self
@@ -178,7 +189,7 @@ class Terminal:
             return b""
         except OSError as error:
             if error.errno != errno.EIO:  # EIO: Linux's end of a terminal
-                log.warning("reading the terminal of process %d: %s", self.pid, error)
+                log.warning("terminal.unreadable pid=%d reason=%s", self.pid, error)
             chunk = b""
         if not chunk:
             self._hang_up()
@@ -290,8 +301,7 @@ class Terminal:
             await self._ended.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM of zombies
-            os.killpg(self.pid, number)
+        send(self.pid, number, enclosed=self._enclosed)
 
 
 def _make_raw(slave: int, *, shell: bool) -> None:

@@ -63,7 +63,7 @@ async def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> str 
             argv, env=env, cwd=cwd, given=b"", timeout_s=ASK_S, most_bytes=MOST_BYTES
         )
     except (TimeoutError, TooMuch, OSError) as error:
-        log.info("%s does not tell its version: %r", argv[0], error)
+        log.info("version.unknown program=%s reason=%r", argv[0], error)
         return None
     return parse_version((ran.out + b"\n" + ran.err).decode("utf-8", "replace"))
 

@@ -41,12 +41,29 @@ def decided_markdown(question: Question, option: int, by: str) -> str:
     return f"**{title}**\n\n{label} ({literal(by)})"
 
 
-def refused_markdown(question: Question, persona: str) -> str:
-    """What is said instead of a question that nobody could answer."""
+NOBODY = "nobody is listed as `approvers` under `[access]`"
+ALONE = "two people must agree (`second_person` under `[access]`), and only one may answer here"
+
+
+def refused_markdown(question: Question, persona: str, why: str = NOBODY) -> str:
+    """What is said instead of a question that nobody could answer. why: Markdown."""
     title = literal(_cut(question.title, TITLE_CHARS))
+    return f"@{persona} asked for permission ({title}) and was refused: {why}."
+
+
+def agreed_markdown(question: Question, option: int, by: str) -> str:
+    """What takes the place of a question that one of two people allowed."""
+    title = literal(_cut(question.title, TITLE_CHARS))
+    label = literal(_cut(question.options[option].label, LABEL_CHARS))
+    return f"**{title}**\n\n{label} ({literal(by)} agreed; one more person must)"
+
+
+def left_markdown(title: str, persona: str) -> str:
+    """What takes the place of a question that an earlier process asked."""
+    asked = literal(_cut(title, TITLE_CHARS))
     return (
-        f"@{persona} asked for permission ({title}) and was refused: "
-        "nobody is listed as `approvers` under `[access]`."
+        f"**{asked}**\n\nThis question is closed: Moot was restarted. "
+        f"@{persona} asks again if it still has to."
     )
 
 

@@ -196,7 +196,7 @@ class BlueBubblesBot:
             return
         chat = found.chat or await self._directory.chat_of_message(found.guid)
         if chat is None:
-            log.warning("BlueBubbles bot %s: a message is left out: no chat of it", self.name)
+            log.warning("message.skipped bot=%s reason=it is left out: no chat of it", self.name)
             return
         self._directory.stands_in(found.guid, chat)
         async with self._turns[chat.guid]:  # in a chat, one after the other
@@ -210,7 +210,7 @@ class BlueBubblesBot:
                     await receive(event)
                     self._watch.heard()
             except (Rejected, ValueError) as error:
-                log.warning("BlueBubbles bot %s: an event is left out: %s", self.name, error)
+                log.warning("event.skipped bot=%s reason=it is left out: %s", self.name, error)
             self._seen[sign] = None
             if len(self._seen) > _SEEN:
                 self._seen.popitem(last=False)
@@ -261,7 +261,7 @@ class BlueBubblesBot:
         try:
             return await self._directory.members(room)
         except PlatformError as error:
-            log.info("BlueBubbles bot %s: %s", self.name, error)
+            log.info("roster.failed bot=%s reason=%s", self.name, error)
             return []
 
 

@@ -121,7 +121,7 @@ class Directory:
         except BlueBubblesRefused as error:
             if error.status != 404:
                 raise
-            log.info("people's names are not known: %s", error)
+            log.info("names.unknown reason=%s", error)
             self._has_contacts = False
             return address
         if not (name := _name_of(address, _contacts(found))):

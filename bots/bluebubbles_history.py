@@ -125,7 +125,7 @@ class History:
         """Log once what is read again and again."""
         if reason not in self._told:
             self._told = {reason} if len(self._told) > _MOST_TOLD else self._told | {reason}
-            log.warning("a message of the history is left out: %s", reason)
+            log.warning("message.skipped reason=it is left out: %s", reason)
 
     async def _keep(self, place: Place) -> None:
         await self._store.keep_place(place)

@@ -75,7 +75,7 @@ class Posts:
                 path = f"chat/{part(native(place.room.external_id))}/typing"
                 await (self._api.send(path) if begins else self._api.delete(path))
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)
 
     async def _sent(self, key: str, temp: str, answer: object) -> str:
         """The guid of what was sent; its temporary one where the server tells none, and where it

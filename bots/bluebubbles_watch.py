@@ -159,4 +159,4 @@ class Watch:
     def _tell_once(self, what: str, told: set[str]) -> None:
         if what not in told:
             told.add(what)
-            log.warning("BlueBubbles bot %s: %s", self._bot, what)
+            log.warning("watch.failed bot=%s reason=%s", self._bot, what)

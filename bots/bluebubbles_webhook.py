@@ -64,7 +64,7 @@ class Webhook:
             return _answer(404, "there is nothing here")
         body = await _body(request)
         if body is None:
-            log.warning("BlueBubbles bot %s: a webhook's body is too large", self._bot)
+            log.warning("webhook.refused bot=%s reason=its body is too large", self._bot)
             self._missed()
             return _answer(413, "the body is too large")
         try:
@@ -72,7 +72,9 @@ class Webhook:
             if not isinstance(payload, dict):
                 raise ValueError("it is no object")
         except (ValueError, RecursionError) as error:
-            log.warning("BlueBubbles bot %s: no JSON: %s", self._bot, type(error).__name__)
+            log.warning(
+                "webhook.refused bot=%s reason=no JSON: %s", self._bot, type(error).__name__
+            )
             return _answer(400, "the body is no JSON object")
         return await self._taken(payload)
 
@@ -82,10 +84,10 @@ class Webhook:
             await self._take(payload)
             taken = True
         except ValueError as error:
-            log.warning("BlueBubbles bot %s: %s", self._bot, error)
+            log.warning("webhook.failed bot=%s reason=%s", self._bot, error)
             return _answer(400, "the body is no event of BlueBubbles")
         except MootError as error:
-            log.warning("BlueBubbles bot %s: an event is not taken yet: %s", self._bot, error)
+            log.warning("webhook.waiting bot=%s reason=%s", self._bot, error)
             return _answer(503, "not now")
         finally:
             if not taken:
@@ -109,7 +111,7 @@ class Webhook:
         if not is_told:
             self.registered = None
             await api.send("webhook", {"url": url, "events": list(EVENTS)})
-            log.info("BlueBubbles bot %s: its webhook is registered", self._bot)
+            log.info("webhook.registered bot=%s", self._bot)
         self.registered = url
 
     def _is_stale(self, other: str, url: str) -> bool:

@@ -201,5 +201,5 @@ class DiscordBot:
         try:
             return await self._directory.members(room.external_id, _MOST_MEMBERS)
         except PlatformError as error:
-            log.info("Discord bot %s: %s", self.name, error)
+            log.info("roster.failed bot=%s reason=%s", self.name, error)
             return []

@@ -60,10 +60,10 @@ async def register(
             "PUT", "/applications/{application_id}/commands", body=body, application_id=application
         )
     except PlatformError as error:
-        log.warning("the slash commands are not registered: %s", error)
+        log.warning("commands.not_registered reason=%s", error)
         return
     cursors.registered(digest)
-    log.info("%d slash commands registered", len(body))
+    log.info("commands.registered count=%d", len(body))
 
 
 async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str = "") -> None:
@@ -82,7 +82,7 @@ async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str =
             interaction_token=token,
         )
     except PlatformError as error:
-        log.info("an interaction was not acknowledged: %s", error)
+        log.info("interaction.not_acknowledged reason=%s", error)
 
 
 def _cut(text: str) -> str:

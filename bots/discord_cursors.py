@@ -104,5 +104,5 @@ class Cursors:
             await self._kept.save(state)
         except OSError as error:
             self._dirty = True
-            log.warning("how far Discord's channels were read is not kept: %s", error)
+            log.warning("cursor.not_kept reason=%s", error)
             await asyncio.sleep(_WRITE_AFTER_S)

@@ -107,18 +107,18 @@ class Hearing:
     def hear(self, name: str, data: Mapping[str, Any]) -> None:
         """Take one event of the gateway."""
         if name == "READY":
-            log.info("Discord bot %s is connected", self._bot)
+            log.info("bot.connected bot=%s", self._bot)
             self._reader.begin()
             self._later(_GUILDS_S, self._reader.rest)
             return
         if name == "RESUMED":
-            log.info("Discord bot %s is connected again, and missed nothing", self._bot)
+            log.info("bot.resumed bot=%s", self._bot)
             return
         try:
             told = learn(self._directory, name, data)
             found = heard(name, data, self._directory.own_id)
         except ValueError as error:
-            log.warning("Discord bot %s: %s", self._bot, error)
+            log.warning("event.unreadable bot=%s reason=%s", self._bot, error)
             return
         if isinstance(told, WireGuild):
             self._reader.arrived(told)
@@ -162,7 +162,7 @@ class Hearing:
         try:
             found = said(data, self._directory.own_id)
         except ValidationError as error:
-            log.warning("a message of the history can't be read: %d faults", error.error_count())
+            log.warning("message.unreadable faults=%d", error.error_count())
             return
         if found is not None:
             await self._take(found)
@@ -176,7 +176,7 @@ class Hearing:
         try:
             await self._receive(event)
         except Rejected as error:
-            log.warning("Discord bot %s: an event is left out: %s", self._bot, error)
+            log.warning("event.skipped bot=%s reason=it is left out: %s", self._bot, error)
 
     async def _events(self, found: Heard) -> Sequence[Event]:
         match found:

@@ -99,7 +99,7 @@ class Reader:
                     channel_id=channel.id,
                 )
             except PlatformError as error:
-                log.info("channel %s begins with its next message: %s", channel.id, error)
+                log.info("history.none channel=%s reason=%s", channel.id, error)
                 return
             newest = found[0].get("id") if isinstance(found, list) and found else "0"
             self._cursors.advance(channel.id, str(newest), guild)
@@ -119,7 +119,7 @@ class Reader:
                 self._behind.pop(channel, None)
                 return
             except DiscordRefused as error:
-                log.info("what was missed in channel %s can't be read: %s", channel, error)
+                log.info("history.unreadable channel=%s reason=%s", channel, error)
                 if error.status == 404:
                     self._cursors.forget(channel)
                 self._behind.pop(channel, None)
@@ -128,7 +128,7 @@ class Reader:
                 if tries == _TRIES - 1:
                     raise
                 retry_s = error.retry_after_s if error.outcome == "retry" else wait_s
-                log.warning("reading channel %s again in %.1f s: %s", channel, retry_s, error)
+                log.warning("history.retry channel=%s in_s=%.1f reason=%s", channel, retry_s, error)
                 await asyncio.sleep(min(retry_s, _LONGEST_WAIT_S))
                 wait_s *= 2
 
@@ -143,4 +143,4 @@ class Reader:
             self._cursors.advance(channel, str(message["id"]), guild)
             count += 1
         if count:
-            log.info("channel %s: %d messages were missed and are read", channel, count)
+            log.info("history.read channel=%s messages=%d", channel, count)

@@ -30,7 +30,7 @@ class Signs:
         try:
             channel = (await self._posts.target(place)).channel
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)
             return
         path = "/channels/{channel_id}/typing"
         call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
@@ -44,7 +44,7 @@ class Signs:
         try:
             channel = await self._posts.channel_of(place, message)
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)
             return
         await self._react("PUT", channel, message, mark)
         for old in before:
@@ -71,6 +71,6 @@ class Signs:
         except DiscordRefused as error:
             if error.code in _MAY_NOT:
                 self._silent.add((what, channel))
-                log.warning("%s: no longer tried in channel %s", error, channel)
+                log.warning("sign.given_up reason=%s channel=%s", error, channel)
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)

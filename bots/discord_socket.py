@@ -106,14 +106,14 @@ class _Client(discord.Client):
             try:
                 await self._converse(initial=initial)
             except ReconnectWebSocket as error:
-                log.info("Discord's gateway is gone; connecting again")
+                log.info("bot.disconnected platform=discord")
                 if not error.resume:
                     self._session, initial = _Session(), False
             except (OSError, aiohttp.ClientError) as error:
                 if self._session.id is None or self._failures > _MOST_FAILURES:
                     raise
                 reason = type(error).__name__
-                log.warning("Discord's gateway can't be reached (%s); trying again", reason)
+                log.warning("bot.unreachable reason=%s", reason)
             await self._rest()
 
     async def _converse(self, *, initial: bool) -> None:
@@ -178,7 +178,7 @@ async def keep_connected(
         if failures > _MOST_FAILURES:
             raise PlatformError(f"Discord's gateway can't be held: {reason}", outcome="retry")
         again_s = wait_s(failures)
-        log.warning("Discord bot %s begins anew in %.1f s: %s", bot, again_s, reason)
+        log.warning("bot.reconnecting bot=%s in_s=%.1f reason=%s", bot, again_s, reason)
         await asyncio.sleep(again_s)
 
 

@@ -72,7 +72,7 @@ async def _kept(file: R, keep: Callable[[R], Awaitable[Attachment]], where: str)
             return await keep(file)
     except (PlatformError, OSError) as error:
         why = "no answer in time" if isinstance(error, TimeoutError) else error
-        log.warning("a file of a message in %s is not kept: %s", where, why)
+        log.warning("file.not_kept room=%s reason=%s", where, why)
         return Attachment(file.name, file.mime, file.size_bytes)
 
 

@@ -45,7 +45,12 @@ class Kept(Generic[M]):
         try:
             return self.read()
         except (OSError, ValidationError) as error:
-            log.warning("%s can't be read (%s): %s", self.path, type(error).__name__, otherwise)
+            log.warning(
+                "state.unreadable reason=%s can't be read (%s): %s",
+                self.path,
+                type(error).__name__,
+                otherwise,
+            )
             return None
 
     async def save(self, value: M) -> None:

@@ -79,7 +79,7 @@ class Lookup(Generic[K, V]):
             self._rests.pop(key, None)
         except PlatformError as error:
             level = logging.INFO if str(error) in self._told else logging.WARNING
-            log.log(level, "%s of %s is not known: %s", self._name, key, error)
+            log.log(level, "lookup.failed reason=%s of %s is not known: %s", self._name, key, error)
             self._told = {str(error)} if len(self._told) > _TOLD else self._told | {str(error)}
             self._rests[key] = self._now() + _REST_S
         finally:

@@ -116,7 +116,7 @@ class MatrixBot:
         us (any more)."""
         began_ms = self._now() * 1000
         if self._unlisted:
-            log.warning("Matrix bot %s: %s", self.name, _UNLISTED)
+            log.warning("bot.unlisted bot=%s reason=%s", self.name, _UNLISTED)
         try:
             own = await self._come_in()
             cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
@@ -228,7 +228,7 @@ class MatrixBot:
         except MatrixRefused as error:
             if error.status != TOO_LARGE:
                 raise
-            log.warning("Matrix bot %s: a post goes out as a file: %s", self.name, error)
+            log.warning("post.as_file bot=%s reason=%s", self.name, error)
             return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
 
     async def edit(self, place: Place, message_id: str, text: str) -> None:
@@ -272,7 +272,7 @@ class MatrixBot:
         try:
             state = await self._directory.state(room.external_id)
         except PlatformError as error:
-            log.info("Matrix bot %s: %s", self.name, error)
+            log.info("roster.failed bot=%s reason=%s", self.name, error)
             return []
         joined = [user for user, how in state.inside.items() if how == "join" and user != own]
         return [state.speaker(user) for user in joined[:_MOST_MEMBERS]]

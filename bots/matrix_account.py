@@ -91,7 +91,7 @@ async def sign_in(api: MatrixApi, wallet: Wallet, given: Credentials, bot: str) 
         who = await _asked(api, kept.token)
         if who is not None:
             return _take(api, wallet, who, kept.token, kept)
-        log.warning("Matrix bot %s: its stored token is refused; it logs in anew", bot)
+        log.warning("bot.login_renewed bot=%s reason=its stored token is refused", bot)
     same_device = kept if kept and _same_user(kept.user_id, given.user) else None
     who = await _log_in(api, given, same_device.device_id if same_device else "", bot)
     return _take(api, wallet, who, who.access_token, kept)

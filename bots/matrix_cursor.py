@@ -98,7 +98,7 @@ class Cursor:
         self.waiting.append(Waiting(room_id=room_id, event=dict(event)))
         if len(self.waiting) > _MOST_WAITING:
             gone = self.waiting.pop(0)
-            log.warning("an event in %s is given up: its key never came", gone.room_id)
+            log.warning("event.undecryptable room=%s reason=its key never came", gone.room_id)
         await self._save_waiting()
 
     async def done(self, item: Waiting) -> None:

@@ -82,7 +82,7 @@ class Doorbell:
                     await self._follow(room_id, invite)
                     invites.pop(room_id, None)
                 except PlatformError as error:
-                    log.warning("Matrix bot %s: an invitation: %s", self._bot, error)
+                    log.warning("invitation.unreadable bot=%s reason=%s", self._bot, error)
             await self._cursor.save()
             if invites:
                 await asyncio.sleep(wait_s)
@@ -98,8 +98,8 @@ class Doorbell:
         try:
             if not welcome:
                 log.warning(
-                    "Matrix bot %s declines the invitation of %s to %s: list \"matrix:%s\" as "
-                    "`people` under [access], or set `invites = \"everybody\"`",
+                    "invitation.declined bot=%s by=%s room=%s remedy=it declines the invitation: "
+                    'list "matrix:%s" as `people` under [access], or set `invites = "everybody"`',
                     self._bot, invite.by, room_id, invite.by,
                 )  # fmt: skip
                 where = CLIENT + path("rooms", room_id, "leave")
@@ -108,10 +108,10 @@ class Doorbell:
             if invite.direct:
                 await self._directory.add_direct(invite.by, room_id)
             await self._api.post(CLIENT + path("join", room_id) + _by_way_of(invite.by), {})
-            log.info("Matrix bot %s joined %s", self._bot, room_id)
+            log.info("room.joined bot=%s room=%s", self._bot, room_id)
         except MatrixRefused as error:
             hint = ": invite it to the room that took the old one's place" if moved else ""
-            log.warning("Matrix bot %s: %s%s", self._bot, error, hint)
+            log.warning("invitation.failed bot=%s reason=%s%s", self._bot, error, hint)
 
 
 def _by_way_of(user_id: str) -> str:

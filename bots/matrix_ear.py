@@ -81,10 +81,14 @@ class Ear:
             return
         if self._posts.encryption is None:
             if room_id not in self._deaf_in:
-                log.warning("Matrix bot %s can't read the encrypted room %s", self._bot, room_id)
+                log.warning(
+                    "room.encrypted bot=%s reason=it can't read the encrypted room %s",
+                    self._bot,
+                    room_id,
+                )
                 self._deaf_in.add(room_id)
             return
-        log.info("Matrix bot %s waits for the key of an event in %s", self._bot, room_id)
+        log.info("event.waits_for_key bot=%s room=%s", self._bot, room_id)
         await self._cursor.wait_for(room_id, raw)
         await self._posts.encryption.request(room_id, raw)
 
@@ -93,7 +97,7 @@ class Ear:
             try:
                 await self._receive(event)
             except Rejected as error:
-                log.warning("Matrix bot %s: an event is left out: %s", self._bot, error)
+                log.warning("event.skipped bot=%s reason=it is left out: %s", self._bot, error)
 
     async def _events(self, room_id: str, found: Heard) -> Sequence[Event]:
         """What the gateway is told of it; often nothing."""

@@ -76,7 +76,7 @@ class Encryption:
             await self._to_device("m.room_key_request", self._wanted(room_id, event))
         except PlatformError as error:
             self._requested.discard(session)
-            log.info("a key is not asked for: %s", error)
+            log.info("key.not_requested reason=%s", error)
 
     def _wanted(self, room_id: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """A request for the key of an event, to its sender's device and our own others."""
@@ -104,7 +104,7 @@ class Encryption:
             for event_type, messages in await self._keys.outgoing():
                 await self._to_device(event_type, messages)
         except PlatformError as error:
-            log.info("keys are tended to later: %s", error)
+            log.info("keys.postponed reason=%s", error)
 
     # ── Out ─────────────────────────────────────────────────────────────────────────────
 

@@ -121,7 +121,7 @@ class Keys:
         try:
             event = self._olm.handle_to_device_event(ToDeviceEvent.parse_event(dict(raw)))
         except _BROKEN as error:
-            log.warning("a key can't be read: %s", type(error).__name__)
+            log.warning("key.unreadable error=%s", type(error).__name__)
             return None
         if isinstance(event, DummyEvent):  # somebody lost their session: they get the keys again
             self._olm.outbound_group_sessions.clear()
@@ -183,7 +183,9 @@ class Keys:
                 try:
                     self._olm.handle_response(KeysQueryResponse({user_id: sound}, {}))
                 except _BROKEN as error:
-                    log.warning("devices of %s can't be read: %s", user_id, type(error).__name__)
+                    log.warning(
+                        "devices.unreadable user=%s error=%s", user_id, type(error).__name__
+                    )
 
         await _off_loop(take)
 
@@ -208,7 +210,7 @@ class Keys:
                     try:
                         self._olm.handle_response(response)
                     except (*_BROKEN, StopIteration) as error:
-                        log.warning("no session with a device: %s", type(error).__name__)
+                        log.warning("key.no_session error=%s", type(error).__name__)
 
         await _off_loop(take)
 

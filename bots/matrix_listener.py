@@ -66,7 +66,7 @@ class Listener:
                 await step()
                 return
             except PlatformError as error:
-                log.warning("Matrix bot %s: %s; again in %g s", self._bot, error, wait_s)
+                log.warning("bot.unreachable bot=%s reason=%s in_s=%g", self._bot, error, wait_s)
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
 
@@ -87,7 +87,7 @@ class Listener:
             except PlatformError as error:
                 if error.outcome == "refused" or isinstance(error, TokenRefused):
                     raise
-                log.warning("Matrix bot %s: %s; again in %g s", self._bot, error, wait_s)
+                log.warning("bot.unreachable bot=%s reason=%s in_s=%g", self._bot, error, wait_s)
                 wait_s = max(wait_s, error.retry_after_s if error.outcome == "retry" else 0)
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, _LONGEST_WAIT_S)

@@ -215,7 +215,7 @@ class Posts:
             except PlatformError as error:
                 if error.outcome == "refused" or asyncio.get_running_loop().time() > until:
                     raise
-                log.warning("a question waits: %s", error)
+                log.warning("question.postponed reason=%s", error)
                 wait_s = min(wait_s * 2, 30.0)
                 await asyncio.sleep(error.retry_after_s or wait_s)
 
@@ -228,7 +228,7 @@ class Posts:
                     break
                 except PlatformError as error:
                     if error.outcome == "refused":
-                        log.info("a choice is not offered: %s", error)
+                        log.info("choice.not_offered reason=%s", error)
                         return
                     await asyncio.sleep(error.retry_after_s)
 

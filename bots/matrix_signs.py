@@ -41,7 +41,7 @@ class Signs:
         try:
             await self._api.put(where, body)
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)
 
     async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
         """Put the mark's reaction, then take back the one before."""
@@ -55,10 +55,10 @@ class Signs:
             if self._posts.pace.has_room(_EVENTS[mark] + bool(before)):
                 await self._replace(room_id, message_id, mark)
         except MatrixRefused as error:
-            log.info("no marks in %s: %s", room_id, error)
+            log.info("sign.given_up room=%s reason=%s", room_id, error)
             self._silent.add(room_id)
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)
 
     async def _wait_for_room(self, events: int) -> None:
         for _ in range(_LONGEST_WAIT_S):

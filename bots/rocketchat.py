@@ -133,7 +133,7 @@ class RocketChatBot:
             self._told_limits = True
             name = f"@{own.username}"
             log.warning(
-                "Rocket.Chat: %s lacks the role bot: %s", name, ROLE_REMEDY.format(name=name)
+                "bot.no_role reason=%s lacks the role bot: %s", name, ROLE_REMEDY.format(name=name)
             )
         return own.user_id or user_id
 
@@ -210,5 +210,5 @@ class RocketChatBot:
         try:
             return await self._directory.members(room.external_id)
         except RocketRefused as error:
-            log.info("Rocket.Chat bot %s: %s", self.name, error)
+            log.info("roster.failed bot=%s reason=%s", self.name, error)
             return []

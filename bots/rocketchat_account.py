@@ -104,7 +104,7 @@ class Admission:
             try:
                 user_id, token = await self._api.login(self._login.username, self._login.password)
             except RocketRefused as error:
-                log.warning("%s", self._refused(error.code))
+                log.warning("bot.login_refused reason=%s", self._refused(error.code))
                 return False
             self._given = token
             self._api.sign_in(user_id, token)
@@ -126,7 +126,7 @@ class Admission:
         except RocketRefused as error:
             if error.status in (401, 403):
                 raise self._refused(error.code) from error
-            log.warning("%s: the account's roles are not known", error)
+            log.warning("roles.unknown reason=%s", error)
             answer = {}
         try:
             me = WirePerson.model_validate(answer)
@@ -153,7 +153,7 @@ async def rules(api: RocketApi) -> ServerRules:
     try:
         answer = await api.get("settings.public", _id=",".join(_SETTINGS), count=len(_SETTINGS))
     except PlatformError as error:
-        log.info("%s", error)
+        log.info("rules.unknown reason=%s", error)
         return ServerRules()
     told = {
         entry.get("_id"): entry.get("value")
@@ -202,7 +202,7 @@ async def _permissions(api: RocketApi) -> dict[str, set[str]]:
     try:
         answer = await api.get("permissions.listAll")
     except PlatformError as error:
-        log.info("%s", error)
+        log.info("permissions.unknown reason=%s", error)
         return {}
     return {
         str(entry.get("_id")): {str(role) for role in entry.get("roles") or ()}

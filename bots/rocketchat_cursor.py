@@ -74,4 +74,4 @@ class Cursor:
         try:
             await self._kept.save(_State(since=since, rooms=rooms))
         except OSError as error:
-            log.error("how far Rocket.Chat's messages were taken is not kept: %s", error)
+            log.error("cursor.not_kept reason=%s", error)

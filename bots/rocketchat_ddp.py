@@ -148,7 +148,7 @@ class Ddp:
             while (frame := await self._frame()) is not None:
                 await self._take(frame)
         except PlatformError as error:
-            log.info("%s", error)
+            log.info("socket.failed reason=%s", error)
         finally:
             self._lost = True
             self._told.put_nowait(None)
@@ -184,7 +184,7 @@ class Ddp:
         try:
             return await self._socket.receive(timeout=self._patience.dead_s)
         except TimeoutError:
-            log.warning("Rocket.Chat's socket is silent; it is opened anew")
+            log.warning("socket.silent platform=rocketchat")
             return None
 
     async def _take(self, frame: Mapping[str, Any]) -> None:
@@ -209,7 +209,7 @@ class Ddp:
             case "changed":
                 self._tell(frame)
             case "error":
-                log.warning("Rocket.Chat can't read a frame: %s", str(frame.get("reason"))[:200])
+                log.warning("socket.frame_refused reason=%s", str(frame.get("reason"))[:200])
 
     def _answer(self, id_: str, result: Any) -> None:
         future = self._asked.get(id_)

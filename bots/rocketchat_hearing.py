@@ -82,11 +82,11 @@ class Hearing:
                     self.ddp = ddp
                     failures = 0
                     await self._attend(ddp, own_id, taker)
-                log.info("Rocket.Chat's socket was closed; it is opened anew")
+                log.info("bot.disconnected platform=rocketchat")
             except PlatformError as error:
                 if error.outcome == "refused":
                     raise
-                log.warning("Rocket.Chat is not connected (try %d): %s", failures + 1, error)
+                log.warning("bot.unreachable attempt=%d reason=%s", failures + 1, error)
             finally:
                 self.ddp = None
             await asyncio.sleep(_rest_s(failures))
@@ -110,7 +110,7 @@ class Hearing:
                     group.create_task(self._watch.rooms(ddp), name="watch the rooms"),
                     group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names"),
                 ]
-                log.info("connected to Rocket.Chat: %d rooms", len(rooms))
+                log.info("bot.connected rooms=%d", len(rooms))
                 missed = self._catch_up(rooms, waiting, since, taker, group)
                 own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
                 while (told := await ddp.next()) is not None:
@@ -196,7 +196,7 @@ class Hearing:
         try:
             wire = message(args[0])
         except ValueError as error:
-            log.warning("%s", error)
+            log.warning("event.unreadable reason=%s", error)
             return
         about = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
         if about.get("roomParticipant") is False:  # every public room is told to everybody
@@ -229,7 +229,7 @@ class Hearing:
         try:
             return await self._missed.deleted(rid, (self._cursor.since or since) - OVERLAP)
         except PlatformError as error:
-            log.warning("what was removed in %s is not known: %s", rid, error)
+            log.warning("removal.unknown room=%s reason=%s", rid, error)
             return ()
 
     def _room(self, event: str, args: Sequence[Any], taker: Taker) -> None:

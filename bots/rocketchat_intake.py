@@ -82,7 +82,7 @@ class Intake:
         try:
             await self.receive(event)
         except Rejected as error:
-            log.warning("an event of Rocket.Chat's is left out: %s", error)
+            log.warning("event.skipped reason=it is left out: %s", error)
 
     async def _event(self, told: News, room: Room) -> Event | None:
         match told:

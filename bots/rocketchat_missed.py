@@ -47,7 +47,7 @@ class Missed:
         try:
             listed = await _tried(partial(self._api.get, "subscriptions.get"))
         except RocketRefused as error:
-            log.warning("%s: only rooms known from earlier are asked for what was missed", error)
+            log.warning("rooms.unknown reason=%s", error)
             return dict(self._known)
         found: dict[str, str] = {}
         for room in _rooms(listed):
@@ -62,7 +62,7 @@ class Missed:
         try:
             listed = await self._api.get("rooms.get")
         except PlatformError as error:
-            log.info("%s", error)
+            log.info("rooms.unknown reason=%s", error)
             return
         for room in _rooms(listed):
             if room.id:
@@ -88,11 +88,11 @@ class Missed:
         try:
             return await self._synced(rid, since)
         except RocketRefused as error:
-            log.info("%s: the room's history is asked instead", error)
+            log.info("history.other_way reason=%s", error)
         try:
             return await self._history(rid, kind, since)
         except RocketRefused as error:
-            log.warning("what was missed in %s is not told: %s", rid, error)
+            log.warning("history.unreadable room=%s reason=%s", rid, error)
             return Found((), ())
 
     async def _synced(self, rid: str, since: datetime) -> Found:
@@ -130,7 +130,7 @@ def _messages(entries: Any) -> list[WireMessage]:
         try:
             found.append(message(entry))
         except ValueError as error:
-            log.warning("%s", error)
+            log.warning("message.unreadable reason=%s", error)
     return sorted(found, key=lambda wire: wire.ts)
 
 
@@ -150,6 +150,6 @@ async def _tried(call: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[st
         except PlatformError as error:
             if error.outcome == "refused":
                 raise
-            log.info("%s", error)
+            log.info("history.retry reason=%s", error)
             await asyncio.sleep(error.retry_after_s if error.outcome == "retry" else wait_s)
     return await call()

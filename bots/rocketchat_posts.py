@@ -62,8 +62,8 @@ class Posts:
             if not voice or "permission" not in str(error).lower():
                 raise
             log.warning(
-                "%s: personas speak under the account's own name; the role bot with the permission "
-                "message-impersonate changes that",
+                "voice.own_name reason=%s: personas speak under the account's own name; the role "
+                "bot with the permission message-impersonate changes that",
                 error,
             )
             self._plain = True

@@ -40,7 +40,7 @@ class Signs:
             who = own.name if self.real_names else own.username
             await ddp.tell("stream-notify-room", [event, who, doing, about])
         except PlatformError as error:
-            log.debug("a sign is left out: %s", error)
+            log.debug("sign.failed reason=%s", error)
 
     async def mark(self, message_id: str, mark: Mark) -> None:
         """Put the mark's reaction, then take back the one before.
@@ -67,4 +67,4 @@ class Signs:
         try:
             await self._api.post("chat.react", body)
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)

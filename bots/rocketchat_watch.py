@@ -54,4 +54,4 @@ async def _try(ddp: Ddp, stream: str, event: str) -> None:
     try:
         await ddp.subscribe(stream, event)
     except PlatformError as error:
-        log.info("%s", error)
+        log.info("watch.failed reason=%s", error)

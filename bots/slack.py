@@ -173,13 +173,13 @@ class SlackBot:
         try:
             found = heard(payload, self._directory.own)
         except ValueError as error:
-            log.warning("Slack bot %s: %s", self.name, error)
+            log.warning("event.unreadable bot=%s reason=%s", self.name, error)
             return
         self._taking.add(task)
         try:
             await self._hand_on(found, receive)
         except Rejected as error:
-            log.warning("Slack bot %s: an event is left out: %s", self.name, error)
+            log.warning("event.skipped bot=%s reason=it is left out: %s", self.name, error)
         finally:
             self._taking.discard(task)
 
@@ -256,5 +256,5 @@ class SlackBot:
         try:
             return await self._directory.members(room.external_id, _MOST_MEMBERS)
         except SlackRefused as error:
-            log.info("Slack bot %s: %s", self.name, error)
+            log.info("roster.failed bot=%s reason=%s", self.name, error)
             return []

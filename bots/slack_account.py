@@ -52,7 +52,7 @@ async def account(api: SlackApi, bot: str) -> Account:
             "& Permissions and install the app again"
         )
     if scopes and (lost := sorted(SCOPES.keys() - scopes)):
-        log.warning("Slack bot %s does without the scopes %s", bot, ", ".join(lost))
+        log.warning("bot.scopes_missing bot=%s scopes=%s", bot, ", ".join(lost))
     return Account(
         str(answer["user_id"]),
         str(answer.get("bot_id") or ""),

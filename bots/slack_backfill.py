@@ -114,7 +114,7 @@ class Backfill:
         try:
             await self._cursors.save()
         except OSError as error:  # then more is read than is needed, some other time
-            log.warning("how far Slack's rooms were read is not kept: %s", error)
+            log.warning("cursor.not_kept reason=%s", error)
 
     async def _catch_up(self) -> None:
         cuts = self._cuts
@@ -131,7 +131,7 @@ class Backfill:
                 if error.code in NO_METHOD:
                     break
             except PlatformError as error:
-                log.warning("the history of %s is read later: %s", channel, error)
+                log.warning("history.postponed channel=%s reason=%s", channel, error)
                 self._behind.add(channel)
             await self._save()
         self._cursors.settled |= not self._behind
@@ -141,7 +141,7 @@ class Backfill:
         """Once for each reason: it stays until somebody changes something at Slack's."""
         if error.code not in self._told:
             self._told.add(error.code)
-            log.warning("what is said while Slack is out of reach is not looked for: %s", error)
+            log.warning("history.off reason=%s", error)
 
     async def _rooms(self) -> dict[str, RoomKind | None]:
         """Those the bot is in, as far as Slack tells, and those it knew; the liveliest first."""
@@ -149,7 +149,7 @@ class Backfill:
         try:
             joined = await self._history.answered(self._directory.joined)
         except PlatformError as error:
-            log.info("only the rooms that spoke before are looked through: %s", error)
+            log.info("rooms.unknown reason=%s", error)
         return {room: joined.get(room) for room in (*self._cursors.rooms(), *joined)}
 
     async def _read(self, channel: str, kind: RoomKind | None) -> None:

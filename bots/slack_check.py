@@ -47,7 +47,7 @@ async def _absence(directory: Directory, bot: str) -> Sequence[str]:
         if await directory.joined("public_channel", "private_channel"):
             return ()
     except PlatformError as error:
-        log.info("Slack bot %s: its channels are not known: %s", bot, error)
+        log.info("channels.unknown bot=%s reason=%s", bot, error)
         return ()
     name = own.name or "its-name"
     return (f"Slack bot {bot!r} is in no channel yet: type /invite @{name} in one",)

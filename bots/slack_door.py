@@ -55,7 +55,7 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
         try:
             await take(body)
         except Exception:
-            log.exception("an event of Slack's could not be taken; it will come again")
+            log.exception("event.not_taken reason=it will come again")
             raise
         return BoltResponse(status=200, body="")
 
@@ -175,9 +175,9 @@ async def _connected(client: SocketModeClient, api: SlackApi, failures: int) -> 
         raise
     except (PlatformError, TimeoutError) as error:
         why = str(error) or "no connection in time"
-        log.warning("Slack's socket is not open (try %d): %s", failures + 1, why)
+        log.warning("bot.unreachable attempt=%d reason=%s", failures + 1, why)
         return False
-    log.info("connected to Slack")
+    log.info("bot.connected platform=slack")
     return True
 
 
@@ -191,6 +191,6 @@ async def _close(client: SocketModeClient) -> None:
         async with asyncio.timeout(_CLOSE_S):
             await client.close()  # type: ignore[no-untyped-call]
     except TimeoutError:
-        log.info("Slack's socket didn't close in time")
+        log.info("socket.not_closed platform=slack")
         await client.aiohttp_client_session.close()
     await asyncio.gather(*(task for task in tasks if task is not None), return_exceptions=True)

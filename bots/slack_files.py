@@ -35,7 +35,7 @@ class Files:
             size = path.stat().st_size
             return Attachment(file.name, file.mime, size, str(path))
         except (PlatformError, OSError) as error:
-            log.warning("file %s of a message in %s is not kept: %s", file.id, channel, error)
+            log.warning("file.not_kept file=%s channel=%s reason=%s", file.id, channel, error)
             return Attachment(file.name, file.mime, file.size_bytes)
 
     async def _known(self, file: FileRef) -> FileRef:

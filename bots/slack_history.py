@@ -51,7 +51,7 @@ class History:
             args["cursor"] = _next(page)
             if not args["cursor"] or not all(after(ts, since) for ts in stamps(page)):
                 return found
-        log.warning("%s: only the newest %d missed messages are read", channel, len(found))
+        log.warning("history.cut channel=%s messages=%d", channel, len(found))
         return found
 
     async def before(self, channel: str, latest: str) -> Mapping[str, Any]:
@@ -94,7 +94,7 @@ class History:
                 if attempt == _TRIES - 1:
                     raise
                 rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
-                log.info("reading what was missed goes on in %.0f s: %s", rest_s, error)
+                log.info("history.retry in_s=%.0f reason=%s", rest_s, error)
                 await self._sleep(min(rest_s, _LONGEST_REST_S))
         raise AssertionError("the last try returns or raises")
 

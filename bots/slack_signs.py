@@ -84,8 +84,8 @@ class Signs:
         except SlackRefused as error:
             if error.code in _PASSING:
                 return error.code in ("already_reacted", "no_reaction")
-            log.warning("%s: no longer tried", error)
+            log.warning("sign.given_up reason=%s", error)
             self._refused.add(method)
         except PlatformError as error:
-            log.info("a sign is left out: %s", error)
+            log.info("sign.failed reason=%s", error)
         return True

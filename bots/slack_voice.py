@@ -40,6 +40,6 @@ class Voices:
             if error.code not in _NOT_ALLOWED:
                 raise
             answer = await self._api.call(method, **args)  # what else was wrong is raised here
-            log.info("personas speak under the app's name: %s", error)
+            log.info("voice.own_name reason=%s", error)
             self._allowed = False
             return answer

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from contract import Room
-from gateway.access_tables import AccessTable, Role
+from contract import Room, Speaker
+from gateway.access_tables import EVERYBODY, AccessTable, Role, SecondPerson
+from gateway.acts import least_role
+from gateway.person_ids import is_person_id, unaliased
 
 TRUSTED = frozenset({"web"})  # sources whose people reached the loopback page or hold its token
-EVERYBODY = "*"
+Where = Literal["", "rooms", "dms"]
 _RANK = {role: rank for rank, role in enumerate(get_args(Role))}
 
 
@@ -26,16 +28,26 @@ class Grant:
     people: frozenset[str]
     rooms: frozenset[str] = frozenset()
     personas: frozenset[str] = frozenset()
-    where: Literal["", "rooms", "dms"] = ""
+    where: Where = ""
 
-    def holds(self, room: Room, person_id: str, persona: str | None) -> bool:
-        """Whether it is about this person here. persona: None: whichever it is."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "people", frozenset(map(unaliased, self.people)))
+
+    def is_for(self, person_id: str) -> bool:
+        """Whether it is about this person, wherever."""
+        return unaliased(person_id) in self.people or EVERYBODY in self.people
+
+    def is_at(self, room: Room, persona: str | None) -> bool:
+        """Whether it is about this place. persona: None: whichever it is."""
         return (
-            (person_id in self.people or EVERYBODY in self.people)
-            and (not self.rooms or room.id in self.rooms)
+            (not self.rooms or room.id in self.rooms)
             and (not self.where or (self.where == "rooms") == (room.kind == "room"))
             and (not self.personas or persona is None or persona in self.personas)
         )
+
+    def holds(self, room: Room, person_id: str, persona: str | None) -> bool:
+        """Whether it is about this person here."""
+        return self.is_at(room, persona) and self.is_for(person_id)
 
 
 @dataclass(slots=True)
@@ -44,51 +56,106 @@ class Access:
 
     table: AccessTable
     kept: Sequence[Grant] = ()
-    _configured: tuple[Grant, ...] = field(init=False)
+    configured: tuple[Grant, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._configured = tuple(_configured(self.table))
+        self.configured = tuple(_configured(self.table))
 
     def role(self, room: Room, person_id: str, persona: str | None = None) -> Role | None:
-        """The highest role that a person has here with a persona; None: a stranger."""
+        """The highest role that a person has here with a persona; None: a stranger.
+
+        persona: None: with whichever, so what is about all of them asks `is_owner`.
+        """
         if room.source in TRUSTED:
             return "owner"
         held = [
             grant.role
-            for grant in (*self._configured, *self.kept)
+            for grant in (*self.configured, *self.kept)
             if grant.holds(room, person_id, persona)
         ]
         return max(held, key=_RANK.__getitem__, default=None)
 
     def takes_part(self, room: Room, person_id: str) -> bool:
-        """Whether this person has any role here: may pin, and be shown what is known."""
+        """Whether this person has any role here: what they say may be remembered."""
         return self.role(room, person_id) is not None
 
-    def may_invoke(self, room: Room, person_id: str, persona: str) -> bool:
-        """Whether this person may ask this persona's agent here."""
-        least = self._rule(persona, "invoke")
-        return _reaches(self.role(room, person_id, persona), least)
+    def may(self, act: str, room: Room, by: Speaker, persona: str | None = None) -> bool:
+        """Whether somebody may do this here: a command, or one of `acts.RULES`.
+
+        persona: whose turn it is; None: no one's. A bot does what guests do, and answers nothing.
+        """
+        least = least_role(act)
+        if by.kind == "bot":
+            return least == "guest" and not act.isdecimal() and self.takes_part(room, by.id)
+        if least == "owner":
+            return self.is_owner(room, by.id, persona if act.startswith("persona ") else None)
+        return reaches(self.role(room, by.id, persona), least)
+
+    def may_invoke(self, room: Room, person_id: str, persona: str, *, is_bot: bool = False) -> bool:
+        """Whether this person may ask this persona's agent here. A bot is never an owner."""
+        role = self.role(room, person_id, persona)
+        role = "member" if is_bot and role == "owner" else role
+        return reaches(role, self.asks_for(persona))
+
+    def asks_for(self, persona: str) -> Role:
+        """The least role that may ask a persona's agent."""
+        return self._rule(persona, "invoke")
 
     def may_approve(self, room: Room, person_id: str, persona: str) -> bool:
         """Whether this person may answer this persona's permission questions here."""
         role = self.role(room, person_id, persona)
-        listed = person_id in self.table.approvers
-        return listed or _reaches(role, self._rule(persona, "approve"))
+        listed = unaliased(person_id) in set(map(unaliased, self.table.approvers))
+        return listed or reaches(role, self._rule(persona, "approve"))
 
     def has_approvers(self, room: Room, persona: str) -> bool:
         """Whether anybody could answer this persona's permission questions here."""
         if room.source in TRUSTED or self.table.approvers:
             return True
         least = self._rule(persona, "approve")
-        grants = (*self._configured, *self.kept)
+        grants = (*self.configured, *self.kept)
+        return any(reaches(grant.role, least) and grant.is_at(room, persona) for grant in grants)
+
+    def approvers(self, room: Room, persona: str) -> frozenset[str]:
+        """Ids of those who may answer this persona's permission questions here; EVERYBODY is one
+        of them when all may. Whoever reaches the page may, too."""
+        least = self._rule(persona, "approve")
+        grants = (*self.configured, *self.kept)
+        held = (g for g in grants if reaches(g.role, least) and g.is_at(room, persona))
+        listed = frozenset(map(unaliased, self.table.approvers))
+        return listed.union(*(grant.people for grant in held))
+
+    def second_person(self, persona: str) -> SecondPerson:
+        """Which of this persona's questions two people must allow."""
+        own = self.table.personas.get(persona)
+        return (own and own.second_person) or self.table.second_person
+
+    def is_owner(self, room: Room, person_id: str, persona: str | None = None) -> bool:
+        """Whether this person administers Moot here. persona: None: all of them."""
+        if room.source in TRUSTED:
+            return True
         return any(
-            _reaches(grant.role, least) and grant.holds(room, next(iter(grant.people)), persona)
-            for grant in grants
+            grant.role == "owner"
+            and grant.holds(room, person_id, persona)
+            and (persona is not None or not grant.personas)
+            for grant in (*self.configured, *self.kept)
         )
 
-    def is_owner(self, room: Room, person_id: str) -> bool:
-        """Whether this person administers Moot here."""
-        return self.role(room, person_id) == "owner"
+    def is_owner_everywhere(self, room: Room, person_id: str) -> bool:
+        """Whether this person may decide what holds beyond this room."""
+        if room.source in TRUSTED:
+            return True
+        owners = (g for g in (*self.configured, *self.kept) if g.role == "owner")
+        return any(
+            grant.is_for(person_id) and not (grant.rooms or grant.personas or grant.where)
+            for grant in owners
+        )
+
+    def is_named(self, person_id: str) -> bool:
+        """Whether this very person has a role anywhere, be it in one room."""
+        if not is_person_id(person_id):
+            return False
+        named = unaliased(person_id)
+        return any(named in grant.people for grant in (*self.configured, *self.kept))
 
     def _rule(self, persona: str, what: str) -> Role:
         own = self.table.personas.get(persona)
@@ -96,7 +163,8 @@ class Access:
         return role
 
 
-def _reaches(role: Role | None, least: Role) -> bool:
+def reaches(role: Role | None, least: Role) -> bool:
+    """Whether a role is at least another one."""
     return role is not None and _RANK[role] >= _RANK[least]
 
 

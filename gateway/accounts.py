@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bots.bot import Bot
-from contract import SOURCE_ALIASES, Room, Speaker
+from contract import Room, Speaker
+from gateway.person_ids import unaliased
 from gateway.personas import Persona, Personas
 from gateway.presence import Presence
 from gateway.routing import Addressing
@@ -34,9 +35,9 @@ class Accounts:
         return self._owner(sender_id) is not None
 
     def _owner(self, sender_id: str) -> Bot | None:
-        wanted = _unaliased(sender_id)
+        wanted = unaliased(sender_id)
         for bot in self._bots.values():
-            if any(_unaliased(own) == wanted for own in bot.own_ids):
+            if any(unaliased(own) == wanted for own in bot.own_ids):
                 return bot
         return None
 
@@ -95,10 +96,3 @@ class Accounts:
             for each in speaks:
                 shown.setdefault(each.id, each)
         return list(shown.values())
-
-
-def _unaliased(sender_id: str) -> str:
-    """A sender id by its source's full name."""
-    prefix, colon, external = sender_id.partition(":")
-    sources = {alias: source for source, alias in SOURCE_ALIASES.items()}
-    return f"{sources.get(prefix, prefix)}{colon}{external}"

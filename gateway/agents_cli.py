@@ -45,10 +45,12 @@ async def _examine_all(arguments: argparse.Namespace) -> list[Health]:
     from tqdm import tqdm
 
     from gateway.config import load_config
+    from gateway.env_file import with_secrets
     from gateway.preflight import Preflight, wanted
 
     config = load_config(arguments.config, base=Path.cwd())
-    async with Preflight.open(config, os.environ) as preflight:
+    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+    async with Preflight.open(config, environment) as preflight:
         names = wanted(preflight, arguments.names)
         doing: dict[str, str] = {}
         with tqdm(

@@ -53,6 +53,7 @@ def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, st
         workspace=table.workspace,
         context_tokens=settings.context_tokens,
         typed=False,
+        runs=False,
     )
 
 

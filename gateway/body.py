@@ -77,12 +77,11 @@ class Chooser(BaseModel):
     name: str = Field("", max_length=200)
 
 
-class ChoiceBody(BaseModel):
-    """An answer to a question. option: index from 0. by: a sender id, or an object with one."""
+class ChoosingBody(BaseModel):
+    """Something that somebody decides. by: a sender id, or an object with one."""
 
     model_config = ConfigDict(strict=True)
 
-    option: int = Field(ge=0)
     by: str | Chooser
 
     def speaker(self) -> Speaker:
@@ -97,6 +96,12 @@ def speaker_of(given: str | Chooser) -> Speaker:
     if not (SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external)):
         raise Rejected("by", "must be <source>:<external id>, without blanks or *")
     return Speaker(by.id, by.name.strip() or external)
+
+
+class ChoiceBody(ChoosingBody):
+    """An answer to a question. option: index from 0."""
+
+    option: int = Field(ge=0)
 
 
 class RoomNameBody(BaseModel):

@@ -2,67 +2,80 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from contract import AgentError, Rejected
 from gateway import show
+from gateway.acts import act_of
+from gateway.command_help import help_reply, surely_meant, unknown
+from gateway.command_table import Entry, entry_of
 from gateway.ledger import Ended, Ledger, Turn
-from gateway.persona_commands import PERSONA_HELP, PersonaCommands
+from gateway.permits import Permits
 from gateway.personas import Persona
-from gateway.pin_commands import PIN_HELP, PinCommands
 from gateway.questions import Questions
-from gateway.recalling import Recalling
-from gateway.remember_commands import MEMORY_HELP, RememberCommands
-from gateway.routing import unaddressed
+from gateway.routing import as_typed, named
 from gateway.sessions import Sessions, compact
-from memory.landmarks import KINDS
 from memory.scopes import home_scope
 from memory.transcript import Stored
 
-_COMMAND = re.compile(r"!([a-z]+|[1-9])(?:[ \t]+(.*))?", re.DOTALL | re.IGNORECASE)
+Hand = Callable[[str, str, Turn, Stored, Sequence[Persona]], Awaitable[str]]
+"""Carries out what an entry gives it: `hand(name, argument, turn, asked, here)`; the reply is
+Markdown. name: as it was typed, an alias too. here: the personas that are meant."""
 
-HELP = {
-    "help": "what you can say to me",
-    "stop": "interrupt what the agent is doing here",
-    "new": "let the agent's next turn begin a new session",
-    "compact": "let the agent condense what it holds of our conversation, and go on",
-    "why": "what the last answer here was made from",
-    "recall": "what is remembered here: `!recall token expiry`, `!recall #12`",
-    "1": "choose the first answer of a permission question (`!2` the second, ...)",
-    **PERSONA_HELP,
-    **PIN_HELP,
-    **MEMORY_HELP,
-}
-ONCE = frozenset(
-    {*PIN_HELP, *KINDS, *MEMORY_HELP, *PERSONA_HELP, "recall"}
-)  # done once, however many personas are named
+_HEAD = re.compile(r"[!/]([a-z]+|[1-9])[.,:;!?…。]*", re.IGNORECASE)
+_UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff]")
+_WRAPPED = re.compile(r"(`{1,3}|\*{1,2}|_{1,2}|~{1,2})\s*([!\uff01/].*?)\s*\1", re.DOTALL)
+_LAST = ".,;!?…。 \t\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command's name (a key of HELP, or a digit) and what was written behind it."""
+    """A command's name, as it was typed but in lower case, and what was written behind it."""
 
     name: str
     argument: str = ""
+
+    @property
+    def entry(self) -> Entry | None:
+        """What the table says of it; None: it knows none by that name."""
+        return entry_of(self.name)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it waits for the turns before it."""
+        return self.entry is not None and self.entry.in_order
 
 
 def parse_command(text: str, *, addressed: bool) -> Command | None:
     """The command in a message, or None.
 
     addressed: the message is meant for us anyway (a mention or a DM); only then is an unknown
-    word after `!` taken for a command.
+    word after `!` taken for a command, and `/` for `!`. `/moot` may stand before any of them.
     """
-    match = _COMMAND.fullmatch(unaddressed(text))
+    bare = as_typed(text)
+    if (wrapped := _WRAPPED.fullmatch(bare)) is not None:
+        bare = wrapped[2]
+    first, rest = _parted(bare)
+    match = _HEAD.fullmatch(first)
     if match is None:
         return None
-    name, argument = match[1].lower(), (match[2] or "").strip()
-    if name in HELP or name in KINDS or name.isdecimal():
-        return Command(name, argument)
-    return Command(name, argument) if addressed else None
+    name = match[1].lower()
+    entry = entry_of(name)
+    if first.startswith("/") and not (addressed and entry):
+        return None
+    if entry is None:
+        return Command(name, rest) if addressed or surely_meant(name, rest) else None
+    return Command(name, rest if entry.text else rest.rstrip(_LAST))
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The first word, as a keyboard of another script may type it, and the rest."""
+    first, *rest = text.split(None, 1) or [""]
+    return unicodedata.normalize("NFKC", _UNSEEN.sub("", first)), "".join(rest).strip()
 
 
 class Commands:
@@ -74,66 +87,79 @@ class Commands:
         ledger: Ledger,
         sessions: Sessions,
         questions: Questions,
-        pins: PinCommands,
-        remembering: RememberCommands,
-        personas: PersonaCommands,
+        permits: Permits,
         page_url: Callable[[], str],
-        recalling: Recalling,
         ended: Callable[[Ended], object],
+        hands: Mapping[str, Hand],
     ) -> None:
-        """ended: told of every session that `!new` ends."""
+        """ended: told of every session that `!new` ends. hands: of whoever the table names beside
+        those in here."""
         self._ended = ended
         self._ledger = ledger
         self._sessions = sessions
         self._questions = questions
-        self._pins = pins
-        self._personas = personas
-        self._remembering = remembering
+        self._permits = permits
         self._page_url = page_url
-        self._recalling = recalling
+        self._hands: dict[str, Hand] = {
+            "agents": self._agents,
+            "questions": self._choose,
+            "help": self._help,
+            **hands,
+        }
 
     async def run(
         self, command: Command, turn: Turn, asked: Stored, here: Sequence[Persona]
     ) -> str:
         """Do what it says; return the reply."""
-        if command.name.isdecimal():
-            return self._choose(int(command.name) - 1, turn, asked)
+        entry = command.entry
+        if entry is None:
+            return unknown(command.name)
         name, argument = command.name, command.argument
-        if name in PIN_HELP or name in KINDS:
-            return await self._pins.run(name, argument, turn, asked)
-        if name in MEMORY_HELP:
-            persona = next((p for p in here if p.name == turn.persona), None)
-            return await self._remembering.run(name, argument, turn, asked, persona)
-        if name in PERSONA_HELP:
-            return await self._personas.run(argument, turn, asked, here)
+        if (refused := await self._permits.refusal(name, argument, turn, asked)) is not None:
+            return refused
+        act = act_of(name, argument)
+        theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
+        return await self._hands[entry.by](name, argument, turn, asked, theirs)
+
+    def _may(self, entry: Entry, turn: Turn, asked: Stored) -> bool:
+        return self._permits.given(entry.name, turn, asked)
+
+    async def _agents(
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
         match name:
-            case "help":
-                return _help(here)
             case "stop":
                 return await self._stop(turn, asked, here)
             case "new":
                 return await self._new(turn, asked, _chosen(here, argument), argument)
             case "compact":
                 return await self._compact(turn, asked, _chosen(here, argument), argument)
-            case "why":
-                return await self._why(turn)
-            case "recall":
-                return await self._recalling.reply(argument, turn.room, asked, here)
-        near = difflib.get_close_matches(name, (*HELP, *KINDS), 1)
-        hint = f" Did you mean `!{near[0]}`?" if near else " `!help` lists what I know."
-        return f"I don't know `!{name}`.{hint}"
+        return await self._why(turn)
 
-    def _choose(self, option: int, turn: Turn, asked: Stored) -> str:
-        question_id = self._questions.newest_in(turn.room.id)
-        if question_id is None:
+    async def _help(
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
+        return help_reply(argument, here, lambda entry: self._may(entry, turn, asked))
+
+    async def _choose(
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
+        option = int(name) - 1
+        meant = self._questions.meant(
+            turn.room.id,
+            personas={persona.name for persona in named(asked.content, here) or here},
+            thread_id=asked.thread_id,
+            reply_to=asked.reply_to,
+        )
+        if not meant:
             return "Nothing is being asked here."
+        if len(meant) > 1:
+            return "More than one question waits here: reply to the one you mean, or name who asks."
         try:
-            choice = self._questions.choose(question_id, option, asked.by)
+            choice = self._questions.choose(meant[0], option, asked.by)
         except Rejected:
             return f"There is no choice `!{option + 1}`: take one of those under the question."
-        if choice == "forbidden":
-            return f"{asked.by.name}, you may not answer that: see `approvers` under `[access]`."
-        return "" if choice == "taken" else "That was answered already."
+        return self._questions.reply(choice, meant[0], asked.by)
 
     async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
         stopped = [
@@ -214,13 +240,6 @@ def _nobody(argument: str) -> str:
 
 async def _untold() -> None:
     """A command that waits for a place has no mark of its own."""
-
-
-def _help(here: Sequence[Persona]) -> str:
-    lines = ["Mention somebody to ask:"]
-    lines += [f"- @{p.name}: {p.front.description or p.front.agent}" for p in here]
-    lines += ["", "Or tell me:", *(f"- `!{name}` {what}" for name, what in HELP.items())]
-    return "\n".join(lines)
 
 
 def _scope(turn: Turn, asked: Stored, persona: Persona) -> str:

@@ -8,12 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract import ConfigError
 from gateway.access_tables import AccessTable
+from gateway.backup_tables import BackupTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.limit_tables import LimitsTable, PriceTable
+from gateway.logs_tables import LogsTable, TelemetryTable
+from gateway.sandbox_tables import SandboxTable
+from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.tables import (
     AgentTable,
     BudgetTable,
@@ -24,6 +29,8 @@ from gateway.tables import (
     Table,
     TurnsTable,
 )
+
+SHIPPED_PERSONAS = Path(__file__).parent.parent / "personas"
 
 
 class Config(Table):
@@ -37,18 +44,37 @@ class Config(Table):
     turns: TurnsTable = TurnsTable()
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
+    limits: LimitsTable = LimitsTable()
+    prices: dict[str, PriceTable] = Field(default_factory=dict)
     memory: MemoryTable = MemoryTable()
+    schedules: tuple[ScheduleTable, ...] = ()
+    scheduling: SchedulingTable = SchedulingTable()
+    sandbox: SandboxTable = SandboxTable()
+    backup: BackupTable = BackupTable()
+    logs: LogsTable = LogsTable()
+    telemetry: TelemetryTable = TelemetryTable()
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> Path | None:
+        """Where it was read from; None: there is no file."""
+        return self._file
 
     @property
     def personas_folder(self) -> Path:
         """The configured folder, or the personas that come with Moot."""
         configured = self.gateway.personas_dir
-        return configured if configured.is_dir() else Path(__file__).parent.parent / "personas"
+        return configured if configured.is_dir() else SHIPPED_PERSONAS
 
     @property
     def store_url(self) -> str:
         """The database's address; SQLite in the data directory unless another is set."""
         return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
+
+    @property
+    def database_file(self) -> Path | None:
+        """SQLite's file in the data directory; None when another address is set."""
+        return None if self.store.url else self.gateway.data_dir / "moot.db"
 
 
 def load_config(path: Path | None, *, base: Path) -> Config:
@@ -66,11 +92,18 @@ def load_config(path: Path | None, *, base: Path) -> Config:
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
+    return parse_config(raw, file)
+
+
+def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
+    """What stands, or would stand, in `file`. Raises ConfigError."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(f"{file}: {_sentence(error.errors()[0])}") from None
-    return _anchored(config, file.resolve().parent)
+    config = _anchored(config, file.resolve().parent)
+    config._file = file.resolve()
+    return config
 
 
 def _anchored(config: Config, base: Path) -> Config:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from bots.bot import Bot
 from contract import Place, PlatformError
 from gateway.ledger import Ledger, Post, Turn
+from gateway.trail import Trail
 from memory.transcript import moment
 
 log = logging.getLogger("moot.delivery")
@@ -40,7 +41,7 @@ def _summary(answer: str) -> str:
 
 
 async def deliver(
-    turn: Turn, posts: Sequence[Post], bot: Bot, place: Place, ledger: Ledger
+    turn: Turn, posts: Sequence[Post], bot: Bot, place: Place, ledger: Ledger, trail: Trail
 ) -> list[Post]:
     """Send every piece that the platform doesn't have yet; return them as sent.
 
@@ -50,7 +51,10 @@ async def deliver(
     for post in posts:
         done = post
         if post.state != "sent":
-            done = await _send(turn, post, bot, place, ledger)
+            with trail.step("post.send", "post") as told:
+                told["moot.post.kind"] = post.kind
+                done = await _send(turn, post, bot, place, ledger)
+            log.info("post.sent kind=%s chars=%d key=%s", post.kind, len(post.text), post.key)
             if len(posts) > 1:
                 done = await ledger.sent(done, done.platform_id or "")
         sent.append(done)

@@ -13,6 +13,8 @@ from typing import Any
 from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
+from gateway.access_desk import AccessDesk
+from gateway.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
 from gateway.events import Bus
@@ -22,6 +24,7 @@ from gateway.ledger import Turn
 from gateway.local_sessions import LocalSessions
 from gateway.metering import Taken, measure
 from gateway.metrics import Metrics
+from gateway.overseer import Overseer
 from gateway.personas import Personas
 from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
@@ -31,6 +34,7 @@ from gateway.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
 from gateway.submission import DIRECT, Submission, parse_submission
+from gateway.usage import UsageBook
 from memory.scopes import home_scope
 from memory.transcript import Transcript
 
@@ -52,9 +56,17 @@ class Desk:
         bots: Mapping[str, Bot],
         metrics: Metrics,
         memory: RoomMemories,
+        audit: Audit,
+        usage: UsageBook,
+        roles: AccessDesk,
+        admin: Overseer,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
+        self.audit = audit
+        self.usage = usage
+        self.roles = roles
+        self.admin = admin
         self._door = door
         self._rooms = rooms
         self._transcript = transcript
@@ -230,7 +242,10 @@ class Desk:
     # ── The rest ────────────────────────────────────────────────────────────────────────
 
     async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
-        """Answer a question."""
+        """Answer a question. An account of ours answers none, whoever says that it does."""
+        own = frozenset[str]().union(*(bot.own_ids for bot in self._bots.values()))
+        if by.id.startswith("bot:") or by.id in own:
+            return "forbidden"
         return self._questions.choose(question_id, option, by, trusted=True)
 
     def subscribe(self) -> AsyncIterator[Happening]:
@@ -256,6 +271,7 @@ class Desk:
         """Whether it does its work."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
         return Health(True, detail)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,8 +25,9 @@ from contract import (
 from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.books import Books
 from gateway.cards import RoomCard
-from gateway.commands import ONCE, parse_command
+from gateway.commands import parse_command
 from gateway.early import Early
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
@@ -37,6 +39,9 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
+from gateway.scheduled import is_scheduled
+from gateway.strangers import Refusal, Strangers
+from gateway.trail import Trails
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 
@@ -59,7 +64,9 @@ class Door:
         accounts: Accounts,
         presence: Presence,
         access: Access,
+        strangers: Strangers,
         questions: Questions,
+        books: Books,
         pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
@@ -67,6 +74,8 @@ class Door:
         max_hops: int,
         heard: Callable[[str], None] = lambda _: None,
         changed: Callable[[Stored], None] = lambda _: None,
+        trails: Trails | None = None,
+        refused: Callable[[str], None] = lambda platform: None,
     ) -> None:
         """mention_free: names of the bots that answer every message of their rooms. heard:
         told the scope of every new message. changed: told what was edited or deleted."""
@@ -77,7 +86,9 @@ class Door:
         self._accounts = accounts
         self._presence = presence
         self._access = access
+        self._strangers = strangers
         self._questions = questions
+        self._books = books
         self._pins = pins
         self._publish = publish
         self._clock = clock
@@ -85,7 +96,8 @@ class Door:
         self._max_hops = max_hops
         self._heard = heard
         self._changed = changed
-        self._refused: set[tuple[str, str]] = set()
+        self._trails = trails or Trails()
+        self._refusal_of = refused
         self._seen_rooms: set[str] = set()
         self._early = Early()
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
@@ -117,17 +129,19 @@ class Door:
                 await self._pins.take(event)
             case Chosen():
                 try:
-                    taken = self._questions.choose(event.question_id, event.option, event.by)
-                    if taken == "forbidden":
-                        log.info("question.forbidden by=%s", event.by.id)
+                    await self._questions.press(event.question_id, event.option, event.by)
                 except MootError as error:
                     log.info("question.bad_choice reason=%r", str(error))
 
-    async def message(self, inbound: Inbound, bot: Bot, *, trusted: bool = False) -> Accepted:
+    async def message(
+        self, inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = ""
+    ) -> Accepted:
         """Store a message and queue the turns that it asks for; a second delivery does nothing.
 
-        trusted: it came by the API, whose callers are on this machine or hold the token.
+        trusted: it came by the API, whose callers are on this machine or hold the token. notice: a
+        line of Moot's own that stands before the answers.
         """
+        began_ns = time.time_ns()
         _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
@@ -136,16 +150,28 @@ class Door:
         addressed = await self._addressed(inbound, bot, here)
         if addressed and not trusted:
             inbound = _recalled_for(inbound)
+        has_part = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
+        if not has_part:
+            inbound = _unlearned(inbound)
         first = (addressed or here)[0].name if here else NOBODY
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
-        wanted: list[Wanted] = []
-        if hop <= self._max_hops:
-            wanted = self._wanted(inbound, bot, _takers(inbound, addressed), hop, trusted=trusted)
-        told = (inbound.room.id, inbound.message_id, *(want.persona for want in wanted))
+        takers = _takers(inbound, addressed) if hop <= self._max_hops else []
+        allowed = [name for name in takers if trusted or self._may(inbound, name)]
+        wanted = self._wanted(inbound, bot, allowed, hop)
+        if notice and wanted:
+            first_one = replace(wanted[0], id=uuid4().hex, persona=PINNER, answer=notice)
+            wanted = [first_one, *wanted]
+        told = (inbound.room.id, inbound.message_id, *takers)
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
-        accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock())
+        asks = parse_command(inbound.content, addressed=True) is None
+        if asks:
+            wanted = await self._books.admit(inbound, wanted)
+        refusal = self._refusal(inbound, bot, takers, allowed)
+        accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock(), refusal)
+        if asks and not accepted.turns:
+            self._books.give_back(inbound, wanted)
         self._on_disk[told] = accepted.seq
         if len(self._on_disk) > _REMEMBERED:
             self._on_disk.popitem(last=False)
@@ -154,11 +180,19 @@ class Door:
                 self._seen_rooms.add(inbound.room.id)
                 self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
             self._publish(Said(show.inbound(inbound)))
-            self._heard(scope)
+            if has_part:
+                self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
+        stands = None if is_scheduled(inbound.message_id) else inbound.message_id
         for turn in accepted.turns:
-            self._rooms.start(turn, inbound.message_id, inbound.content)
+            self._trails.of(turn.id).add("ingest", began_ns)
+            self._rooms.start(turn, stands, inbound.content)
+        if refusal is not None:
+            self._refusal_of(inbound.meta.source)
+            await self._strangers.after(refusal)
+        elif allowed and not trusted:
+            self._strangers.let_through(inbound.room, inbound.meta.sender_id, allowed)
         return accepted
 
     async def _keep_early(self, event: Edited | Deleted) -> None:
@@ -229,42 +263,48 @@ class Door:
             before = await self._transcript.window(scope, size=1, after=0, trigger=0)
         return before[-1].hop + 1 if before else 1
 
-    def _wanted(
-        self,
-        inbound: Inbound,
-        bot: Bot,
-        takers: Sequence[str],
-        hop: int,
-        *,
-        trusted: bool,
-    ) -> list[Wanted]:
-        if not takers:
-            return []
-        thread_id = inbound.thread_id
-        if thread_id is None and bot.manners.thread_replies and inbound.room.kind == "room":
-            thread_id = inbound.message_id
-        sender = (inbound.room.id, inbound.meta.sender_id)
-        allowed = [name for name in takers if trusted or self._may(inbound, name)]
-        if allowed:
-            return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
-        if sender in self._refused or inbound.meta.sender_type == "bot":
-            return []
-        self._refused.add(sender)
-        log.info("access.refused room=%s sender=%s", *sender)
-        return [Wanted(uuid4().hex, takers[0], bot.name, thread_id, hop, _refusal(sender[1]))]
+    def _wanted(self, inbound: Inbound, bot: Bot, allowed: Sequence[str], hop: int) -> list[Wanted]:
+        thread_id = _thread(inbound, bot)
+        return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
 
     def _may(self, inbound: Inbound, taker: str) -> bool:
-        person = inbound.meta.sender_id
+        """Whether a turn is made of it. Who has any role here may say a command: it asks itself."""
+        by, room = inbound.meta.speaker(), inbound.room
         if taker == PINNER:
-            return self._access.takes_part(inbound.room, person)
-        return self._access.may_invoke(inbound.room, person, taker)
+            return self._access.takes_part(room, by.id)
+        if parse_command(inbound.content, addressed=True) is not None:
+            return self._access.role(room, by.id, taker) is not None
+        return self._access.may_invoke(room, by.id, taker, is_bot=by.kind == "bot")
+
+    def _refusal(
+        self, inbound: Inbound, bot: Bot, takers: Sequence[str], allowed: Sequence[str]
+    ) -> Refusal | None:
+        """What is done about turns that its sender may not have. Bots are told nothing."""
+        refused = [name for name in takers if name not in allowed]
+        if not refused or inbound.meta.sender_type == "bot":
+            return None
+        return Refusal(
+            self._strangers,
+            inbound,
+            bot.name,
+            _thread(inbound, bot),
+            refused,
+            is_question=parse_command(inbound.content, addressed=True) is None,
+            taken=PINNER in allowed,
+        )
 
 
-def _refusal(sender_id: str) -> str:
-    return (
-        f"I can't answer you here yet: an administrator has to add `{sender_id}` "
-        "to `people` under `[access]`."
-    )
+def _thread(inbound: Inbound, bot: Bot) -> str | None:
+    """The thread in which it is answered."""
+    opens = inbound.room.kind == "room" and not is_scheduled(inbound.message_id)
+    in_thread = bot.manners.thread_replies and opens
+    return inbound.thread_id or (inbound.message_id if in_thread else None)
+
+
+def _unlearned(inbound: Inbound) -> Inbound:
+    """What people without a role say stands in the transcript, and is learned from by nobody."""
+    meta = inbound.meta.model_copy(update={"include_in_memory": False})
+    return replace(inbound, meta=meta)
 
 
 def _recalled_for(inbound: Inbound) -> Inbound:
@@ -286,7 +326,8 @@ def _takers(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
     if asks_to_pin(inbound):
         return [PINNER] if begins_with_pin(inbound.content) else [PINNER, *names]
     command = parse_command(inbound.content, addressed=True)
-    return names[:1] if command is not None and command.name in ONCE else names
+    entry = command.entry if command is not None else None
+    return names[:1] if entry is not None and entry.once else names
 
 
 def _check_unicode(inbound: Inbound) -> None:

@@ -115,6 +115,22 @@ class PersonasChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessChanged:
+    """Fetch who may do what, and who waits, again."""
+
+    room_id: ClassVar[None] = None
+    type: ClassVar[str] = "access"
+
+
+@dataclass(frozen=True, slots=True)
+class BotsChanged:
+    """A bot was started or has ended: fetch them again."""
+
+    room_id: ClassVar[None] = None
+    type: ClassVar[str] = "bots"
+
+
+@dataclass(frozen=True, slots=True)
 class RoomOpened:
     """A room is new, or its name or project changed."""
 
@@ -137,6 +153,8 @@ Happening = (
     | Typing
     | Remembered
     | PersonasChanged
+    | AccessChanged
+    | BotsChanged
     | RoomOpened
 )
 EPHEMERAL = (Drafted, Typing)

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from contract import Speaker
+from gateway.access_tables import Role
+from gateway.admin import Admin
+from gateway.admissions import AccessOverview
+from gateway.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
+from gateway.grants import Kept, Span
 from gateway.happenings import Happening
+from gateway.pairings import Decision, Pairing
 from gateway.room_memory import Found, Overview
+from gateway.usage import UsageReports
 from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
@@ -46,8 +53,9 @@ class Health:
     detail: Mapping[str, str] = field(default_factory=dict)
 
 
-Choice = Literal["taken", "closed", "forbidden", "unknown"]
-"""taken: it counts; closed: answered or timed out before; forbidden: this person may not."""
+Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
+timed out before; forbidden: this person may not."""
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -74,6 +82,24 @@ class Memories(Protocol):
         """Facts and observations."""
 
 
+class Roles(Protocol):
+    """Who may do what, for whoever reached the page. None: there is no such one."""
+
+    async def overview(self) -> AccessOverview:
+        """All of it."""
+
+    async def grant(
+        self, person: Speaker, role: Role, span: Span, by: Speaker, *, named: bool
+    ) -> Kept:
+        """Give a role. named: the person's name was told, too. Raises Rejected."""
+
+    async def revoke(self, seq: int, by: Speaker) -> Kept | None:
+        """Take a kept role back."""
+
+    async def decide(self, code: str, decision: Decision, by: Speaker) -> Pairing | None:
+        """Let somebody in who waits, or don't."""
+
+
 class House(Protocol):
     """The gateway behind the page.
 
@@ -85,6 +111,22 @@ class House(Protocol):
     @property
     def memory(self) -> Memories:
         """What is remembered, by room."""
+
+    @property
+    def audit(self) -> AuditLog:
+        """Who let which agent do what."""
+
+    @property
+    def usage(self) -> UsageReports:
+        """What agents took."""
+
+    @property
+    def roles(self) -> Roles:
+        """Who may do what."""
+
+    @property
+    def admin(self) -> Admin:
+        """The whole house, for whoever administers it."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

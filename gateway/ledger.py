@@ -6,10 +6,12 @@ carry it are on disk before the first of them is sent; a post's row says whether
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, Protocol
+
+from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
 from memory.layer import Session
@@ -59,6 +61,10 @@ class Wanted:
     answer: str | None = None
 
 
+Also = Callable[[Connection, int], Sequence[Wanted]]
+"""Given the seq of a message that was just stored; returns what more is wanted for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Post:
     """One piece of an answer on its way to the platform.
@@ -106,9 +112,15 @@ class Ledger(Protocol):
     """What the middle asks of the record; a worker on another machine could be its client."""
 
     async def accept(
-        self, inbound: Inbound, scope: str, wanted: Sequence[Wanted], hop: int, now: datetime
+        self,
+        inbound: Inbound,
+        scope: str,
+        wanted: Sequence[Wanted],
+        hop: int,
+        now: datetime,
+        also: Also | None = None,
     ) -> Accepted:
-        """Store a message and queue its turns, once, in one commit."""
+        """Store a message and queue its turns, once, in one commit. also: runs in it, too."""
 
     def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
         """The agent is about to be asked: on disk soon, and before anything else of the turn."""
@@ -124,8 +136,16 @@ class Ledger(Protocol):
     async def sent(self, post: Post, platform_id: str) -> Post:
         """The platform has the post."""
 
-    async def note_question(self, turn: Turn, question_id: str, platform_id: str) -> None:
+    async def note_question(
+        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
+    ) -> None:
         """A permission question was posted: an own message that carries no answer."""
+
+    def close_question(self, key: str) -> None:
+        """Nobody can answer this post's question any more: on disk soon."""
+
+    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
+        """Key, platform id and title of a turn's questions that were posted and not closed."""
 
     async def known_posts(self, room_id: str) -> frozenset[str]:
         """The platform's ids of all own posts of a room."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -19,6 +19,8 @@ from gateway.opening import Opener
 from gateway.personas import Persona
 from gateway.seats import Seats
 from gateway.sessions import Live, Program, Waits
+from gateway.show import session_id
+from gateway.subject import Subject, about
 
 log = logging.getLogger("moot.sessions")
 
@@ -27,6 +29,11 @@ SOONEST_S = 1.0
 
 Why = Literal["idle", "cap", "died", "replaced", "shutdown"]
 Key = tuple[str, str]  # persona and scope
+AsSet = Callable[[Persona, str], Awaitable[Persona]]
+
+
+async def _as_it_is(persona: Persona, scope: str) -> Persona:
+    return persona
 
 
 class Counts(Protocol):
@@ -51,12 +58,16 @@ class LocalSessions:
         counts: Counts,
         most: int,
         sleep_s: float,
+        as_set: AsSet = _as_it_is,
     ) -> None:
-        """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never."""
+        """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never. as_set: a
+        persona as people set it in a scope.
+        """
         self.opener = opener
         self._ledger = ledger
         self._clock = clock
         self._counts = counts
+        self._as_set = as_set
         self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
         self._seats = Seats(most, self._make_room)
         self._live: dict[Key, Live] = {}  # the one used last at the end
@@ -94,6 +105,7 @@ class LocalSessions:
         self, persona: Persona, scope: str, room: Room, waits: Waits
     ) -> AsyncIterator[Live]:
         key = (persona.name, scope)
+        persona = await self._as_set(persona, scope)
         live = await self._usable(key, persona, room, waits)
         live.users += 1  # nothing was awaited since: nobody can have put it to sleep
         try:
@@ -149,7 +161,7 @@ class LocalSessions:
 
     async def known(self, persona: Persona, scope: str) -> bool:
         live = self._live.get((persona.name, scope))
-        if live is not None and live.usable_by(persona):
+        if live is not None and live.usable_by(await self._as_set(persona, scope)):
             return True
         program = self.opener.programs(persona.front.agent)
         if not program.resumes:
@@ -157,6 +169,7 @@ class LocalSessions:
         return await self._ledger.agent_session(persona.name, scope, program.name) is not None
 
     async def keep(self, live: Live) -> None:
+        live.turns += 1
         if live.retire:
             return
         session_id = live.agent.session_id
@@ -207,6 +220,14 @@ class LocalSessions:
             self._end(key, live, "idle")
         return len(slept)
 
+    def sleep(self, live: Live) -> bool:
+        """Put it to sleep now; False when somebody uses it, or it could not be gone on with."""
+        key = (live.persona, live.scope)
+        if self._live.get(key) is not live or not self._is_free(key, live) or not live.keeps():
+            return False
+        self._end(key, live, "idle")
+        return True
+
     def _due_in_s(self) -> float:
         if self._sleep is None:
             return LOOK_S
@@ -236,10 +257,12 @@ class LocalSessions:
         del self._live[key]
         if why in ("idle", "cap"):
             self._asleep.add(key)
-        log.info("session.ended persona=%s agent=%s why=%s", live.persona, live.program.name, why)
         self._counts.session_ended(live.program.name, why)
         name = f"end session {live.persona}"
-        self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
+        with about(Subject("", live.room.id, live.persona, session_id(*key))):
+            told = (live.persona, live.program.name, why)
+            log.info("session.ended persona=%s agent=%s why=%s", *told)
+            self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
     async def _close(self, key: Key, live: Live) -> None:
         try:

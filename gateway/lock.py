@@ -11,6 +11,7 @@ from pathlib import Path
 from contract import MootError
 
 NAME = "moot.lock"
+ADDRESS = "moot.address"
 
 
 class InUse(MootError):
@@ -39,4 +40,22 @@ def hold(folder: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
-        yield
+        address = folder / ADDRESS
+        address.unlink(missing_ok=True)  # of one that was killed
+        try:
+            yield
+        finally:
+            address.unlink(missing_ok=True)
+
+
+def tell_address(folder: Path, url: str) -> None:
+    """Say where the page of whoever holds the directory is."""
+    (folder / ADDRESS).write_text(f"{url}\n")
+
+
+def address_of(folder: Path) -> str | None:
+    """Where it is; None: it doesn't serve yet."""
+    try:
+        return (folder / ADDRESS).read_text().strip() or None
+    except OSError:
+        return None

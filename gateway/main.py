@@ -5,26 +5,55 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
+import tomllib
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from typing import get_args
 
 from contract import ConfigError, MootError
+from gateway.access_cli import add_access
 from gateway.agents_cli import add_agents
+from gateway.audit_cli import add_audit
+from gateway.backup_cli import add_backup
+from gateway.init_cli import add_init
+from gateway.logs_tables import LogFormat, LogLevel
 from gateway.memory_cli import add_memory
+from gateway.redaction import CleanStream, Redactor, secrets_in
 
 
 def main() -> None:
-    """Parse the command line and do what it says. Exit code 2: a mistake to mend."""
+    """Parse the command line and do what it says. Exit code 2: a mistake to mend.
+
+    What is printed has no secret of the configuration in it, whoever prints it.
+    """
     arguments = _parser().parse_args()
+    arguments.redactor = redactor = _redactor(arguments)
     try:
-        sys.exit(arguments.do(arguments))
+        with redirect_stdout(CleanStream(sys.stdout, redactor)):
+            sys.exit(arguments.do(arguments))
     except* MootError as group:
         for error in _flat(group):
-            print(f"moot: {error.say}", file=sys.stderr)  # noqa: T201
+            print(redactor(f"moot: {error.say}"), file=sys.stderr)  # noqa: T201
         sys.exit(2)
+
+
+def _redactor(arguments: argparse.Namespace) -> Redactor:
+    """Knows the secrets of the environment, of moot.env and of moot.toml, mistakes or not."""
+    from gateway.env_file import with_secrets
+
+    redactor = Redactor(secrets_in(os.environ))
+    given = getattr(arguments, "config", None)
+    with suppress(ConfigError):  # whoever needs them says so
+        redactor.learn(secrets_in(with_secrets(os.environ, given, base=Path.cwd())))
+    try:
+        file = given or Path.cwd() / "moot.toml"
+        redactor.learn(secrets_in(tomllib.loads(file.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        pass  # whoever loads it says so
+    return redactor
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -37,7 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--offline", action="store_true", help="don't ask the platforms")
     for command in (run, check):
         command.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
-    run.add_argument("--log", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
+    run.add_argument("--log", choices=get_args(LogLevel), help="default: [logs] level, INFO")
+    run.add_argument(
+        "--log-format", choices=get_args(LogFormat), help="default: human on a terminal, else json"
+    )
     header = commands.add_parser("header", help="print the header for a briefing")
     header.add_argument("briefing", nargs="?", type=Path, metavar="BRIEFING.json")
     header.add_argument("--schema", action="store_true", help="print the briefing's JSON Schema")
@@ -51,38 +83,35 @@ def _parser() -> argparse.ArgumentParser:
     mcp.add_argument("--scope", metavar="SCOPE", help="e.g. room:slack:C06RY3YBSLE")
     mcp.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
     mcp.set_defaults(do=_mcp)
+    add_init(commands)
     add_agents(commands)
     add_memory(commands)
+    add_access(commands)
+    add_audit(commands)
+    add_backup(commands)
     return parser
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import run
     from gateway.config import load_config
+    from gateway.env_file import with_secrets
+    from gateway.logs import logging_to
 
-    _log_to_stderr(arguments.log)
-    config = load_config(arguments.config, base=Path.cwd())
+    redactor = arguments.redactor
+    with logging_to(sys.stderr, redactor, os.environ) as change:
+        config = load_config(arguments.config, base=Path.cwd())
+        environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+        change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
 
-    async def until_signal() -> None:
-        stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await run(config, os.environ, started=_started, stop=stop)
+        async def until_signal() -> None:
+            stop = asyncio.Event()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+            await run(config, environment, started=_started, stop=stop, redactor=redactor)
 
-    asyncio.run(until_signal())
+        asyncio.run(until_signal())
     return 0
-
-
-def _log_to_stderr(level: str) -> None:
-    """Ours from that level on; others' from WARNING on, as below it they tell bodies and addresses
-    with passwords in them."""
-    others = max(logging.WARNING, logging.getLevelNamesMapping()[level])
-    logging.basicConfig(
-        level=others,
-        format="%(asctime)s %(levelname)-7s %(name)s %(message)s",
-        stream=sys.stderr,
-    )
-    logging.getLogger("moot").setLevel(level)
 
 
 def _started(url: str) -> None:
@@ -92,12 +121,16 @@ def _started(url: str) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import check
     from gateway.config import load_config
+    from gateway.env_file import with_secrets
     from gateway.platform_check import check_platforms
+    from gateway.sandbox_check import check_sandbox
 
     config = load_config(arguments.config, base=Path.cwd())
-    findings = check(config, os.environ)
+    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+    findings = check(config, environment)
+    findings += asyncio.run(check_sandbox(config, environment))
     if not arguments.offline:
-        findings += asyncio.run(check_platforms(config, os.environ))
+        findings += asyncio.run(check_platforms(config, environment))
     for finding in findings:
         print(finding)  # noqa: T201
     return 2 if any(finding.mistake for finding in findings) else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from memory.insights import Insights
 from memory.keeper import Keeper
 from memory.landmarks import Landmarks
 from memory.layer import Learner
-from memory.layers import Layers, Source, Spawn
+from memory.layers import About, Layers, Source, Spawn
 from memory.members import Members
 from memory.messages import MessageFacts
 from memory.model import Model, ModelOf
@@ -54,15 +55,17 @@ class Memories:
         own_workspaces: Path | None = None,
         heard_s: float = HEARD_S,
         learn_after_s: float = LEARN_AFTER_S,
+        clean: Callable[[str], str] = lambda text: text,
+        about: About = lambda told: nullcontext(),
     ) -> None:
         """index, model: None when there is none. learned: told the id of a room that was learned
         from. called: told of each call of the model. own_workspaces: folder of the agents'
-        workspaces that nobody configured."""
+        workspaces that nobody configured. clean: see Slices. about: see Layers."""
         self.calls = Calls(model, store, clock, called=called) if model is not None else None
 
         # What is read, and from where it comes
         self.store = store
-        self.slices = Slices(store, table.excluded_rooms)
+        self.slices = Slices(store, table.excluded_rooms, clean)
         self.members = Members(store)
 
         # The layers
@@ -106,6 +109,7 @@ class Memories:
             spawn,
             learned,
             after_s=learn_after_s,
+            about=about,
         )
 
         # Who follows the chat, and who goes over what is known at night

@@ -81,11 +81,13 @@ def _do(arguments: argparse.Namespace) -> int:
     import asyncio
     import logging
 
+    from gateway.env_file import with_secrets
     from gateway.memory_commands import look_after
 
     logging.basicConfig(level="WARNING", format="%(levelname)s %(message)s", stream=sys.stderr)
+    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
     try:
-        return asyncio.run(look_after(arguments, environment=os.environ))
+        return asyncio.run(look_after(arguments, environment=environment))
     except BrokenPipeError:  # whoever read has seen enough
         sys.stderr.close()
         return 1

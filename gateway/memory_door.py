@@ -28,6 +28,8 @@ COMMAND = (
     f"import sys; sys.path.insert(0, {_HOUSE!r}); from gateway.mcp_pipe import main; main()",
 )
 """What `moot mcp` does in a session, wherever and with whatever PATH it is started."""
+READS = (Path(__file__).with_name("__init__.py"), Path(__file__).with_name("mcp_pipe.py"))
+"""What of Moot it reads: a sandbox shows it no more."""
 MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves the old ones
 
 
@@ -67,7 +69,7 @@ class MemoryDoor:
             return await self._answer(payload, admission)
 
         admission.url = self._listener.register(receive)
-        return MemoryServer(COMMAND, ((URL, admission.url),))
+        return MemoryServer(COMMAND, ((URL, admission.url),), READS)
 
     def close(self, admission: Admission) -> None:
         """Forget a session: its address answers no more."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
 
 from composer import headings
@@ -14,6 +15,9 @@ from gateway import show
 from gateway.happenings import Happening, Said, TurnChanged
 from gateway.ledger import Turn
 from gateway.session_metrics import Counted, SessionMetrics
+from gateway.supervisor import BotHealth
+from gateway.telemetry import moot_version
+from gateway.usage_metrics import UsageMetrics
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _BRIEF_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2)
@@ -50,11 +54,38 @@ class Metrics:
             ["agent"],
             registry=registry,
         )
+        self._queue = Histogram(
+            "moot_turn_queue_seconds",
+            "How long turns waited for their session",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._questions = Counter(
+            "moot_questions",
+            "Permission questions by how they ended",
+            ["outcome"],
+            registry=registry,
+        )
+        self._refusals = Counter(
+            "moot_refusals", "People who were told that they may not", ["platform"],
+            registry=registry,
+        )  # fmt: skip
+        Info("moot_build", "What runs here", registry=registry).info(
+            {"version": moot_version(), "python": platform.python_version()}
+        )
         self._waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
+        self._bots = Gauge(
+            "moot_bot_up", "Whether a bot runs and knows its account", ["bot"], registry=registry
+        )
+        self._restarts = Gauge(
+            "moot_bot_restarts", "Starts of a bot after its first", ["bot"], registry=registry
+        )
         self._sessions = SessionMetrics(registry)
         self._headers = _Headers(registry)
         self._memory = _Memory(registry)
         self._calls = _Calls(registry)
+        self.usage = UsageMetrics(registry)
+        self._sources = _Values()
 
     def heard(self, happening: Happening) -> None:
         """Count a happening."""
@@ -85,6 +116,18 @@ class Metrics:
         """
         self._calls.count(purpose, model, usage, ms, fault)
 
+    def waited(self, seconds: float) -> None:
+        """A turn's place in its queue has come."""
+        self._queue.observe(seconds)
+
+    def decided(self, outcome: str) -> None:
+        """A permission question ended: answered, timeout, stopped, policy."""
+        self._questions.labels(outcome).inc()
+
+    def refused(self, source: str) -> None:
+        """Somebody was told that they may not. source: the platform, as the contract has it."""
+        self._refusals.labels(self._sources.bounded(source)).inc()
+
     def watch_learning(self, waiting: Callable[[], int]) -> None:
         """Ask at each scrape how much waits to be learned from."""
         self._memory.learning.set_function(waiting)
@@ -96,6 +139,11 @@ class Metrics:
     def session_ended(self, program: str, why: str) -> None:
         """Count the end of an agent's program; why: a word."""
         self._sessions.ended(program, why)
+
+    def watch_bot(self, name: str, health: BotHealth) -> None:
+        """Ask at each scrape how a bot fares."""
+        self._bots.labels(name).set_function(lambda: float(health.up))
+        self._restarts.labels(name).set_function(lambda: float(health.restarts))
 
     def text(self, *, waiting: int, sessions: Counted) -> bytes:
         """The exposition format."""

@@ -13,9 +13,11 @@ from typing import Protocol
 
 from adapters.agent import Agent, Launch
 from adapters.disk import told_when_full
+from adapters.sandbox import Sandbox
 from contract import AgentError, Room
 from gateway.memory_door import Admission, MemoryDoor
 from gateway.personas import Persona
+from gateway.sandboxing import Sandboxing
 from gateway.sessions import Live, Program, scope_folder
 
 log = logging.getLogger("moot.sessions")
@@ -46,12 +48,14 @@ class Opener:
         data_dir: Path,
         clock: Callable[[], datetime],
         memory_door: MemoryDoor | None = None,
+        sandboxing: Sandboxing | None = None,
     ) -> None:
         self.programs = programs
         self._ledger = ledger
         self._data_dir = data_dir
         self._clock = clock
         self._memory_door = memory_door
+        self._sandboxing = sandboxing
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
@@ -71,6 +75,7 @@ class Opener:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        sandbox = await self._sandbox(persona, program, room)
         admission = Admission(persona.name, scope)
         launch = Launch(
             home=home,
@@ -81,6 +86,8 @@ class Opener:
             login=persona.front.login and persona.front.login.expanduser(),
             driver=persona.front.driver,
             memory=self._memory_door.open(admission) if self._memory_door else None,
+            sandbox=sandbox,
+            files=folder / "files" if sandbox else None,
         )
         try:
             agent = await self._start(program, launch)
@@ -104,7 +111,14 @@ class Opener:
             kept=session_id,
             admission=admission,
             began_as=persona.start(),
+            lends=launch.files,
         )
+
+    async def _sandbox(self, persona: Persona, program: Program, room: Room) -> Sandbox | None:
+        """The session's sandbox; none for an agent that runs no program."""
+        if self._sandboxing is None or not program.runs:
+            return None
+        return await self._sandboxing.of(persona, room)
 
     async def _start(self, program: Program, launch: Launch) -> Agent:
         """The program, resumed if it can be."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,25 +14,32 @@ from aiohttp.typedefs import Handler, Middleware
 
 from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
+from gateway.access_api import AccessApi
+from gateway.admin_api import AdminApi
 from gateway.api import Api
 from gateway.assets import Asset
+from gateway.audit_api import AuditApi
 from gateway.body import answer, error
 from gateway.doorman import Access, Refused
 from gateway.files import Files
 from gateway.house import House
 from gateway.memory_api import MemoryApi
+from gateway.redaction import Redactor
 from gateway.stream import Hub
+from gateway.usage_api import UsageApi
 from gateway.views import HealthView, happening_view
 
 log = logging.getLogger("moot.gateway")
 
+_MADE_HERE = ("application/json", "text/plain")
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
 SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
 
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """How the page is served. port 0: any free one. Sizes bound one request."""
+    """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
+    secrets out of whatever is answered. metrics: serve /metrics."""
 
     files: Path
     host: str = "127.0.0.1"
@@ -41,6 +48,8 @@ class PageSettings:
     most_body_bytes: int = 2 << 20
     most_file_bytes: int = 25 << 20
     wait_s: float = 300.0
+    redactor: Redactor = field(default_factory=Redactor)
+    metrics: bool = True
 
 
 @asynccontextmanager
@@ -85,18 +94,24 @@ def make_app(
     """The application. It owns one task, which reads the house's events."""
     open_paths = frozenset(route.path for route in webhooks)
     files = Files(settings.files.absolute(), most_bytes=settings.most_file_bytes)
-    hub = Hub(house, lambda happening: happening_view(happening, files.id_of))
-    front = Front(house, settings.access, assets.load())
+    redactor = settings.redactor
+    hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
+    front = Front(house, settings.access, assets.load(), settings.metrics)
     app = web.Application(
         middlewares=[_guarded(settings.access, front, open_paths)],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
-    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
+    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s, mask=redactor.mask).routes())
     app.add_routes(MemoryApi(house).routes())
+    app.add_routes(AuditApi(house).routes())
+    app.add_routes(UsageApi(house).routes())
+    app.add_routes(AccessApi(house).routes())
     app.add_routes(more)
+    app.add_routes(AdminApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
+    app.on_response_prepare.append(_cleaning(redactor))
 
     async def read_events(_app: web.Application) -> AsyncIterator[None]:
         task = asyncio.create_task(hub.run(), name="page: events of the house")
@@ -120,6 +135,7 @@ class Front:
     house: House
     access: Access
     assets: Mapping[str, Asset]
+    tells_metrics: bool = True
 
     def routes(self) -> list[web.RouteDef]:
         """Every route outside /api."""
@@ -155,6 +171,8 @@ class Front:
         return answer(HealthView.model_validate(health), 200 if health.ok else 503)
 
     async def metrics(self, request: web.Request) -> web.Response:
+        if not self.tells_metrics:
+            return error(404, "the figures are off: [telemetry] metrics in moot.toml")
         headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
         return web.Response(body=await self.house.metrics(), headers=headers)
 
@@ -197,14 +215,16 @@ def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middle
         except Rejected as rejected:
             return error(400, str(rejected), rejected.field)
         except MootError as fault:
-            log.warning("%s %s: %s", request.method, request.path, fault)
+            log.warning(
+                "request.failed method=%s path=%s reason=%s", request.method, request.path, fault
+            )
             return error(503, fault.say)
         except web.HTTPException as fault:
             return fault if fault.status < 400 else _http_error(fault)
         except web.RequestPayloadError:
             return error(400, "the body did not arrive whole", "body")
         except Exception:  # the last door: a caller never sees a traceback
-            log.exception("%s %s failed", request.method, request.path)
+            log.exception("request.crashed method=%s path=%s", request.method, request.path)
             return error(500, "something went wrong here; the log says what")
 
     return guarded
@@ -222,6 +242,23 @@ def _http_error(fault: web.HTTPException) -> web.Response:
     if "Allow" in fault.headers:
         response.headers["Allow"] = fault.headers["Allow"]
     return response
+
+
+_Prepare = Callable[[web.Request, web.StreamResponse], Awaitable[None]]
+
+
+def _cleaning(clean: Callable[[str], str]) -> _Prepare:
+    """The last step of every answer of text that is made here; a file stays as it is."""
+
+    async def cleaned(_request: web.Request, response: web.StreamResponse) -> None:
+        if not isinstance(response, web.Response) or response.content_type not in _MADE_HERE:
+            return
+        if isinstance(body := response.body, bytes):
+            text = body.decode("utf-8", "replace")
+            if (new := clean(text)) != text:
+                response.body = new.encode("utf-8", "replace")
+
+    return cleaned
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:

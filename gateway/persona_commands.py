@@ -16,10 +16,6 @@ from gateway.persona_versions import Version
 from gateway.personas import Persona
 from memory.transcript import Stored
 
-PERSONA_HELP = {
-    "persona": "who is here and what they are told: `!persona claude`, `!persona history claude`, "
-    "`!persona diff claude 2`; `!persona rollback claude 2` for owners"
-}
 USAGE = "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
 BEGINNING = 1_500  # characters of a text, so that the reply is one post on most platforms
 LATEST = 12  # versions that a history shows
@@ -37,7 +33,9 @@ class PersonaCommands:
         self._zone = zone
         self._page_url = page_url
 
-    async def run(self, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
         """Do what it says; return the reply."""
         words = argument.split()
         verb = words[0].lower() if words and words[0].lower() in _VERBS else ""
@@ -48,8 +46,6 @@ class PersonaCommands:
             return await self._who(here)
         if len(names) > 1 or len(numbers) > 2 or (numbers and not verb):
             return USAGE
-        if verb == "rollback" and not self._access.is_owner(turn.room, asked.by.id):
-            return f"{asked.by.name}, only an owner may roll a persona back. Ask one of them."
         try:
             name = self._name(names, turn, asked, here, sure=verb == "rollback")
             match verb:

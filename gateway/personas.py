@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from contract import ConfigError
 from gateway.persona_check import NAME, Around, Checked, check
 from gateway.persona_files import read_text
+from gateway.sandbox_tables import OwnSandbox
 from gateway.tables import words
 
 log = logging.getLogger("moot.personas")
@@ -38,6 +39,10 @@ class FrontMatter(BaseModel):
         default=None, description="How its program is driven: typed into a terminal, or by ACP."
     )
     login: Path | None = Field(default=None, description="A HOME whose login its program is given.")
+    sandbox: OwnSandbox | None = Field(
+        default=None,
+        description="`on` or `off`: whether its program runs in a sandbox; or a table.",
+    )
     avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
         default=None,
         description="Its picture's address, where one account speaks for several personas.",

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from contract import Room
 from gateway.ledger import Turn
+from gateway.personas import Persona
 from gateway.pins import Pin, pins_in, worth_pinning
 from gateway.quoting import number_in, quoted
 from memory.landmarks import Landmarks, NewLandmark
 from memory.slices import Slices
 from memory.transcript import Stored, Transcript
-
-PIN_HELP = {
-    "pin": "keep a text, or the message you reply to, in front of every agent here "
-    "(also `!decision`, `!spec`, `!action`, `!landmark`)",
-    "unpin": "take it away again: `!unpin 12`",
-    "landmarks": "what is pinned here",
-}
 
 ECHOED_CHARS = 80
 LISTED_CHARS = 200
@@ -39,7 +33,9 @@ class PinCommands:
         self._slices = slices
         self._transcript = transcript
 
-    async def run(self, name: str, argument: str, turn: Turn, asked: Stored) -> str:
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
         """Do it; return the reply."""
         if asked.by.kind != "human":
             return ""

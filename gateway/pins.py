@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from contract import Inbound
-from gateway.routing import unaddressed
+from gateway.routing import as_typed
 from memory.landmarks import KINDS
 from memory.private import has_private
 
@@ -30,7 +30,7 @@ class Pin:
 
 def begins_with_pin(content: str) -> bool:
     """Whether a message is a pin as a whole: no part of it asks an agent anything."""
-    return _PIN.match(unaddressed(content)) is not None
+    return _PIN.match(as_typed(content)) is not None
 
 
 def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
@@ -40,7 +40,7 @@ def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
     beginning of a later line takes that line. reply: the message answers another one, so a bare
     `!pin` on a later line means that one; else it is only a word.
     """
-    first, *later = _pieces(_BREAK.sub("\n", unaddressed(content)))
+    first, *later = _pieces(_BREAK.sub("\n", as_typed(content)))
     pins = [Pin(match[1].lower(), match[2].strip()) for match in [_PIN.match(first)] if match]
     for piece in later:
         line = piece.partition("\n")[0]

@@ -71,7 +71,7 @@ class PlatformPins:
         by = event.by
         if by.kind != "human" or self._accounts.is_own(by.id):
             return None
-        if not self._access.takes_part(event.room, by.id):
+        if not self._access.may("pin", event.room, by):
             return None
         said = await self._transcript.find(event.room.id, event.message_id)
         if said is None:  # a further piece of an answer

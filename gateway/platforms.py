@@ -9,6 +9,8 @@ from pathlib import Path
 from bots.bot import Bot
 from bots.web import WebBot
 from contract import ConfigError
+from gateway.access import Access
+from gateway.access_tables import EVERYBODY
 from gateway.bot_tables import (
     AnyBotTable,
     BlueBubblesTable,
@@ -17,7 +19,7 @@ from gateway.bot_tables import (
     RocketChatTable,
     SlackTable,
 )
-from gateway.commands import HELP
+from gateway.command_table import TABLE
 from gateway.config import Config, own_secret, secret
 from gateway.personas import Personas
 from gateway.routing import named
@@ -31,6 +33,7 @@ class _Account:
     config: Config
     environment: Mapping[str, str]
     personas: Personas
+    access: Access
 
     def secret(self, key: str) -> str:
         """Raises ConfigError when it isn't set."""
@@ -65,14 +68,19 @@ def make_bots(
     config: Config,
     environment: Mapping[str, str],
     personas: Personas,
+    access: Access | None = None,
 ) -> dict[str, Bot]:
-    """Every bot by its name; "web" is the page's. Raises ConfigError for a missing secret."""
+    """Every bot by its name; "web" is the page's. Raises ConfigError for a missing secret.
+
+    access: with the roles that are kept; without it moot.toml's are known.
+    """
+    access = access or Access(config.access)
     bots: dict[str, Bot] = {"web": WebBot(personas.names)}
     for number, table in enumerate(config.bots):
         name = table.name or table.platform
         if name in bots:
             raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
-        bots[name] = _make(table, _Account(name, config, environment, personas))
+        bots[name] = _make(table, _Account(name, config, environment, personas, access))
     return bots
 
 
@@ -140,7 +148,7 @@ def _discord(table: DiscordTable, account: _Account) -> Bot:
         token=account.secret("DISCORD_TOKEN"),
         api_url=table.api_url,
         gateway_url=table.gateway_url,
-        commands=HELP if table.slash_commands else {},
+        commands={e.name: e.says for e in TABLE} if table.slash_commands else {},
         files_dir=account.files_dir,
         own_dir=account.own_dir,
         require_mention=table.require_mention,
@@ -151,10 +159,9 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
     from bots.matrix import MatrixBot  # matrix-nio takes 0.3 s to import
     from bots.matrix_account import Credentials
 
-    access = account.config.access
-    listed = access.people | access.approvers | access.owners
+    listed = any(grant.people - {EVERYBODY} for grant in account.access.configured)
     rules: dict[str, Callable[[str], bool]] = {
-        "people": lambda sender_id: sender_id in listed,
+        "people": account.access.is_named,
         "everybody": lambda _: True,
         "nobody": lambda _: False,
     }

@@ -78,6 +78,7 @@ class Programs:
             workspace=table.workspace,
             context_tokens=profile.context_tokens,
             resumes=bool(profile.resume) or table.driver == "acp",
+            takes_model=profile.takes_model or table.driver == "acp",
         )
 
     async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:

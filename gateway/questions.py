@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypedDict, TypeVar
 
-from bots.asking import decided_markdown, refused_markdown
+from bots.asking import (
+    ALONE,
+    NOBODY,
+    refused_markdown,
+)
 from bots.bot import Bot
-from contract import MootError, Place, PlatformError, Question, Rejected, Speaker
+from contract import Place, PlatformError, Question, Rejected, Room, Speaker
 from gateway.access import Access
+from gateway.access_tables import EVERYBODY
+from gateway.audit import Audit
+from gateway.ballot import Ballot
 from gateway.cards import OpenQuestion
-from gateway.delivery import look
+from gateway.danger import Danger
 from gateway.events import Publish
 from gateway.happenings import Asked, QuestionClosed
 from gateway.house import Choice
 from gateway.ledger import Ledger, Turn
+from gateway.open_question import Waiting, label, refusing, told
+from gateway.question_posts import QuestionPosts
+from gateway.quoting import quoted
 
 log = logging.getLogger("moot.questions")
 
 AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
-
-
-@dataclass(slots=True)
-class _Open:
-    question: Question
-    turn: Turn
-    at: datetime
-    expires_at: datetime
-    answer: asyncio.Future[tuple[int, Speaker]] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
+REMEMBERED = 500  # closed questions, and people who were told something
+NAME_CHARS = 80
+TRIES = 5  # to close what an earlier process left
 
 
 class Questions:
@@ -44,104 +47,155 @@ class Questions:
         *,
         ledger: Ledger,
         access: Access,
+        audit: Audit,
         publish: Publish,
         clock: Callable[[], datetime],
         timeout_s: float,
+        clean: Callable[[Question], Question] = lambda question: question,
+        decided: Callable[[str], None] = lambda how: None,
     ) -> None:
+        """clean: takes secrets out of a question. decided: told how each ended: a word."""
+        self._clean = clean
+        self._counted = decided
         self._ledger = ledger
+        self._posts = QuestionPosts(ledger)
         self._access = access
+        self._audit = audit
         self._publish = publish
         self._clock = clock
         self._timeout_s = timeout_s
-        self._open: dict[str, _Open] = {}
+        self._danger = Danger.of(access.table.dangerous)
+        self._open: dict[str, Waiting] = {}
+        self._closed: OrderedDict[str, Waiting] = OrderedDict()
+        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
-    async def ask(self, question: Question, turn: Turn, bot: Bot, place: Place) -> int:
+    # ── Asking ──────────────────────────────────────────────────────────────────────────
+
+    async def ask(
+        self,
+        question: Question,
+        turn: Turn,
+        bot: Bot,
+        place: Place,
+        workspace: Path | None = None,
+    ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
-        refusal = _refusing(question)
-        if not self._access.has_approvers(place.room, turn.persona):
-            await self._record(turn, question, refusal, "policy")
-            line = refused_markdown(question, turn.persona)
-            try:
-                told = await bot.post(place, line, f"{turn.id}:{question.id}")
-                await self._ledger.note_question(turn, question.id, told)
-            except PlatformError as error:
-                log.warning("question.not_told turn=%s reason=%r", turn.id, str(error))
-            return refusal
+        question = self._clean(question)
+        why = await self._why_two(question, turn, workspace)
+        if nobody := self._nobody(turn, two=why is not None):
+            return await self._refuse_at_once(question, turn, bot, place, nobody)
         now = self._clock()
-        expires_at = now + timedelta(seconds=self._timeout_s)
-        entry = self._open[question.id] = _Open(question, turn, now, expires_at)
-        chosen, by, reason = refusal, None, "stopped"
-        self._publish(Asked(self._card(entry)))
-        closed = asyncio.Event()
-        posted = asyncio.create_task(
-            self._post(turn, question, bot, place, closed), name=f"question {question.id}"
+        refuses = [i for i, option in enumerate(question.options) if option.refuses]
+        entry = self._open[question.id] = Waiting(
+            question,
+            turn,
+            bot,
+            place,
+            at=now,
+            expires_at=now + timedelta(seconds=self._timeout_s),
+            ballot=Ballot(1 if why is None else 2, refuses or [refusing(question)]),
+            why=why,
         )
+        self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
+        return await self._wait(entry)
+
+    async def _wait(self, entry: Waiting) -> int:
+        """Show it, wait for its answer, and have it on disk before anybody acts on it."""
+        chosen, by, reason = refusing(entry.question), None, "stopped"
+        self._publish(Asked(entry.card()))
+        name = f"question {entry.question.id}"
+        showing = asyncio.create_task(self._posts.show(entry), name=name)
         try:
             async with asyncio.timeout(self._timeout_s):
-                chosen, by = await entry.answer
+                chosen, by, via = await entry.answer
             reason = "answered"
         except TimeoutError:
             reason = "timeout"
         finally:
-            del self._open[question.id]
-            closed.set()
+            del self._open[entry.question.id]
+            _keep(self._closed, entry.question.id, entry)
+            entry.close()
+            self._counted(reason)
             self._publish(
-                QuestionClosed(place.room.id, question.id, chosen if by else None, by, reason)
+                QuestionClosed(
+                    entry.turn.room.id, entry.question.id, chosen if by else None, by, reason
+                )
             )
-            await self._record(turn, question, chosen, by.id if by else reason)
-            await self._close_post(bot, place, question, posted, chosen, by, reason)
+            try:
+                if by is None:
+                    await self._record_lapse(entry.turn, entry.question, chosen, reason, reason)
+                else:
+                    await self._record_answer(entry, chosen, by, via)
+            finally:
+                await self._posts.close(entry, showing, chosen, by, reason)
         return chosen
 
-    async def _post(
-        self, turn: Turn, question: Question, bot: Bot, place: Place, closed: asyncio.Event
-    ) -> str | None:
-        """Send the question, and note its id. Waits out rate limits and outages until it is closed.
+    async def _why_two(self, question: Question, turn: Turn, workspace: Path | None) -> str | None:
+        """Why two people must allow it; None: one may."""
+        match self._access.second_person(turn.persona):
+            case "never":
+                return None
+            case "always":
+                return "always"
+        return await asyncio.to_thread(self._danger.reason, question, workspace)
 
-        None: the platform refuses it, or it was closed before it could be sent.
-        """
-        key, uncertain, message_id = f"{turn.id}:{question.id}", False, None
-        while message_id is None:
-            try:
-                if uncertain:
-                    message_id = await look(turn, key, bot, place, self._ledger)
-                if message_id is None and closed.is_set():
-                    return None
-                message_id = message_id or await bot.ask(place, question, key)
-            except PlatformError as error:
-                log.warning("question.not_posted turn=%s reason=%r", turn.id, str(error))
-                if error.outcome == "refused" or closed.is_set():
-                    return None
-                uncertain = uncertain or error.outcome == "unknown"
-                await _within(closed, error.retry_after_s if error.outcome == "retry" else AGAIN_S)
-        await self._ledger.note_question(turn, question.id, message_id)
-        return message_id
+    def _nobody(self, turn: Turn, *, two: bool) -> str:
+        """Why it need not be asked, in Markdown; "": there are people enough."""
+        if not self._access.has_approvers(turn.room, turn.persona):
+            return NOBODY
+        if not two:
+            return ""
+        who = self._access.approvers(turn.room, turn.persona)
+        page = turn.room.source == "web"  # there the page is the only one who could answer
+        enough = not page and (EVERYBODY in who or len(who) > 1)
+        return "" if enough else ALONE
 
-    async def _close_post(
-        self,
-        bot: Bot,
-        place: Place,
-        question: Question,
-        posted: asyncio.Task[str | None],
-        chosen: int,
-        by: Speaker | None,
-        reason: str,
+    async def _refuse_at_once(
+        self, question: Question, turn: Turn, bot: Bot, place: Place, why: str
+    ) -> int:
+        refusal = refusing(question)
+        reason = "nobody" if why == NOBODY else "alone"
+        self._counted("policy")
+        await self._record_lapse(turn, question, refusal, "policy", reason)
+        line = refused_markdown(question, turn.persona, why)
+        await self._posts.tell(turn, question, bot, place, line)
+        return refusal
+
+    # ── On record ───────────────────────────────────────────────────────────────────────
+
+    async def _record_answer(self, entry: Waiting, chosen: int, by: Speaker, via: str) -> None:
+        """Both rows in one commit; whichever fails, the agent is told no."""
+        noted = self._audit.note(
+            "answer",
+            by,
+            **_where(entry.turn),
+            **told(entry.question),
+            option=label(entry.question, chosen),
+            allowed=chosen not in entry.ballot.refusing,
+            via=via,
+        )
+        await asyncio.gather(noted, self._decided(entry.turn, entry.question, chosen, by.id))
+
+    async def _record_lapse(
+        self, turn: Turn, question: Question, chosen: int, by: str, reason: str
     ) -> None:
-        """Replace the buttons by what was decided."""
-        message_id = await posted
-        if message_id is None:
-            return
-        nobody = "nobody in time" if reason == "timeout" else "nobody"
-        who = by.name if by else nobody
-        text = decided_markdown(question, chosen, who)
-        try:
-            await bot.edit(place, message_id, text)
-        except PlatformError as error:
-            log.info("question.not_closed reason=%r", str(error))
+        noted = self._audit.note(
+            "lapse", _agent(turn), **_where(turn), **told(question), reason=reason
+        )
+        await asyncio.gather(noted, self._decided(turn, question, chosen, by))
 
-    async def _record(self, turn: Turn, question: Question, chosen: int, by: str) -> None:
-        label = question.options[chosen].label
-        await self._ledger.decide(turn.id, question.title, label, by, self._clock())
+    async def _decided(self, turn: Turn, question: Question, chosen: int, by: str) -> None:
+        chosen_label = question.options[chosen].label
+        await self._ledger.decide(turn.id, question.title, chosen_label, by, self._clock())
         log.info("question.decided turn=%s option=%d by=%s", turn.id, chosen, by)
+
+    def _note(
+        self, entry: Waiting, act: str, by: Speaker, **detail: str | int | bool | None
+    ) -> None:
+        """On disk before whatever is written next."""
+        self._audit.note_later(act, by, **_where(entry.turn), **told(entry.question), **detail)
+
+    # ── Answering ───────────────────────────────────────────────────────────────────────
 
     def choose(
         self, question_id: str, option: int, by: Speaker, *, trusted: bool = False
@@ -152,44 +206,123 @@ class Questions:
         """
         entry = self._open.get(question_id)
         if entry is None:
-            return "closed"
+            return "closed" if question_id in self._closed else "unknown"
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
         room, persona = entry.turn.room, entry.turn.persona
-        if not trusted and not self._access.may_approve(room, by.id, persona):
+        may = trusted or self._access.may_approve(room, by.id, persona)
+        if not may or by.kind == "bot":
+            if self._is_first("denied", question_id, by):
+                self._note(entry, "deny", by, option=option)
             return "forbidden"
         if entry.answer.done():
             return "closed"
-        entry.answer.set_result((option, by))
-        return "taken"
+        via = "page" if trusted else "room"
+        match entry.ballot.choose(option, by.id, by_page=trusted):
+            case "decided":
+                entry.answer.set_result((option, by, via))
+                return "taken"
+            case "waits":
+                self._agreed(entry, option, by, via)
+        return "agreed"
 
-    def newest_in(self, room_id: str) -> str | None:
-        """The id of the question asked last in a room, for `!1`."""
-        ids = [id_ for id_, entry in self._open.items() if entry.turn.room.id == room_id]
-        return ids[-1] if ids else None
+    def _agreed(self, entry: Waiting, option: int, by: Speaker, via: str) -> None:
+        """One of two people allowed it."""
+        self._note(entry, "agree", by, option=label(entry.question, option), via=via)
+        entry.agreed = entry.agreed or (option, by)
+        entry.moved.set()
+        self._publish(Asked(entry.card()))
+
+    def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
+        """What to tell somebody who chose, in Markdown: once each; "": nothing."""
+        entry = self._open.get(question_id) or self._closed.get(question_id)
+        if entry is None or by.kind == "bot" or choice == "taken":
+            return ""
+        who = quoted(by.name, NAME_CHARS)
+        lines = {
+            "forbidden": f"{who}, you may not answer that: see `approvers` under `[access]`.",
+            "closed": f"{who}, that question is closed already.",
+            "agreed": f"{who}, you agreed; one more person must choose the same.",
+        }
+        line = lines.get(choice, "")
+        return line if line and self._is_first(choice, question_id, by) else ""
+
+    async def press(self, question_id: str, option: int, by: Speaker) -> None:
+        """Somebody pressed a button, or a reaction that stands for one. Raises Rejected."""
+        choice = self.choose(question_id, option, by)
+        line = self.reply(choice, question_id, by) if choice != "agreed" else ""
+        entry = self._open.get(question_id) or self._closed.get(question_id)
+        if not line or entry is None:
+            return
+        log.info("question.%s by=%s", choice, by.id)
+        key = f"{entry.turn.id}:{question_id}:{choice}:{by.id}"
+        try:
+            await entry.bot.post(entry.place, line, key)
+        except PlatformError as error:
+            log.info("question.not_told by=%s reason=%r", by.id, str(error))
+
+    def _is_first(self, what: str, question_id: str, by: Speaker) -> bool:
+        key = (what, question_id, by.id)
+        known = key in self._told
+        _keep(self._told, key, None)
+        return not known
+
+    # ── What is open ────────────────────────────────────────────────────────────────────
+
+    def meant(
+        self,
+        room_id: str,
+        *,
+        personas: Collection[str],
+        thread_id: str | None,
+        reply_to: str | None,
+    ) -> list[str]:
+        """Ids of the questions that a typed choice may mean: those of these personas that can be
+        seen in its room, or in the thread that it was typed in, or the one that it replies to."""
+        here = [
+            entry
+            for entry in self._open.values()
+            if entry.turn.room.id == room_id and entry.stands and entry.turn.persona in personas
+        ]
+        replied = [entry for entry in here if reply_to and reply_to in entry.message_ids]
+        within = [e for e in here if thread_id is None or e.place.thread_id == thread_id]
+        return [entry.question.id for entry in replied or within]
 
     def open_in(self, room_id: str) -> list[OpenQuestion]:
         """The questions that wait in a room, oldest first."""
-        return [self._card(e) for e in self._open.values() if e.turn.room.id == room_id]
+        return [e.card() for e in self._open.values() if e.turn.room.id == room_id]
 
-    def _card(self, entry: _Open) -> OpenQuestion:
-        turn = entry.turn
-        return OpenQuestion(
-            entry.question, turn.room.id, turn.id, turn.persona, entry.at, (), entry.expires_at
-        )
+    def all_open(self) -> list[OpenQuestion]:
+        """The questions that wait in any room, oldest first."""
+        return [entry.card() for entry in self._open.values()]
+
+    async def close_left(self, turn: Turn, bot: Bot, place: Place) -> None:
+        """Close what an earlier process asked in a turn that is taken up again."""
+        for question_id in await self._posts.close_left(turn, bot, place):
+            self._audit.note_later(
+                "lapse", _agent(turn), **_where(turn), reason="restart", question=question_id
+            )
 
 
-async def _within(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, but no longer than that."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+class _Where(TypedDict):
+    persona: str
+    room: Room
+    turn_id: str
 
 
-def _refusing(question: Question) -> int:
-    """The option that says no; the last one when none says so."""
-    for index, option in enumerate(question.options):
-        if option.refuses:
-            return index
-    if not question.options:
-        raise MootError(f"a question without options: {question.id}")
-    return len(question.options) - 1
+def _where(turn: Turn) -> _Where:
+    return {"persona": turn.persona, "room": turn.room, "turn_id": turn.id}
+
+
+def _agent(turn: Turn) -> Speaker:
+    return Speaker(f"bot:{turn.persona}", turn.persona, "bot")
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _keep(memory: OrderedDict[K, V], key: K, value: V) -> None:
+    memory[key] = value
+    if len(memory) > REMEMBERED:
+        memory.popitem(last=False)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from composer.guard import flat
 from contract import Room
+from gateway.ledger import Turn
 from gateway.memory_tools import FACT_CHARS, MemoryTools, index_line
 from gateway.personas import Persona
 from memory.facts import StoredFact, facts_by_id
@@ -32,6 +33,12 @@ class Recalling:
     def __init__(self, store: Store, tools: MemoryTools) -> None:
         self._store = store
         self._tools = tools
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+    ) -> str:
+        """The same, as a command."""
+        return await self.reply(argument, turn.room, asked, here)
 
     async def reply(self, argument: str, room: Room, asked: Stored, here: Sequence[Persona]) -> str:
         """What is known, in Markdown: of what may be read for this person's asking, here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
@@ -17,16 +18,6 @@ from memory.keeper import Keeper
 from memory.owner import Known, Owner
 from memory.scopes import Invocation
 from memory.transcript import Stored, Transcript
-
-MEMORY_HELP = {
-    "memory": "what I know of you here; `!memory off` keeps this room out of my memory, "
-    "`!memory on` undoes it",
-    "share": "let your rooms know a fact about you: `!share 12`, `!share <text>`, or as a reply to "
-    "your message; `!share project ...` tells the project",
-    "unshare": "take that back: `!unshare 12`",
-    "forget": "delete a fact about you: `!forget 12`; `!forget all` deletes all that I know of you "
-    "here",
-}
 
 FACT_CHARS = 300
 LISTED = 200
@@ -59,9 +50,10 @@ class RememberCommands:
         self._zone = zone
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, persona: Persona | None
+        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
     ) -> str:
         """Do it; return the reply."""
+        persona = next((p for p in here if p.name == turn.persona), None)
         if asked.by.kind != "human":
             return ""
         project = turn.room.project or (persona.front.project if persona else None)

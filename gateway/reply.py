@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 
 from adapters.agent import Occasion
 from bots.bot import Bot
@@ -17,6 +18,8 @@ from gateway.events import Publish
 from gateway.happenings import Drafted
 from gateway.ledger import Ledger, Post, Turn
 from gateway.questions import Questions
+from gateway.subject import about, subject_of
+from gateway.trail import Trail
 
 log = logging.getLogger("moot.reply")
 
@@ -36,13 +39,17 @@ class LiveReply:
         place: Place,
         *,
         occasion: Occasion,
+        workspace: Path,
         ledger: Ledger,
         questions: Questions,
         publish: Publish,
         clock: Callable[[], datetime],
-        untyped: Callable[[str], str],
+        shown: Callable[[str], str],
+        trail: Trail,
     ) -> None:
+        """shown: makes of what the agent has said so far what may be shown of it."""
         self.occasion = occasion
+        self._workspace = workspace
         self._turn = turn
         self._bot = bot
         self._place = place
@@ -50,7 +57,8 @@ class LiveReply:
         self._questions = questions
         self._publish = publish
         self._clock = clock
-        self._untyped = untyped
+        self._shown = shown
+        self._trail = trail
         self._latest = ""
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
@@ -61,7 +69,7 @@ class LiveReply:
 
     def draft(self, text: str) -> None:
         """What the agent has said so far."""
-        self._latest = self._untyped(text)
+        self._latest = self._shown(text)
         if self._latest:
             self._changed.set()
             if self._page is None and not self._over.is_set():
@@ -70,7 +78,10 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
-        return await self._questions.ask(question, self._turn, self._bot, self._place)
+        with about(subject_of(self._turn)), self._trail.step("question", "agent.ask"):
+            return await self._questions.ask(
+                question, self._turn, self._bot, self._place, self._workspace
+            )
 
     @asynccontextmanager
     async def showing(self) -> AsyncIterator[LiveReply]:

@@ -20,15 +20,14 @@ from gateway.marks import Marks
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.routing import unaddressed
+from gateway.scheduled import is_scheduled
+from gateway.subject import SessionSubjects, about, subject_of
 from gateway.turn import Middle
 from memory.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.rooms")
 
 CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
-
-
-IN_ORDER = frozenset({"new", "compact"})  # commands that wait their turn; the others act at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +84,34 @@ class Rooms:
         self._publish = publish
         self._clock = clock
         self._queues: dict[tuple[str, str], _Queue] = {}
+        self._subjects = SessionSubjects()
 
-    def start(self, turn: Turn, message_id: str, content: str) -> None:
-        """Begin a turn: a command at once, a question when its session is free."""
+    def start(self, turn: Turn, message_id: str | None, content: str) -> None:
+        """Begin a turn: a command at once, a question when its session is free.
+
+        message_id: whose marks tell of it, see _Queued.
+        """
         command = _command_in(turn, content)
         if turn.state == "answered":
-            self._group.create_task(self._guarded(turn), name=f"answer {turn.id}")
+            self._group.create_task(self._alone(turn), name=f"answer {turn.id}")
         else:
             self._begin(turn, command, message_id)
 
     def _begin(self, turn: Turn, command: Command | None, message_id: str | None) -> None:
-        if command is None or command.name in IN_ORDER:
+        if command is None or command.in_order:
             self._enqueue(turn, message_id, command)
         else:
-            self._group.create_task(self._guarded(turn, command), name=f"command {turn.id}")
+            self._group.create_task(self._alone(turn, command), name=f"command {turn.id}")
 
     def _enqueue(self, turn: Turn, message_id: str | None, command: Command | None = None) -> None:
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
         ahead = len(queue.waiting) + queue.working
         queue.waiting.append(_Queued(turn, command, message_id))
+        trail = self._middle.trails.of(turn.id)
+        trail.queued_ns = trail.now_ns()
+        with about(subject_of(turn)):
+            log.info("turn.queued turn=%s persona=%s ahead=%d", turn.id, turn.persona, ahead)
         self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
         if not queue.working:
             queue.working = True
@@ -122,7 +129,8 @@ class Rooms:
             if item.command is None and item.message_id is not None:
                 place = self._middle.place_of(turn)
                 self._marks.began(turn.id, self._bots[turn.bot], place, item.message_id)
-            await self._guarded(turn, item.command)
+            with self._subjects.take(turn):
+                await self._begun(turn, item.command)
             self._marks.ended(turn.id, "failed")  # of a turn that didn't say so itself
             queue.current = None
         queue.working = False
@@ -139,6 +147,18 @@ class Rooms:
                 await self._middle.withdraw(running.turn)
             for item in gone:
                 await self._middle.drop(item.turn)
+
+    async def _alone(self, turn: Turn, command: Command | None = None) -> None:
+        """A turn that waits for no other one."""
+        with about(subject_of(turn)):
+            await self._guarded(turn, command)
+
+    async def _begun(self, turn: Turn, command: Command | None) -> None:
+        """A turn that waited in its queue."""
+        if (waited_s := self._middle.trails.of(turn.id).began()) is not None:
+            log.info("turn.began turn=%s waited_ms=%.1f", turn.id, waited_s * 1000)
+            self._middle.waited(waited_s)
+        await self._guarded(turn, command)
 
     async def _guarded(self, turn: Turn, command: Command | None = None) -> None:
         """One turn; its failure is that session's alone."""
@@ -193,10 +213,15 @@ class Rooms:
             if asked and asked.deleted and turn.state != "answered" and command is None:
                 await self._middle.drop(turn)
                 continue
+            if turn.state == "running":
+                self._group.create_task(
+                    self._middle.close_questions(turn), name=f"questions {turn.id}"
+                )
             is_answer = asked is not None and asked.persona is not None
             if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None
-            self._begin(turn, command, asked.message_id if asked and not is_answer else None)
+            marked = asked is not None and not is_answer and not is_scheduled(asked.message_id)
+            self._begin(turn, command, asked.message_id if asked and marked else None)
         return len(turns)
 
     def waiting(self) -> int:
@@ -206,6 +231,14 @@ class Rooms:
     def busy(self, persona: str, scope: str) -> bool:
         """Whether turns of a session wait or run."""
         return (persona, scope) in self._queues
+
+    def queue(self, persona: str, scope: str) -> tuple[Turn | None, list[Turn]]:
+        """What a session works on, and the turns that wait for it."""
+        queue = self._queues.get((persona, scope))
+        if queue is None:
+            return None, []
+        current = queue.current.turn if queue.current else None
+        return current, [item.turn for item in queue.waiting]
 
     def ahead(self, turn: Turn) -> int:
         """How many turns of its session come before a waiting turn."""

@@ -23,6 +23,8 @@ _LEADING = re.compile(
     r"|@[\w.-]+"
     r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
 )
+_UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
+_SLASH = re.compile(r"/moot\b[ \t]*", re.IGNORECASE)
 
 
 def named(text: str, personas: Sequence[Persona]) -> list[Persona]:
@@ -93,3 +95,13 @@ def unaddressed(text: str) -> str:
     while match := _LEADING.match(text):
         text = text[match.end() :]
     return text.strip()
+
+
+def as_typed(text: str) -> str:
+    """A text without the mentions it begins with, and a command in it as keyboards write it: what
+    can't be seen before it gone, `\uff01` as `!`, and without the `/moot` that may stand before it.
+    """
+    bare = unaddressed(text.lstrip(_UNSEEN)).lstrip(_UNSEEN)
+    if match := _SLASH.match(bare):
+        bare = f"!{bare[match.end() :].lstrip('!/') or 'help'}"
+    return f"!{bare[1:].lstrip(_UNSEEN)}" if bare[:1] in ("!", "\uff01") else bare

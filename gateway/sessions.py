@@ -26,7 +26,8 @@ class Program:
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
     when it is not available. open: starts a session. resumes: a session that was ended can be
     gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
-    else they go as they are.
+    else they go as they are. takes_model: it can be told a model's name. runs: it is a program on
+    this machine, not an API.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Program:
     context_tokens: int | None = None
     resumes: bool = True
     typed: bool = True
+    takes_model: bool = True
+    runs: bool = True
 
 
 Waits = Callable[[], Awaitable[None]]
@@ -50,7 +53,7 @@ class Live:
     """A living session.
 
     given: seq of the newest message that the agent was told of; given_from: of the oldest.
-    users: how many use it now; used_at: when the last of them left.
+    turns: taken since it began. users: how many use it now; used_at: when the last of them left.
     """
 
     persona: str
@@ -63,11 +66,13 @@ class Live:
     workspace: Path = Path()
     given: int = 0
     given_from: int = 0
+    turns: int = 0
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: Admission = field(default_factory=Admission)
     began_as: tuple[object, ...] = ()  # see Persona.start
+    lends: Path | None = None  # where its program finds copies of attachments; None: it sees them
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0

@@ -10,13 +10,17 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
-from gateway.ledger import Accepted, Post, Turn, Wanted
+from gateway.ledger import Accepted, Also, Post, Turn, Wanted
+from gateway.sql_figures import figure_writer
 from gateway.sql_rows import (
     ANSWER_WITH,
+    ASKED,
+    CLOSE_QUESTION,
     DECIDE,
     DECISIONS,
     KNOWN_POSTS,
     LAST_TURN,
+    LEFT_QUESTIONS,
     OPEN_TURNS,
     TURN,
     TURNS_OF,
@@ -54,6 +58,7 @@ class SqlLedger(SqlSessions):
             .on_conflict_do_nothing(index_elements=["message_seq", "persona"])
             .returning(turns.c.seq)
         )
+        self._keep_figure = figure_writer(store)
         new_post = insert(posts)
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
@@ -63,19 +68,35 @@ class SqlLedger(SqlSessions):
     # ── Turns ───────────────────────────────────────────────────────────────────────────
 
     async def accept(
-        self, inbound: Inbound, scope: str, wanted: Sequence[Wanted], hop: int, now: datetime
+        self,
+        inbound: Inbound,
+        scope: str,
+        wanted: Sequence[Wanted],
+        hop: int,
+        now: datetime,
+        also: Also | None = None,
     ) -> Accepted:
         def work(connection: Connection) -> Accepted:
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
             if not new and not self._transcript.is_of(connection, seq, scope):
                 return Accepted(seq, new, ())  # its text is not for whoever delivers it now
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
-            made = self._queue_all(connection, asked, wanted, now)
+            more = also(connection, seq) if also is not None else ()
+            made = self._queue_all(connection, asked, [*wanted, *more], now)
             return Accepted(seq, new, made)
 
         accepted = await self._store.write(work)
         self._transcript.committed(inbound.room)
         return accepted
+
+    def queue(
+        self, connection: Connection, message_seq: int, wanted: Sequence[Wanted], now: datetime
+    ) -> tuple[Turn, ...]:
+        """Turns for a message that lies in the store, in a commit of the caller's."""
+        row = connection.execute(ASKED, {"of": message_seq}).one()
+        room = Room(row.room_id, row.name, row.kind, row.project)
+        asked = _Asked(row.seq, row.sent_at, row.scope, room)
+        return self._queue_all(connection, asked, wanted, now)
 
     def _queue_all(
         self, connection: Connection, asked: _Asked, wanted: Sequence[Wanted], now: datetime
@@ -157,7 +178,7 @@ class SqlLedger(SqlSessions):
         def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
             for post in posts:
                 mark(connection, post)
-            save(connection, changed)
+            self._end(connection, changed)
             if not turn.answer or not posts:
                 return None, ()
             seq = self._transcript.add_answer(
@@ -181,8 +202,12 @@ class SqlLedger(SqlSessions):
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
         changed = entered(turn, "dropped", now)
-        await self._store.write(lambda connection: save(connection, changed))
+        await self._store.write(lambda connection: self._end(connection, changed))
         return changed
+
+    def _end(self, connection: Connection, turn: Turn) -> None:
+        save(connection, turn)
+        self._keep_figure(connection, turn)
 
     async def open_turns(self) -> list[Turn]:
         return await self._store.read(
@@ -240,10 +265,22 @@ class SqlLedger(SqlSessions):
         await self._add_post(post)
         return post
 
-    async def note_question(self, turn: Turn, question_id: str, platform_id: str) -> None:
+    async def note_question(
+        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
+    ) -> None:
         at = turn.states[-1][1]
         key = f"{turn.id}:{question_id}"
-        await self._add_post(Post(key, turn.id, -1, "question", "", "sent", platform_id, at))
+        await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
+
+    def close_question(self, key: str) -> None:
+        self._store.write_later(lambda connection: connection.execute(CLOSE_QUESTION, {"of": key}))
+
+    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
+        def work(connection: Connection) -> list[tuple[str, str, str]]:
+            rows = connection.execute(LEFT_QUESTIONS, {"turn": turn_id})
+            return [(row.key, row.platform_id, row.text) for row in rows]
+
+        return await self._store.read(work)
 
     async def _add_post(self, post: Post) -> None:
         values = {

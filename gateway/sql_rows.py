@@ -26,6 +26,12 @@ TURNS = (
     .join(rooms, rooms.c.id == turns.c.room_id)
     .join(messages, messages.c.seq == turns.c.message_seq)
 )
+ASKED = (
+    select(messages.c.seq, messages.c.sent_at, messages.c.scope, rooms)
+    .add_columns(rooms.c.id.label("room_id"))
+    .join(rooms, rooms.c.id == messages.c.room_id)
+    .where(messages.c.seq == bindparam("of"))
+)
 TURN = TURNS.where(turns.c.id == bindparam("of"))
 OPEN_TURNS = TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(turns.c.seq)
 LAST_TURN = (
@@ -63,6 +69,10 @@ MARK = (
     update(posts)
     .where(posts.c.key == bindparam("of"))
     .values(platform_id=bindparam("platform_id"), state=bindparam("state"))
+)
+CLOSE_QUESTION = update(posts).where(posts.c.key == bindparam("of")).values(state="closed")
+LEFT_QUESTIONS = select(posts.c.key, posts.c.platform_id, posts.c.text).where(
+    posts.c.turn_id == bindparam("turn"), posts.c.kind == "question", posts.c.state == "sent"
 )
 KNOWN_POSTS = (
     select(posts.c.platform_id)

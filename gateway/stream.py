@@ -144,7 +144,7 @@ class Hub:
                 async for happening in self._house.subscribe():
                     self.publish(happening)
             except Exception:  # the page must outlive a broken subscription
-                log.exception("the event stream broke; reading it again")
+                log.exception("stream.broken")
             self._forget("restart")
             await asyncio.sleep(RETRY_S)
 

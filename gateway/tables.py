@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from contract import Budget
+from gateway.sandbox_tables import OwnSandbox
 
 
 class Table(BaseModel):
@@ -85,6 +86,7 @@ class AgentTable(Table):
     workspace: Path | None = None
     driver: Literal["terminal", "acp"] = "terminal"
     login: Path | None = None
+    sandbox: OwnSandbox | None = None
     settings: dict[str, Any] = {}
 
 

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from uuid import uuid4
 
 from adapters.agent import Occasion
@@ -19,17 +20,28 @@ from contract import (
     AgentFault,
     Answer,
     Briefing,
-    Header,
     Place,
     PlatformError,
 )
 from gateway import show
+from gateway.assembly import (
+    agent_attributes,
+    record_of,
+    tell_answered,
+    tell_asked,
+    tell_composed,
+    tell_layers,
+    tell_ready,
+    tell_window,
+)
+from gateway.books import Books
 from gateway.briefings import MOOT, Briefings, speaker
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
 from gateway.handover import HandOver
 from gateway.happenings import Said, TurnChanged
 from gateway.ledger import Ledger, Post, Turn, Wanted
+from gateway.lending import lend
 from gateway.marks import Marks
 from gateway.occasion import occasion_of
 from gateway.personas import Persona, Personas
@@ -37,11 +49,13 @@ from gateway.pins import PINNER
 from gateway.places import place_of
 from gateway.presence import Presence
 from gateway.questions import Questions
+from gateway.redaction import Redactor
 from gateway.reply import LiveReply
 from gateway.sessions import Live, Sessions
 from gateway.tables import TurnsTable
+from gateway.trail import Clockwork, Trails
 from gateway.window import Windows
-from memory.layer import Interaction, Remembered
+from memory.layer import Interaction
 from memory.layers import Layers
 from memory.transcript import Stored, Transcript
 
@@ -49,20 +63,6 @@ log = logging.getLogger("moot.turn")
 
 
 FULL_HOUSE = "waits for a free session"
-
-
-@dataclass(slots=True)
-class _Clockwork:
-    """Milliseconds of each step of a turn, in their order."""
-
-    ms: dict[str, float] = field(default_factory=dict)
-    _since: float = field(default_factory=time.perf_counter)
-
-    def step(self, name: str) -> None:
-        """The step that just ended."""
-        now = time.perf_counter()
-        self.ms[name] = round((now - self._since) * 1000, 3)
-        self._since = now
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,15 @@ class Middle:
     presence: Presence
     questions: Questions
     marks: Marks
+    books: Books
     publish: Publish
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
     limits: TurnsTable
     version: Callable[[Persona], Awaitable[int]]
+    redactor: Redactor = field(default_factory=Redactor)
+    trails: Trails = field(default_factory=Trails)
+    waited: Callable[[float], None] = lambda seconds: None
     withdrawn: set[str] = field(default_factory=set)
     cast: dict[str, Persona] = field(default_factory=dict)  # who plays each turn that runs
 
@@ -116,7 +120,7 @@ class Middle:
         if turn.state == "answered":
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
             return await self._post(turn, posts)
-        clockwork = _Clockwork()
+        clockwork = Clockwork(self.trails.of(turn.id))
         try:
             outcome = await self._ask(turn, persona, clockwork)
         finally:
@@ -146,16 +150,24 @@ class Middle:
                 except PlatformError as error:
                     log.info("draft.not_deleted turn=%s reason=%r", turn.id, str(error))
         self._tell(await self.ledger.dropped(replace(turn, answer=None), self.clock()))
+        self.trails.ended(turn)
 
     def place_of(self, turn: Turn) -> Place:
         """Where everything goes that is posted in a turn."""
         persona = self.cast.get(turn.id) or self.personas.get(turn.persona)
         return place_of(turn, self.bots[turn.bot], persona)
 
-    async def answer(self, outcome: Turn, clockwork: _Clockwork | None = None) -> tuple[Turn, ...]:
+    async def close_questions(self, turn: Turn) -> None:
+        """Close the questions of a turn that an earlier process took."""
+        await self.questions.close_left(turn, self.bots[turn.bot], self.place_of(turn))
+
+    async def answer(self, outcome: Turn, clockwork: Clockwork | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
         bot = self.bots[outcome.bot]
+        if outcome.answer:
+            outcome = replace(outcome, answer=self.redactor(outcome.answer))
         posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
+        log.info("answer.planned chars=%d posts=%d", len(outcome.answer or ""), len(posts_to_be))
         outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
         self._tell(outcome)
         if clockwork is not None:
@@ -163,7 +175,7 @@ class Middle:
         return await self._post(outcome, posts, clockwork)
 
     async def _ask(
-        self, turn: Turn, persona: Persona | None, clockwork: _Clockwork
+        self, turn: Turn, persona: Persona | None, clockwork: Clockwork
     ) -> _Outcome | None:
         """Brief the agent and get its answer, or the line that says why there is none.
 
@@ -177,11 +189,13 @@ class Middle:
             async with self.sessions.use(
                 persona, turn.scope, turn.room, lambda: self._waits(turn)
             ) as live:
-                clockwork.step("agent ready")
+                tell_ready(live, clockwork.step("agent ready"))
                 self.marks.goes_on(turn.id)
                 async with live.asking:
                     return await self._ask_live(turn, persona, live, clockwork)
         except AgentError as error:
+            if not clockwork.ms:
+                clockwork.step("agent ready", failed=error.kind)
             return _Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
 
     async def _waits(self, turn: Turn) -> None:
@@ -192,28 +206,35 @@ class Middle:
             self.marks.waiting(turn.id, self.bots[turn.bot], self.place_of(turn), asked.message_id)
 
     async def _ask_live(
-        self, turn: Turn, persona: Persona, live: Live, clockwork: _Clockwork
+        self, turn: Turn, persona: Persona, live: Live, clockwork: Clockwork
     ) -> _Outcome | None:
+        began_ns = clockwork.since_ns
         window = await self.windows.choose(turn, live)
+        tell_window(window)
         asked = next((line for line in window.lines if line.seq == turn.message_seq), None)
         if asked is None:
             return None
         room = replace(turn.room, project=turn.room.project or persona.front.project)
         briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
+        tell_layers(known, clockwork.trail, began_ns)
         clockwork.step("brief")
-        header = compose(briefing)
+        briefing = self.redactor.clean(await lend(briefing, live.lends))
+        header = self.redactor.clean(compose(briefing))
         if turn.id in self.withdrawn:
             return None
         names = [name for p in self.personas.all().values() for name in p.names]
         prompt = header.text
         if live.program.typed:
             prompt = typable(prompt, [*names, *_names(briefing)], _mentions(briefing))
-        clockwork.step("compose")
-        record = turn.record | _record(header, briefing, known)
+        tell_composed(header, clockwork.step("compose", {"moot.header.chars": len(header.text)}))
+        record = turn.record | record_of(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
+        person = await self.books.began(turn, asked, live.program.name)
+        began_at = time.perf_counter()
         live.state = "working"
-        reply = self._reply(turn, occasion_of(briefing, asked))
+        reply = self._reply(turn, occasion_of(briefing, asked), live.workspace)
+        tell_asked(live, prompt)
         try:
             async with reply.showing():
                 answer, fault = await self._answer(live, prompt, reply)
@@ -221,11 +242,14 @@ class Middle:
             live.state = "idle"
             live.given_from = live.given_from or window.lines[0].seq
             live.given = max(live.given, window.lines[-1].seq)
+        seconds = time.perf_counter() - began_at
+        self.books.took(turn, person, live.program.name, answer.usage, seconds)
         if fault == "context":  # the prompt was not taken, and what was given before is condensed
             live.given = live.given_from = 0
         live.compacted = answer.compacted or (live.compacted and not briefing.summary)
         await self.sessions.keep(live)
-        clockwork.step("agent")
+        ms = clockwork.step("agent", agent_attributes(turn, live, answer), failed=fault or "")
+        tell_answered(live, answer, fault, ms)
         turn = replace(
             turn,
             answer=answer.text,
@@ -236,17 +260,19 @@ class Middle:
         )
         return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
 
-    def _reply(self, turn: Turn, occasion: Occasion) -> LiveReply:
+    def _reply(self, turn: Turn, occasion: Occasion, workspace: Path) -> LiveReply:
         return LiveReply(
             turn,
             self.bots[turn.bot],
             self.place_of(turn),
             occasion=occasion,
+            workspace=workspace,
             ledger=self.ledger,
             questions=self.questions,
             publish=self.publish,
             clock=self.clock,
-            untyped=untyped,
+            shown=lambda text: self.redactor.unfinished(untyped(text)),
+            trail=self.trails.of(turn.id),
         )
 
     async def _answer(
@@ -257,30 +283,33 @@ class Middle:
             async with asyncio.timeout(self.limits.timeout_s):
                 answer = await live.agent.ask(prompt, reply)
         except AgentError as error:
-            return Answer(_failure(error)), _logged(error).kind
+            answer = Answer(_failure(error), usage=error.usage)
+            return self.redactor.clean(answer), _logged(error).kind
         except TimeoutError:
             say = f"No end after {self.limits.timeout_s / 60:g} minutes. Try a smaller step."
             return Answer(_failure(AgentError("timeout", say))), "timeout"
         text = untyped(answer.text) or "(The agent ended its turn without a word.)"
-        return replace(answer, text=text), None
+        return self.redactor.clean(replace(answer, text=text)), None
 
     async def _post(
-        self, turn: Turn, posts: list[Post], clockwork: _Clockwork | None = None
+        self, turn: Turn, posts: list[Post], clockwork: Clockwork | None = None
     ) -> tuple[Turn, ...]:
         bot, place = self.bots[turn.bot], self.place_of(turn)
         try:
-            sent = await deliver(turn, posts, bot, place, self.ledger)
+            sent = await deliver(turn, posts, bot, place, self.ledger, self.trails.of(turn.id))
         except PlatformError as error:
             log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
             await self.presence.left(turn.room, turn.bot)
             self._tell(await self.ledger.dropped(replace(turn, fault="crash"), self.clock()))
             self.marks.ended(turn.id, "failed")
+            self.trails.ended(replace(turn, fault="crash"))
             return ()
         if clockwork is not None:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else speaker(turn.persona)
-        wanted = [*await self.hand_over.peers(turn, bot), *await self._suggested(turn)]
+        peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
+        wanted = [*peers, *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))
@@ -288,6 +317,7 @@ class Middle:
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
         log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
+        self.trails.ended(done)
         return more
 
     async def _suggested(self, turn: Turn) -> list[Wanted]:
@@ -295,6 +325,7 @@ class Middle:
         line = await self.suggest(turn) if turn.header is not None else None
         if line is None:
             return []
+        line = self.redactor(line)
         return [Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
     def _tell(self, turn: Turn, asked: Stored | None = None, status: str = "") -> None:
@@ -343,24 +374,3 @@ def _names(briefing: Briefing) -> list[str]:
 def _mentions(briefing: Briefing) -> list[str]:
     speakers = (*briefing.participants, *(line.by for line in briefing.transcript))
     return [speaker.mention for speaker in speakers if speaker.mention]
-
-
-def _record(header: Header, briefing: Briefing, known: Remembered) -> dict[str, object]:
-    """What the page's "why" shows, as JSON values."""
-    scores = {
-        "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
-        "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
-        "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
-    }
-    return {
-        "sections": [
-            {**asdict(section), "items": scores.get(section.name.split(" ")[0], [])}
-            for section in header.sections
-        ],
-        "trims": [asdict(trim) for trim in header.trims],
-        "memory": {
-            "missing": list(known.missing),
-            "late": list(known.late),
-            "ms": dict(known.ms),
-        },
-    }

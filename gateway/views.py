@@ -13,7 +13,9 @@ from contract import Attachment
 from gateway.cards import Message, OpenQuestion, RoomCard, Timeline, TurnRecord
 from gateway.files import SAFE_IMAGES
 from gateway.happenings import (
+    AccessChanged,
     Asked,
+    BotsChanged,
     Happening,
     PersonasChanged,
     Reworded,
@@ -307,7 +309,7 @@ def happening_view(happening: Happening, file_id: FileId) -> Mapping[str, Any]:
             return head | {"question": question_view(question).json_ready()}
         case RoomOpened(room):
             return head | {"room": room_view(room).json_ready()}
-        case PersonasChanged():
+        case PersonasChanged() | AccessChanged() | BotsChanged():
             return head
         case _:
             by = getattr(happening, "by", None)

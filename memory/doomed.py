@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
+from memory.house_schema import figures, grants, pairings, refusals
 from memory.identity import Identity
 from memory.schema import (
     agent_sessions,
@@ -32,7 +33,8 @@ from memory.schema import (
 )
 
 COVERED: tuple[Table, ...] = (
-    posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
+    grants, pairings, refusals,
+    figures, posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, select, tuple_, update
 from contract import SOURCE_ALIASES
 from memory.doomed import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
 from memory.echoes import find_echoes
+from memory.house_schema import figures, grants, pairings, refusals
 from memory.identity import Identity, identity_of
 from memory.schema import (
     decisions,
@@ -110,6 +111,7 @@ def _find_talk(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> N
     while fresh:
         condemn(connection, doomed, turns.c.message_seq, {key[0] for key in fresh})
         fresh = condemn(connection, doomed, messages.c.turn_id, turn_ids(connection, doomed))
+    condemn(connection, doomed, figures.c.seq, doomed.seqs(turns))
     paths = (messages.c.attachments,)
     for some in chunks(doomed.seqs(messages)):
         for row in connection.execute(select(*paths).where(messages.c.seq.in_(some))):
@@ -128,10 +130,20 @@ def _find_records(connection: Connection, doomed: Doomed, ids: frozenset[str]) -
         if "scope" in table.columns:
             condemn(connection, doomed, table.c.scope, doomed.own)
     condemn(connection, doomed, decisions.c.by, ids)
+    for table in (grants, pairings, refusals):
+        condemn(connection, doomed, table.c.person_id, ids)
+    _find_given(connection, doomed, ids)
     condemn(connection, doomed, insights.c.sender_id, ids)
     condemn(connection, doomed, landmarks.c.by_id, ids)
     condemn(connection, doomed, landmarks.c.author_id, ids)
     condemn(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
+
+
+def _find_given(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+    """What they decided about others stays, without their name."""
+    for table in (grants, pairings):
+        for row in connection.execute(select(table.c.seq).where(table.c.by_id.in_(ids))):
+            doomed.changed[table.name][(row.seq,)] = {"by_id": "", "by_name": ""}
 
 
 def _find_facts(connection: Connection, doomed: Doomed, ids: frozenset[str], said: Said) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Float,
+    ForeignKey,
     Index,
     Integer,
     String,
@@ -31,6 +32,7 @@ grants = Table(  # roles that were given while it runs; those of moot.toml are n
     Column("role", String, nullable=False),  # guest, member, owner
     Column("room_id", String),  # null: everywhere
     Column("persona", String),  # null: every one
+    Column("within", String, nullable=False),  # rooms, dms; "": both
     Column("by_id", String, nullable=False),  # who gave it
     Column("by_name", String, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -49,6 +51,8 @@ pairings = Table(  # unknown people who asked to be let in
     Column("room_id", String, nullable=False),
     Column("persona", String),
     Column("bot", String, nullable=False),
+    Column("message_seq", BigInteger, nullable=False),  # to which the code was told
+    Column("question_seq", BigInteger),  # the last question since; null: none
     Column("state", String, nullable=False),  # waiting, approved, refused, expired
     Column("at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
@@ -65,27 +69,32 @@ refusals = Table(  # what somebody was told once, also over a restart
     metadata,
     Column("room_id", String, primary_key=True),
     Column("person_id", String, primary_key=True),
-    Column("reason", String, primary_key=True),  # a word: access, rate, budget
+    Column("reason", String, primary_key=True),  # access, access:member, rate, budget, ...
     Column("until", BigInteger),  # told again after it; null: never
     Column("at", BigInteger, nullable=False),
 )
 
-audit = Table(  # append-only; each row's hash covers the one before it
+audit = Table(  # append-only; each row's hash covers the one before it: see gateway/chain.py
     "audit",
     metadata,
     Column("seq", SEQUENCE, primary_key=True),
     Column("at", BigInteger, nullable=False),
-    Column("act", String, nullable=False),  # a word: invoke, approve, refuse, pair, grant, ...
+    Column("act", String, nullable=False),  # a word: invoke, ask, answer, pair, grant, ...
     Column("by_id", String, nullable=False),
     Column("by_name", String, nullable=False),
     Column("persona", String),
     Column("room_id", String),
     Column("turn_id", String),
     Column("detail", JSON, nullable=False),  # flat: str to str, int, bool or null
-    Column("before", String, nullable=False),  # hash of the row before; "" for the first
+    Column("who_salt", String, nullable=False),  # "": who it was is erased
+    Column("who_digest", String, nullable=False),  # of salt, by_id and by_name
+    Column("what_salt", String, nullable=False),  # "": what it was about is erased
+    Column("what_digest", String, nullable=False),  # of salt, room_id and detail
+    Column("before", String, nullable=False, unique=True),  # hash of the row before; first: ""
     Column("hash", String, nullable=False),
     Index("ix_audit_room", "room_id", "seq"),
     Index("ix_audit_turn", "turn_id"),
+    Index("ix_audit_by", "by_id"),
     sqlite_autoincrement=True,
 )
 
@@ -155,7 +164,32 @@ schedules = Table(  # those of moot.toml have a key; people's have an author
     Column("due_at", BigInteger),  # the next run; null: none any more
     Column("ran_at", BigInteger),  # the moment for which it ran last
     Column("paused", Boolean, nullable=False, server_default=false()),
+    Column("why", String),  # it is paused, for people; null: somebody said so
     Column("ended_at", BigInteger),
     Index("ix_schedules_room", "room_id"),
     sqlite_autoincrement=True,
+)
+
+figures = Table(  # what each turn that ended came to; narrow, for lists and plots
+    "figures",
+    metadata,
+    Column("seq", SEQUENCE, ForeignKey("turns.seq", ondelete="CASCADE"), primary_key=True),
+    Column("at", BigInteger, nullable=False),  # when it was queued
+    Column("state", String, nullable=False),  # posted, failed, stopped
+    Column("command", Boolean, nullable=False),  # no agent was asked
+    Column("persona", String, nullable=False),
+    Column("room_id", String, nullable=False),
+    Column("person_id", String, nullable=False),  # who asked
+    Column("total_ms", BigInteger, nullable=False),
+    Column("queued_ms", Integer),  # the steps; null: it didn't come to that
+    Column("ready_ms", Integer),
+    Column("brief_ms", Integer),
+    Column("compose_ms", Integer),
+    Column("agent_ms", Integer),
+    Column("post_ms", Integer),
+    Index("ix_figures_at", "command", "state", "at", "total_ms"),
+    Index("ix_figures_room", "room_id", "seq"),
+    Index("ix_figures_persona", "persona", "seq"),
+    Index("ix_figures_person", "person_id", "seq"),
+    Index("ix_figures_state", "state", "seq"),
 )

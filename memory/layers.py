@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from functools import reduce
 from operator import add
@@ -22,6 +23,9 @@ FRESH_S = 0.5  # a lesson is read again for the next layer when a model took lon
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
+
+About = Callable[[Interaction | Session], AbstractContextManager[object]]
+"""So that log lines and traces tell the turn."""
 
 _Told = tuple[Interaction | Session, asyncio.Future[None]]
 
@@ -52,8 +56,11 @@ class Layers:
         learned: Callable[[str], None] = lambda room_id: None,
         *,
         after_s: float = 0.0,
+        about: About = lambda told: nullcontext(),
     ) -> None:
-        """after_s: how long learning waits, so that it doesn't take time from answers."""
+        """after_s: how long learning waits, so that it doesn't take time from answers. about: what
+        is learned from is worked on within it."""
+        self._about = about
         self._slices = slices
         self._after_s = after_s
         self._sources = tuple(sources)
@@ -84,7 +91,8 @@ class Layers:
             await asyncio.sleep(self._after_s)
             while waiting:
                 told, learned = waiting[0]
-                await self._teach(told, last=len(waiting) == 1)
+                with self._about(told):
+                    await self._teach(told, last=len(waiting) == 1)
                 waiting.popleft()
                 if not learned.done():
                     learned.set_result(None)
@@ -129,11 +137,11 @@ async def _part(source: Source, ask: Ask) -> Remembered:
         async with asyncio.timeout(source.deadline_s):
             return await source.brief(ask)
     except TimeoutError:
-        log.warning("memory.late layer=%s", source.name)
+        log.warning("prompt.layer_late layer=%s", source.name)
         return Remembered(missing=(source.name,), late=(source.name,))
     except Exception as error:  # a layer's border: the turn goes on without it
-        log.warning("memory.failed layer=%s error=%s", source.name, type(error).__name__)
-        log.debug("memory.failed", exc_info=True)
+        log.warning("prompt.layer_failed layer=%s error=%s", source.name, type(error).__name__)
+        log.debug("prompt.layer_failed", exc_info=True)
     return Remembered(missing=(source.name,))
 
 

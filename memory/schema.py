@@ -173,6 +173,7 @@ facts = Table(
     Index("ix_facts_scope", "scope", "seq"),
     Index("ix_facts_person", "person"),
     Index("ix_facts_index", "indexed_by"),
+    Index("ix_facts_created", "created_at"),
     sqlite_autoincrement=True,
 )
 

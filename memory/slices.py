@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -114,10 +115,19 @@ _COMMAND = re.compile(
 
 
 class Slices:
-    """Reads slices. `excluded_rooms`: ids of rooms that the configuration keeps out of memory."""
+    """Reads slices. `excluded_rooms`: ids of rooms that the configuration keeps out of memory.
 
-    def __init__(self, store: Store, excluded_rooms: frozenset[str] = frozenset()) -> None:
+    clean: takes out of a text what nobody may remember: secrets of the configuration.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        excluded_rooms: frozenset[str] = frozenset(),
+        clean: Callable[[str], str] = lambda text: text,
+    ) -> None:
         self._store = store
+        self._clean = clean
         self._excluded = excluded_rooms
 
     async def after(
@@ -141,7 +151,7 @@ class Slices:
         spoken = [
             Spoken(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, said, at)
             for row in rows
-            if self._may_be_remembered(row) and (said := public(row.content, spans))
+            if self._may_be_remembered(row) and (said := self._clean(public(row.content, spans)))
             for at in (moment(row.sent_at),)
         ]
         return Slice(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
@@ -162,7 +172,9 @@ class Slices:
                 return None
             hidden = _hidden(connection, row.scope, seq)
             kept = public(text, hidden)
-            return kept if _folded(kept) in _folded(public(row.content, hidden)) else ""
+            if _folded(kept) not in _folded(public(row.content, hidden)):
+                return ""
+            return self._clean(kept)
 
         return await self._store.read(work)
 
@@ -175,12 +187,12 @@ class Slices:
         slice_ = await self.after(interaction.scope, seq - 1, until=seq, size=1)
         if slice_ is None or not slice_.spoken or has_private(interaction.text):
             return None
-        reply = public(interaction.reply, slice_.hidden)
+        reply = self._clean(public(interaction.reply, slice_.hidden))
         uses = tuple(
             replace(
                 use,
-                given=public(use.given, slice_.hidden),
-                result=public(use.result, slice_.hidden),
+                given=self._clean(public(use.given, slice_.hidden)),
+                result=self._clean(public(use.result, slice_.hidden)),
             )
             for use in interaction.uses
             if not use.tool.startswith(OWN_TOOLS)

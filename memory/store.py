@@ -174,7 +174,7 @@ class Store:
         try:
             runner = _runner(url, read_only=read_only)
             if not read_only:
-                await _migrate(runner)
+                await _migrate(runner, make_url(url))
             elif await runner.read(_version, small=False) != HEAD:
                 raise ConfigError("[store] url: there is no database of this version; start Moot")
         except (SQLAlchemyError, OSError, ImportError) as error:
@@ -221,16 +221,17 @@ class Store:
             reason = str(error).splitlines()[0]
             raise StoreError(f"the database can't be written anew: {reason}") from error
 
-    def write_later(self, work: Work[None]) -> None:
+    def write_later(self, work: Work[T]) -> asyncio.Future[T]:
         """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
 
-        For what nobody waits for. A failure is logged.
+        For what nobody waits for; the future is done when it is on disk. A failure is logged.
         """
         loop = asyncio.get_running_loop()
         job = _Job(work, loop.create_future())
         job.done.add_done_callback(_log_failure)
         self._later.append(job)
         self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
+        return job.done
 
     def _hurry(self) -> None:
         if self._hurrying is not None:
@@ -266,7 +267,7 @@ class Store:
                 job.done.set_result(result)
 
 
-def _log_failure(done: asyncio.Future[None]) -> None:
+def _log_failure(done: asyncio.Future[Any]) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
         log.error("store.late_write_failed reason=%r", str(error))
 
@@ -315,14 +316,24 @@ def _set_pragmas(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-async def _migrate(runner: Runner) -> None:
+async def _migrate(runner: Runner, url: URL) -> None:
     found = await runner.read(_version, small=False)
     if found == HEAD:
         return
-    from memory.migrations import upgrade
+    from memory.upgrading import check_known, copy_before, told, upgrade_whole
 
-    log.info("database.migrate from=%s to=%s", found or "nothing", HEAD)
-    await runner.write(upgrade)
+    copy: Path | None = None
+    try:
+        if found is not None:
+            check_known(found, HEAD)
+            if url.get_backend_name() == "sqlite" and url.database:
+                copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
+        log.info("database.migrate from=%s to=%s", found or "nothing", HEAD)
+        with told(found, HEAD, copy):
+            await runner.write(upgrade_whole)
+    except ConfigError:
+        await runner.close()
+        raise
 
 
 def _version(connection: Connection) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 
 from memory.store import Store
 from tests.doubles import postgres, synapse
+from tests.doubles.migrated import migrated
 from tests.doubles.synapse import Synapse
 
 pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
@@ -41,9 +42,13 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def store(request: pytest.FixtureRequest, new_url: NewUrl) -> AsyncIterator[Store]:
+async def store(
+    request: pytest.FixtureRequest, new_url: NewUrl, tmp_path: Path
+) -> AsyncIterator[Store]:
     """An open store, empty: SQLite's and PostgreSQL's in turn."""
-    async with Store.open(await new_url(request.param)) as opened:
+    on_disk = request.param == "sqlite"
+    url = await (migrated(tmp_path / "moot.db") if on_disk else new_url(request.param))
+    async with Store.open(url) as opened:
         yield opened
 
 

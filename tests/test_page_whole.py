@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -102,3 +103,27 @@ async def test_a_newcomer_looks_at_what_is_remembered(tmp_path: Path) -> None:
             assert "of others" not in await panel.inner_text()
             await page.keyboard.press("Escape")
             await expect(panel).to_be_hidden()
+
+
+async def test_an_administrator_sees_what_was_done(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG) as moot, newcomer(moot) as page:
+        text = page.locator("#text")
+        await text.fill("@demo what do you know about this room?")
+        await text.press("Enter")
+        await expect(page.locator("article.bot")).to_have_count(1, timeout=20_000)
+        await page.get_by_role("link", name="Administration").click()
+        overview = page.locator("#admin")
+        await expect(overview).to_contain_text("Bots")
+        await expect(overview).to_contain_text("web")
+        await page.get_by_role("link", name="Turns", exact=True).click()
+        turn = page.get_by_role("list", name="Turns, newest first").get_by_role("listitem")
+        await expect(turn).to_contain_text("for Andi in #general")
+        await expect(turn.get_by_role("img")).to_have_attribute("aria-label", re.compile("agent"))
+        await turn.get_by_role("button", name="Why").click()
+        await expect(page.locator("#side")).to_contain_text("[SESSION CONTEXT]")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Sessions").click()
+        await page.get_by_role("button", name="Put to sleep: @demo in #general").click()
+        await expect(page.locator("#admin")).to_contain_text("No agent lives now.")
+        await page.get_by_role("link", name="Plots").click()
+        await expect(page.locator(".plot-reading").first).to_contain_text("answered 1")

@@ -28,6 +28,7 @@ from adapters.profiles.profile import (
     State,
     Typing,
 )
+from adapters.profiles.spent import by_codex, telling
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -205,7 +206,7 @@ CODEX = Profile(
     signs=Signs(
         record=Record(
             ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
-            codex_events.from_record,
+            telling(codex_events.from_record, by_codex),
             opens=True,
         ),
         states=read_state,
@@ -220,6 +221,8 @@ CODEX = Profile(
     memory=MemoryAccess(HomeFile(".codex/config.toml", memory_file), ()),
     logins=(".codex/auth.json",),
     configs=(".codex/config.toml",),
+    nests=True,
+    system_files=("/etc/codex",),
     compact="/compact",
     tells_compacted=True,
     clear="/clear",

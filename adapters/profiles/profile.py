@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.agent import MemoryServer
-from contract import TOOL_TEXT, AgentFault, Option, Question
+from contract import TOOL_TEXT, AgentFault, Option, Question, Usage
 
 if TYPE_CHECKING:
     from adapters.looks import Look
@@ -113,6 +113,15 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What one call of the model took. key: of several with the same one the last counts."""
+
+    key: str
+    usage: Usage
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A hook asks and waits for its HTTP response.
 
@@ -160,7 +169,18 @@ class Failed:
 
 
 TurnEvent = (
-    Named | Began | Said | Streamed | Retracted | Used | Did | Compacted | Asked | Ended | Failed
+    Named
+    | Began
+    | Said
+    | Streamed
+    | Retracted
+    | Used
+    | Did
+    | Spent
+    | Compacted
+    | Asked
+    | Ended
+    | Failed
 )
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
@@ -445,6 +465,7 @@ class Profile:
     summed up the conversation as one before.
     acp_again: matches a whole piece of an answer over ACP that only tells that the model is asked
     once more; what it had said since it used a tool is void.
+    model_in_files: its `files` say which model, no option does.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
@@ -452,8 +473,9 @@ class Profile:
     version: argv after the program that prints it. at_least: the
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
-    both to the terminal. ends_at: faults that it would repeat until its end: so it is ended, and
-    resumed by the next ask. size: columns and rows of its terminal; None: those of the launch.
+    both to the terminal. nests: it makes a sandbox of its own, for which it needs user namespaces.
+    system_files: absolute paths of what the machine's administrator set for it. ends_at: faults
+    that it would repeat until its end: so it is ended, and resumed by the next ask. size: columns and rows of its terminal; None: those of the launch.
     """
 
     name: str
@@ -486,6 +508,7 @@ class Profile:
     acp_again: re.Pattern[str] | None = None
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
+    model_in_files: bool = False
     compact: str = ""
     tells_compacted: bool = False
     compacting: re.Pattern[str] | None = None
@@ -494,8 +517,16 @@ class Profile:
     at_least: str = ""
     tested: str = ""
     shell_terminal: bool = False
+    nests: bool = False
+    system_files: tuple[str, ...] = ()
     ends_at: frozenset[AgentFault] = frozenset()
     size: tuple[int, int] | None = None
+
+    @property
+    def takes_model(self) -> bool:
+        """Whether it can be told a model's name."""
+        groups = (*self.options, *self.acp_options)
+        return self.model_in_files or any("{model}" in word for group in groups for word in group)
 
     def argv(self, setting: Setting, command: Sequence[str] = ()) -> tuple[str, ...]:
         """The command line. command: replaces argv[0] when not empty."""

@@ -202,6 +202,7 @@ VIBE = Profile(
     agent="Mistral Vibe CLI agent",
     begin=("vibe",),
     resume=("vibe", "--resume", "{session_id}"),
+    model_in_files=True,
     files=(
         HomeFile(f"{FOLDER}/config.toml", config_file),
         HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),

@@ -1,5 +1,6 @@
 // The page: puts the parts together and carries what happens between them.
 
+import { adminEvent, adminShown, openAdmin, setUpAdmin } from "./admin.js";
 import * as api from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
@@ -42,6 +43,7 @@ function open(roomId) {
   const hash = `#${encodeURIComponent(roomId)}`;
   if (location.hash !== hash) history.pushState(null, "", hash);
   if (showPersonas()) return; // somebody has not saved yet
+  openAdmin(hash); // which is none of its own: it leaves
   if (panelKind()) closePanel();
   room = target;
   state.roomId = roomId;
@@ -157,6 +159,7 @@ function submission({ id, to, by, text, thread_id, reply_to, attachments, extra 
 // ── What happens ──────────────────────────────────────────────────────────────────────────
 
 function onEvent(type, data) {
+  adminEvent(type);
   switch (type) {
     case "hello": if (!data.resumed) catchUp(); return;
     case "reload": catchUp(); return;
@@ -197,7 +200,7 @@ async function catchUp() {
   }
   memoryChanged(null);
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
-  if (room) {
+  if (!adminShown() && room) {
     await load();
     return;
   }
@@ -205,8 +208,17 @@ async function catchUp() {
   if (!state.me) whoDialog();
 }
 
+/** Show what the address says. */
+function go() {
+  if (!openAdmin()) open(fromAddress());
+  else if (state.roomId) {
+    state.roomId = null;
+    tell("room");
+  }
+}
+
 function drawAll() {
-  if (!room) return;
+  if (!room || adminShown()) return;
   drawHead();
   drawWelcome(room, conversation());
 }
@@ -240,7 +252,7 @@ on("why", showWhy);
 on("watch", showTerminal);
 on("show-message", showMessage);
 on("rooms", drawAll);
-on("me", () => { if (room) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general"); });
+on("me", () => { if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general"); });
 
 $("show-memory").append(icon("book"), h("span", {}, "Memory"));
 $("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
@@ -262,4 +274,5 @@ document.addEventListener("visibilitychange", seen);
 
 setUpPanel();
 setUpSidebar(open);
+setUpAdmin();
 follow({ onEvent, onState });

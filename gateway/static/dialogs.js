@@ -42,6 +42,17 @@ export function nameForm({ label, button, hint, maxlength, onSubmit }) {
   return form;
 }
 
+/** Whether somebody means it: what is dangerous is asked again. */
+export function confirmDialog({ title, text, yes, no = "Cancel" }) {
+  return new Promise((resolve) => {
+    const buttons = h("div", { class: "dialog-buttons" },
+      h("button", { type: "button", class: "button", autofocus: true, on: { click: () => dialog.close() } }, no),
+      h("button", { type: "button", class: "button danger", on: { click: () => dialog.close("yes") } }, yes));
+    const dialog = modal(title, h("div", { class: "dialog-body" }, h("h2", {}, title), h("p", {}, text), buttons));
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
+  });
+}
+
 /** Ask who sits here. The first time there is no way around it. */
 export function whoDialog() {
   const people = [...knownHere(), ...state.people.filter((person) => /^web:[^-]+$/.test(person.id))];

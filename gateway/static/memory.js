@@ -24,13 +24,13 @@ const NOTHING = {
 
 let shown = null; // the MemoryPanel that is open
 
-/** Open or close the panel for a room. `readOnly`: nothing can be said there from here. */
-export function toggleMemory(room, readOnly) {
+/** Open or close the panel for a room. `readOnly`: nothing can be said there from here. `beside`: its conversation is open beside it. */
+export function toggleMemory(room, readOnly, { beside = true } = {}) {
   if (panelKind() === "memory") {
     closePanel();
     return;
   }
-  const panel = new MemoryPanel(room, readOnly);
+  const panel = new MemoryPanel(room, readOnly, beside);
   openPanel({ kind: "memory", title: `Memory of ${roomLabel(room)}`, content: panel.element, onClose: () => { panel.close(); shown = null; } });
   shown = panel;
   panel.refresh();
@@ -42,7 +42,7 @@ export function memoryChanged(roomId) {
 }
 
 class MemoryPanel {
-  constructor(room, readOnly) {
+  constructor(room, readOnly, beside) {
     this.room = room;
     this.timer = 0;
     this.asked = 0; // of the newest fetch: what comes of earlier ones is dropped
@@ -51,7 +51,7 @@ class MemoryPanel {
     this.pages = { facts: 1, observations: 1 };
     this.replaced = false;
     this.sought = {};
-    this.row = { command: readOnly ? null : (text) => this.command(text), open: (id) => this.showObservation(id), show: (id) => this.showMessage(id) };
+    this.row = { command: readOnly ? null : (text) => this.command(text), open: (id) => this.showObservation(id), show: beside ? (id) => this.showMessage(id) : null };
     this.about = h("p", { class: "note memory-about" });
     this.wrong = h("p", { class: "failure", role: "alert", hidden: true });
     this.status = h("p", { class: "note", role: "status" }, "Loading…");

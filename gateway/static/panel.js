@@ -18,7 +18,7 @@ export function openPanel({ kind, title, content, tools = [], onClose = () => {}
   $("side").className = `side ${kind}`;
   $("side").hidden = false;
   $("app").classList.add("with-side");
-  $("room").inert = narrow.matches; // it covers the room there
+  cover(narrow.matches); // what is beside it, there
   close.focus({ preventScroll: true });
 }
 
@@ -30,15 +30,19 @@ export function closePanel() {
   $("side").hidden = true;
   $("side").replaceChildren();
   $("app").classList.remove("with-side", "wide-side");
-  $("room").inert = false;
-  if (from?.isConnected) from.focus({ preventScroll: true });
-  else $("text").focus({ preventScroll: true });
+  cover(false);
+  const home = $("admin").hidden ? $("text") : $("admin-title");
+  (from?.isConnected ? from : home)?.focus({ preventScroll: true });
+}
+
+function cover(covered) {
+  for (const id of ["room", "admin", "skip"]) $(id).inert = covered;
 }
 
 export const panelKind = () => current?.kind ?? null;
 
 export function setUpPanel() {
-  narrow.addEventListener("change", () => { $("room").inert = Boolean(current) && narrow.matches; });
+  narrow.addEventListener("change", () => cover(Boolean(current) && narrow.matches));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && current && !document.querySelector("dialog[open]")) closePanel();
   });

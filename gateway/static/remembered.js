@@ -51,7 +51,7 @@ function sure(button, row, text) {
 export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
   return h("li", {}, h("p", { class: "held-text" }, text),
     foot(about(number(seq), kind, `by ${by_name}`, when(at)),
-      message_id ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show(message_id)) : null,
+      message_id && row.show ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show(message_id)) : null,
       row.command ? action(`unpin-${seq}`, "Unpin", `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`)) : null));
 }
 

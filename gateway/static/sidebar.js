@@ -26,6 +26,7 @@ export function setUpSidebar(open) {
     show(false);
     open(link.dataset.room);
   });
+  $("admin-link").addEventListener("click", () => show(false));
   on("rooms", draw);
   on("me", draw);
   on("room", draw);

@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 const TYPES = [
   "hello", "reload", "message", "edited", "deleted", "turn", "draft", "question",
-  "question_closed", "typing", "memory", "personas", "room",
+  "question_closed", "typing", "memory", "personas", "bots", "room",
 ];
 
 /**

@@ -49,7 +49,7 @@ async def test_a_screen_that_says_something_else_is_logged_and_the_record_counts
     body = 'turn("The gateway keeps one secret.", "The gateway keeps two secrets.")'
     text, log = await told(launch, body, caplog)
     assert text == "The gateway keeps one secret."
-    assert "of 5 words 2 are lost and 2 added" in log
+    assert "words=5 lost=2 added=2" in log
     assert "secret" not in log
 
 

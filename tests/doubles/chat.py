@@ -18,6 +18,7 @@ from memory.scopes import home_scope
 from memory.slices import Slices
 from memory.store import Store
 from memory.transcript import Stored, Transcript
+from tests.doubles.migrated import migrated
 from tests.doubles.platform import ROOM, said
 
 Dump = dict[str, list[tuple[Any, ...]]]
@@ -109,5 +110,5 @@ class Chat:
 @asynccontextmanager
 async def open_chat(tmp_path: Path) -> AsyncIterator[Chat]:
     """A chat in which nothing was said."""
-    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
+    async with Store.open(await migrated(tmp_path / "moot.db")) as store:
         yield Chat(store)

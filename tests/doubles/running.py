@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bots.bot import Bot
 from bots.web import WebBot
@@ -16,12 +17,14 @@ from gateway.access_tables import AccessTable
 from gateway.app import House
 from gateway.config import Config
 from gateway.ledger import Accepted
+from gateway.limit_tables import LimitsTable
 from gateway.personas import Personas
 from gateway.sessions import Program
 from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store
+from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot
 from tests.doubles.scripted import ScriptedPrograms
 
@@ -83,8 +86,13 @@ async def gateway(
     model: Model | None = None,
     url: str | None = None,
     timezone: str = "UTC",
+    limits: LimitsTable | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Opened]:
-    """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
+    """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell.
+
+    options: further tables of the configuration.
+    """
     folder = tmp_path / "personas"
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*personas, *(name for sibling in siblings for name in sibling.personas)):
@@ -101,8 +109,9 @@ async def gateway(
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),
         sessions=sessions or SessionsTable(),
+        **{"limits": limits or LimitsTable(), **(options or {})},
     )
-    async with Store.open(url or f"sqlite:///{tmp_path}/moot.db") as store:
+    async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:
             async with asyncio.TaskGroup() as group:
                 house = House(
@@ -116,6 +125,7 @@ async def gateway(
                     model=model,
                     learn_after_s=0.0,
                 )
+                await house.admissions.load()
                 await house.rooms.recover()
                 yield Opened(house, bot, scripted)
                 await house.sessions.close()

@@ -145,7 +145,7 @@ async def test_owners_roll_back_and_nobody_else_does(tmp_path: Path) -> None:
         await say(moot, "!persona")
         path.write_text(FACE.format("new"))
         refused = await say(moot, "!persona rollback ada 1", by="mia")
-        assert refused == "Mia, only an owner may roll a persona back. Ask one of them."
+        assert refused.startswith("Mia, `!persona rollback` is for owners.")
         assert path.read_text() == FACE.format("new")
         assert "say which one: `ada`, `bob`" in (await say(moot, "!persona rollback")).lower()
         done = await say(moot, "!persona rollback ada 1")

@@ -117,6 +117,9 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "agent_sessions": [{"scope": ROOM, "ended_at": None}, {"scope": DM}],
     "observations": [{"turn_id": "t1", "scope": ROOM}, {"scope": DM}],
     "model_calls": [{"scope": DM}],
+    "grants": [{"person_id": ANDI}],
+    "pairings": [{"person_id": ANDI}],
+    "refusals": [{"person_id": ANDI}],
 }
 """How a row of each table can hang on Andi."""
 
@@ -140,6 +143,9 @@ STAYS: dict[str, dict[str, Any]] = {
     "agent_sessions": {"scope": ELSEWHERE, "ended_at": None},
     "observations": {"scope": ROOM, "turn_id": "b1"},
     "model_calls": {"scope": ROOM},
+    "grants": {"person_id": BUDI, "by_id": BUDI},
+    "pairings": {"person_id": BUDI, "by_id": BUDI},
+    "refusals": {"person_id": BUDI},
 }  # fmt: skip
 """A row of each table beside it that is Budi's."""
 

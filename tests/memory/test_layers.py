@@ -103,7 +103,7 @@ async def test_what_failed_is_logged_without_its_text(
 ) -> None:
     with caplog.at_level("INFO"):
         await layers(store, Says(ValueError("secret text"), "broken"), tasks=None).brief(ASK)
-    assert caplog.messages == ["memory.failed layer=broken error=ValueError"]
+    assert caplog.messages == ["prompt.layer_failed layer=broken error=ValueError"]
 
 
 async def test_learning_waits_for_nobody_and_goes_in_order_within_a_scope(store: Store) -> None:

@@ -1,0 +1,61 @@
+"""Who is let in: kept roles, codes, and what strangers are told, over one database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.access import Access, Grant
+from gateway.audit import Audit
+from gateway.grants import Grants, Kept
+from gateway.pairings import Pairing, Pairings, Start
+from gateway.refusals import Refusals
+from gateway.sql_ledger import SqlLedger
+from gateway.strangers import Strangers
+from memory.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class AccessOverview:
+    """Who may do what: moot.toml's roles, those that were given, and who waits to be let in."""
+
+    rooms: str
+    dms: str
+    configured: tuple[Grant, ...]
+    grants: tuple[Kept, ...]
+    pairings: tuple[Pairing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Admissions:
+    """They share what is in memory of it: load it before the first message."""
+
+    refusals: Refusals
+    grants: Grants
+    pairings: Pairings
+    strangers: Strangers
+
+    @classmethod
+    def over(
+        cls,
+        store: Store,
+        ledger: SqlLedger,
+        access: Access,
+        audit: Audit,
+        clock: Callable[[], datetime],
+        *,
+        start: Start = lambda *_: None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> Admissions:
+        """start: see Pairings. changed: told whenever the page's list would differ."""
+        refusals = Refusals(store)
+        grants = Grants(store, access, refusals, audit, clock, changed)
+        pairings = Pairings(store, ledger, grants, audit, clock, start, changed)
+        strangers = Strangers(access, refusals, pairings, audit, clock, changed)
+        return cls(refusals, grants, pairings, strangers)
+
+    async def load(self) -> None:
+        """Read what an earlier process left."""
+        await self.refusals.load()
+        await self.grants.load()

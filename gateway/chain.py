@@ -1,0 +1,142 @@
+"""The audit log's chain of hashes. Pure.
+
+A row's hash covers the hash of the row before it, what is public of the row, and a salted digest of
+each of its two personal halves: who it was, and what it was about. A half can be erased for a
+person's sake, salt and all: its digest stays, the chain still holds, and nobody can guess from the
+digest what it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]
+
+HALVES: Mapping[str, Mapping[str, Any]] = {
+    "who": {"by_id": "", "by_name": ""},
+    "what": {"room_id": None, "detail": {}},
+}
+"""The columns of each half, and what stands in them once it is erased."""
+
+PUBLIC = ("at", "act", "persona", "turn_id", "who_digest", "what_digest")
+ERASE = "erase"  # the act that notes which rows lost a half
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The first row that does not hold. seq: None: there is no row where one should be."""
+
+    seq: int | None
+    reason: str
+
+
+def sealed(row: Row, before: str, new_salt: Callable[[], str]) -> dict[str, Any]:
+    """The row with its digests and hash. before: hash of the row before it; "": it is the first."""
+    values: dict[str, Any] = dict(row)
+    for half in HALVES:
+        values[f"{half}_salt"] = new_salt()
+        values[f"{half}_digest"] = digest_of(values, half)
+    values["before"] = before
+    values["hash"] = hash_of(values)
+    return values
+
+
+def digest_of(row: Row, half: str) -> str:
+    """Of one half of a row, with its salt."""
+    return _sha256({"salt": row[f"{half}_salt"], **{name: row[name] for name in HALVES[half]}})
+
+
+def hash_of(row: Row) -> str:
+    """Of the row before and all that a row never loses."""
+    return _sha256({"before": row["before"], **{name: row[name] for name in PUBLIC}})
+
+
+def _sha256(values: Mapping[str, Any]) -> str:
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def erased(row: Row, half: str) -> bool:
+    """Whether a half of a row was erased."""
+    blank = HALVES[half]
+    return not row[f"{half}_salt"] and all(row[name] == value for name, value in blank.items())
+
+
+class Check:
+    """Looks at the rows in their order, a few at a time. What it keeps of them is one hash, and
+    the halves that were erased and for which no note was found yet.
+
+    anchors: hashes that somebody wrote down; each must be the hash of a row.
+    """
+
+    def __init__(self, anchors: Iterable[str] = ()) -> None:
+        self.rows = 0
+        self.head = ""
+        self.erased = 0
+        self._seq = 0
+        self._missing = set(anchors) - {""}
+        self._unexplained: dict[tuple[str, int], None] = {}
+
+    def feed(self, rows: Sequence[Row]) -> Broken | None:
+        """Look at the next rows; what is wrong with the first that does not hold."""
+        for row in rows:
+            if reason := self._fault(row):
+                return Broken(row["seq"], reason)
+            self.rows += 1
+            self.head, self._seq = row["hash"], row["seq"]
+            self._missing.discard(row["hash"])
+        return None
+
+    def end(self) -> Broken | None:
+        """There are no more rows."""
+        for half, seq in self._unexplained:
+            return Broken(seq, f"its half '{half}' is gone, and no row notes that it was erased")
+        if self._missing:
+            after = f"after row {self._seq}" if self.rows else "it is empty"
+            return Broken(
+                None, f"rows are missing at the end ({after}): the noted head is not there"
+            )
+        return None
+
+    def _fault(self, row: Row) -> str | None:
+        if row["before"] != self.head:
+            return "it does not follow the row before it: one was removed, inserted or moved"
+        if row["hash"] != hash_of(row):
+            return "it was changed"
+        for half in HALVES:
+            if erased(row, half):
+                self.erased += 1
+                self._unexplained[half, row["seq"]] = None
+            elif row[f"{half}_digest"] != digest_of(row, half):
+                return "it was changed"
+        if row["act"] == ERASE and not erased(row, "what"):
+            half = str(row["detail"].get("half", ""))
+            for first, last in _ranges(str(row["detail"].get("rows", ""))):
+                for seq in range(first, min(last, row["seq"]) + 1):
+                    self._unexplained.pop((half, seq), None)
+        return None
+
+
+def _ranges(text: str) -> list[tuple[int, int]]:
+    """The inverse of `ranges`; what is none of them is left out."""
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (not last or last.isdecimal()):
+            found.append((int(first), int(last or first)))
+    return found
+
+
+def ranges(seqs: Iterable[int]) -> str:
+    """Numbers in order as "3-5,9"."""
+    found: list[tuple[int, int]] = []
+    for seq in sorted(seqs):
+        if found and seq <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], seq)
+        else:
+            found.append((seq, seq))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in found)

@@ -1,0 +1,75 @@
+"""The message that a scheduled run is, as if its author had just written it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from contract import Inbound, IngestMetadata, Room, Speaker
+
+_PREFIX = "schedule:"
+CONFIGURED = "schedule"  # the name of who wrote moot.toml
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Something that a persona is asked again and again, or once.
+
+    seq: what people type. key: of moot.toml's; None: a person's. cron: see Cron; "" when it runs
+    once. due_at: its next run; None: none. ran_at: the moment for which it ran last. why: it is
+    paused, for people; None: somebody said so. Moments are aware, in UTC.
+    """
+
+    seq: int
+    key: str | None
+    room_id: str
+    thread_id: str | None
+    bot: str
+    persona: str
+    words: str
+    cron: str
+    timezone: str
+    text: str
+    missed: Literal["once", "skip"]
+    by: Speaker
+    created_at: datetime
+    due_at: datetime | None = None
+    ran_at: datetime | None = None
+    paused: bool = False
+    why: str | None = None
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether a person made it in a chat, and not whoever administers Moot."""
+        return self.key is None and self.by.id.partition(":")[0] != "web"
+
+    def message_id(self, due: datetime) -> str:
+        """Of the run for a moment: the same for ever, so that it is taken once."""
+        return f"{_PREFIX}{self.seq}:{due.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+    def said(self, room: Room, due: datetime, now: datetime) -> Inbound:
+        """The run as a message. Said day by day, it teaches the memory nothing."""
+        meta = IngestMetadata(
+            source=self.by.id.partition(":")[0],
+            sender_id=self.by.id,
+            sender_display_name=self.by.name,
+            sender_type="human",
+            recipient_id=f"bot:{self.persona}",
+            trigger_rag=True,
+            include_in_memory=False,
+        )
+        return Inbound(
+            content=self.text,
+            meta=meta,
+            room=room,
+            message_id=self.message_id(due),
+            sent_at=now,
+            thread_id=self.thread_id,
+            mentioned=True,
+        )
+
+
+def is_scheduled(message_id: str) -> bool:
+    """Whether a message stands on no platform: nothing can be replied to or marked there."""
+    return message_id.startswith(_PREFIX)

@@ -1,0 +1,278 @@
+"""What is due is said, exactly once; what is scheduled is listed, made and ended.
+
+A run is a message like any other, with an id that its schedule and its moment alone decide. It is
+in the transcript before its row names the next moment: a process that dies in between finds the
+message there when it runs again, and only goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bots.bot import Bot
+from contract import MootError, Room, Speaker
+from gateway.access import Access, reaches
+from gateway.command_table import entry_of
+from gateway.commands import parse_command
+from gateway.cron import Cron
+from gateway.door import Door
+from gateway.personas import Personas
+from gateway.pins import begins_with_pin
+from gateway.schedule_rows import ScheduleRows
+from gateway.schedule_tables import ScheduleTable, SchedulingTable, read_configured
+from gateway.scheduled import CONFIGURED, Schedule
+from gateway.sql_ledger import SqlLedger
+from gateway.when import read_once, read_when
+from memory.transcript import Transcript
+
+log = logging.getLogger("moot.schedules")
+
+LONGEST_SLEEP_S = 30.0  # then the clock is looked at again: it may have been set, or have slept
+NO_TEXT = "Say what I shall ask then: `!every weekday 9:00 summarise yesterday`."
+NO_ORDER = "A schedule asks an agent; it can't give me a command."
+
+
+def is_order(text: str) -> bool:
+    """Whether a text would be a command to Moot, and ask no agent."""
+    return begins_with_pin(text) or parse_command(text, addressed=True) is not None
+
+
+class ScheduleError(MootError):
+    """It can't be scheduled; `say` tells why."""
+
+
+class Schedules:
+    """Runs them, and keeps them."""
+
+    def __init__(
+        self,
+        rows: ScheduleRows,
+        *,
+        door: Callable[[], Door],
+        ledger: SqlLedger,
+        transcript: Transcript,
+        access: Access,
+        personas: Personas,
+        bots: Mapping[str, Bot],
+        table: SchedulingTable,
+        zone: ZoneInfo,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """zone: of whoever names none."""
+        self.rows = rows
+        self._door = door
+        self._ledger = ledger
+        self._transcript = transcript
+        self._access = access
+        self._personas = personas
+        self._bots = bots
+        self._table = table
+        self.zone = zone
+        self._clock = clock
+        self._changed = asyncio.Event()
+
+    # ── Running ─────────────────────────────────────────────────────────────────────────
+
+    async def run(self) -> None:
+        """Say what is due, for ever."""
+        while True:
+            self._changed.clear()
+            try:
+                await self.look()
+                wait_s = await self._due_in_s()
+            except Exception:  # the store is what broke: it is tried again
+                log.exception("schedules.failed")
+                wait_s = LONGEST_SLEEP_S
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    async def _due_in_s(self) -> float:
+        due = await self.rows.next_due()
+        if due is None:
+            return LONGEST_SLEEP_S
+        return min(max((due - self._clock()).total_seconds(), 0.05), LONGEST_SLEEP_S)
+
+    async def look(self) -> None:
+        """Say what is due now."""
+        for one in await self.rows.due(self._clock()):
+            try:
+                await self._run(one)
+            except Exception as error:  # one schedule's failure is its own
+                log.warning("schedule.failed id=%d error=%s", one.seq, type(error).__name__)
+                log.debug("schedule.failed", exc_info=True)
+                await self._pause(one, "it failed; the administrator finds why in the log")
+
+    async def _run(self, one: Schedule) -> None:
+        now, due = self._clock(), one.due_at
+        if due is None:
+            return
+        room = await self._room(one)
+        if (why := await self._obstacle(one, room)) is not None:
+            await self._pause(one, why)
+            return
+        missed = now - due > self._table.grace
+        if missed and one.missed == "skip":
+            log.info("schedule.skipped id=%d due=%s", one.seq, due.isoformat())
+        elif await self._transcript.find(room.id, one.message_id(due)) is None:
+            late = self._late(one, due) if missed else ""
+            said = one.said(room, due, now)
+            trusted = not one.is_owned
+            bot = self._bots[one.bot]
+            await self._door().message(said, bot, trusted=trusted, notice=late)
+            log.info("schedule.ran id=%d due=%s late=%s", one.seq, due.isoformat(), missed)
+        after = await self._after(one, max(now, due))
+        await self.rows.ran(one, due, after)
+
+    def _late(self, one: Schedule, due: datetime) -> str:
+        at = due.astimezone(ZoneInfo(one.timezone))
+        again = "" if one.cron else ", once"
+        return f"⏰ Late: {one.seq} ({one.words}{again}) was due {at:%Y-%m-%d %H:%M}; I was down."
+
+    async def _obstacle(self, one: Schedule, room: Room) -> str | None:
+        """Why it can't run, for people, or None."""
+        if one.bot not in self._bots:
+            return f"the bot {one.bot} is not configured any more"
+        if self._personas.get(one.persona) is None:
+            return f"there is no persona {one.persona} any more"
+        if one.is_owned and not self._may(one, room):
+            return f"{one.by.name} may not ask @{one.persona} here any more"
+        if one.ran_at and (
+            last := await self._transcript.find(room.id, one.message_id(one.ran_at))
+        ):
+            turns = await self._ledger.turns_of(last.seq)
+            if any(turn.state == "dropped" for turn in turns):
+                return "the last answer could not be posted here"
+        return None
+
+    def _may(self, one: Schedule, room: Room) -> bool:
+        """Whether its author may ask still, and schedule still."""
+        entry = entry_of("every")
+        role = self._access.role(room, one.by.id, one.persona)
+        invokes = self._access.may_invoke(room, one.by.id, one.persona)
+        return invokes and entry is not None and reaches(role, entry.role)
+
+    async def _pause(self, one: Schedule, why: str) -> None:
+        log.warning("schedule.paused id=%d room=%s reason=%r", one.seq, one.room_id, why)
+        await self.rows.pause(one.seq, why)
+
+    async def _room(self, one: Schedule) -> Room:
+        known = await self._transcript.room(one.room_id)
+        return known or Room(one.room_id, one.room_id.partition(":")[2])
+
+    async def _after(self, one: Schedule, moment: datetime) -> datetime | None:
+        if not one.cron:
+            return None
+        return await asyncio.to_thread(Cron(one.cron, ZoneInfo(one.timezone)).after, moment)
+
+    # ── Keeping ─────────────────────────────────────────────────────────────────────────
+
+    async def make(self, wanted: Schedule, said: str, *, once: bool) -> Schedule:
+        """Keep a new one; said: when, and then what is asked, unless `wanted` has the text.
+
+        Raises MootError.
+        """
+        now = self._clock()
+        zone = ZoneInfo(wanted.timezone)
+        if once:
+            words, due, rest = read_once(said, zone=zone, now=now)
+            cron = ""
+        else:
+            least = self._table.shortest
+            # what never comes is looked for until the year 9999: 0.2 s
+            when, rest = await asyncio.to_thread(read_when, said, zone=zone, now=now, least=least)
+            words, cron = when.words, when.cron
+            first = await asyncio.to_thread(Cron(cron, zone).after, now)
+            if first is None:
+                raise ScheduleError(f"`{words}` never comes.")
+            due = first
+        text = (wanted.text or rest).strip()
+        if not text:
+            raise ScheduleError(NO_TEXT)
+        if is_order(text):
+            raise ScheduleError(NO_ORDER)
+        new = replace(wanted, words=words, cron=cron, text=text, due_at=due, created_at=now)
+        kept = await self.rows.add(new, self._table.most)
+        if kept is None:
+            most = self._table.most
+            raise ScheduleError(f"There are {most} schedules here already, and no room for more.")
+        self._changed.set()
+        return kept
+
+    async def resume(self, one: Schedule) -> datetime | None:
+        """Run it again; its next run. None: its time is over, so it stays as it is."""
+        due = one.due_at if not one.cron else await self._after(one, self._clock())
+        if due is not None:
+            await self.rows.resume(one.seq, due)
+            self._changed.set()
+        return due
+
+    async def pause(self, one: Schedule) -> None:
+        """Somebody said so."""
+        await self.rows.pause(one.seq, None)
+
+    async def end(self, one: Schedule) -> None:
+        """Run it never again."""
+        await self.rows.end(one.seq, self._clock())
+
+    # ── moot.toml ───────────────────────────────────────────────────────────────────────
+
+    async def take_configured(self, tables: Sequence[ScheduleTable]) -> None:
+        """Let the rows say what moot.toml says. What was due meanwhile stays due."""
+        known = {one.key: one for one in await self.rows.all() if one.key is not None}
+        for key, table in {_key(table): table for table in tables}.items():
+            new = self._configured(table, key)
+            if new is None:
+                continue
+            if (old := known.pop(key, None)) is None:
+                await self.rows.add(new, self._table.most)
+            elif (old.bot, old.missed) != (new.bot, new.missed):
+                await self.rows.reword(replace(old, bot=new.bot, missed=new.missed))
+        for gone in known.values():
+            await self.end(gone)
+
+    def _configured(self, table: ScheduleTable, key: str) -> Schedule | None:
+        zone = table.timezone or self.zone.key
+        source = table.room.partition(":")[0]
+        bot = self._bot_for(table, source)
+        if bot is None:
+            log.warning("schedule.no_bot room=%s persona=%s", table.room, table.persona)
+            return None
+        now = self._clock()
+        words, cron = read_configured(table, ZoneInfo(zone), now)
+        return Schedule(
+            seq=0,
+            key=key,
+            room_id=table.room,
+            thread_id=table.thread,
+            bot=bot,
+            persona=table.persona,
+            words=words,
+            cron=cron,
+            timezone=zone,
+            text=table.text,
+            missed=table.missed,
+            by=Speaker(f"{source}:{CONFIGURED}", CONFIGURED, "human"),
+            created_at=now,
+            due_at=Cron(cron, ZoneInfo(zone)).after(now),
+        )
+
+    def _bot_for(self, table: ScheduleTable, source: str) -> str | None:
+        if table.bot is not None:
+            return table.bot if table.bot in self._bots else None
+        served = [bot for bot in self._bots.values() if bot.platform == source]
+        own = [bot for bot in served if table.persona in bot.personas]
+        return next((bot.name for bot in own or served), None)
+
+
+def _key(table: ScheduleTable) -> str:
+    """What makes it another one when it changes; which bot posts and what is missed don't."""
+    parts = (table.room, table.thread or "", table.persona, table.when, table.timezone or "")
+    return "\n".join((*parts, table.text))

@@ -1,0 +1,39 @@
+"""The audit log as a list, and a usage that is told, for a page without a gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.audit import Entry, Verdict, Wish
+from gateway.chain import Broken
+from gateway.usage import Report
+
+
+class FakeAudit:
+    """Implements gateway.audit.AuditLog. entries: oldest first."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.wishes: list[Wish] = []
+        self.broken: Broken | None = None
+
+    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+        self.wishes.append(wish)
+        found = [e for e in reversed(self.entries) if before is None or e.seq < before]
+        return found[:limit]
+
+    async def verify(self) -> Verdict:
+        head = self.entries[-1].hash if self.entries else ""
+        return Verdict(len(self.entries), head, 0, self.broken)
+
+
+class FakeUsage:
+    """Implements gateway.usage.UsageReports."""
+
+    def __init__(self) -> None:
+        self.told = Report((), (), (), ())
+        self.days: list[int] = []
+
+    async def report(self, days: int) -> Report:
+        self.days.append(days)
+        return self.told

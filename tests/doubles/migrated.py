@@ -1,0 +1,28 @@
+"""Databases that are migrated already: one is made a process, the others are copies of it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from memory.store import Store
+
+_MADE: list[tempfile.TemporaryDirectory[str]] = []
+
+
+async def migrated(path: Path) -> str:
+    """The address of a SQLite database at `path`, which is made if it isn't there."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(await _first(), path)
+    return f"sqlite:///{path}"
+
+
+async def _first() -> Path:
+    if not _MADE:
+        folder = tempfile.TemporaryDirectory(prefix="moot-db-")
+        async with Store.open(f"sqlite:///{folder.name}/moot.db"):
+            pass
+        _MADE.append(folder)
+    return Path(_MADE[0].name) / "moot.db"

@@ -1,0 +1,383 @@
+"""Back-ups: made while Moot writes, checked before anything is replaced, and restored whole."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import aiohttp
+import pytest
+from sqlalchemy import text
+
+from contract import ConfigError
+from gateway.archive import Manifest, read
+from gateway.backup import Wanted, back_up, back_up_daily, newest_first
+from gateway.config import Config, load_config
+from gateway.lock import hold
+from gateway.restore import restore_in_place, restore_to
+from memory.store import HEAD, Store
+from tests.conftest import NewUrl
+from tests.doubles.service import Service, service
+
+HOUSE = Path(__file__).parents[2]
+Members = list[tuple[tarfile.TarInfo, bytes]]
+AT = datetime(2026, 4, 21, 14, 2, 3, tzinfo=UTC)
+RUNNING = """
+[gateway]
+listen = "127.0.0.1:0"
+[agents.demo]
+profile = "demo"
+env = { MOOT_DEMO_PACE = "0" }
+"""
+
+
+async def moot(folder: Path, *words: str) -> str:
+    """Run the command; return what it printed."""
+    result = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", "from gateway.main import main; main()", *words],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(HOUSE)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def said(database: Path) -> set[str]:
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return {row[0] for row in connection.execute("SELECT content FROM messages")}
+
+
+def message(content: str) -> dict[str, object]:
+    metadata = {"source": "web", "sender_id": "web:andi", "sender_display_name": "Andi"}
+    return {
+        "content": content,
+        "metadata": {**metadata, "sender_type": "human"},
+        "room": {"id": "web:auth-team", "name": "auth-team"},
+    }
+
+
+class Load:
+    """Writes without a pause until it is told to stop. stored: what Moot has acknowledged."""
+
+    def __init__(self, moot: Service, client: aiohttp.ClientSession) -> None:
+        self._url, self._client = moot.url, client
+        self.stored: list[str] = []
+        self._stop = False
+
+    async def run(self) -> None:
+        while not self._stop:
+            words = f"number {len(self.stored)}"
+            url = f"{self._url}api/passive"
+            async with self._client.post(url, json=message(words)) as answer:
+                assert answer.status in (200, 201, 202), await answer.text()
+            self.stored.append(words)
+
+    async def reaches(self, count: int) -> None:
+        async with asyncio.timeout(30):
+            while len(self.stored) < count:
+                await asyncio.sleep(0.01)
+
+    def stop(self) -> None:
+        self._stop = True
+
+
+async def test_a_back_up_under_load_has_all_that_was_before_it_and_runs(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    async with service(old, RUNNING) as running, aiohttp.ClientSession() as client:
+        load = Load(running, client)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(load.run())
+            await load.reaches(50)
+            before = set(load.stored)
+            archive = (await moot(old, "backup")).splitlines()[0]
+            during = len(load.stored)
+            told = await moot(old, "restore", archive, "--to", str(new))  # while it runs
+            load.stop()
+        assert during > len(before)
+        assert running.log().count("Traceback") == 0
+    assert f"cd {new} && moot run" in told
+    kept = said(new / "data" / "moot.db")
+    assert before <= kept <= set(load.stored)
+    assert said(old / "data" / "moot.db") == set(load.stored)  # nothing of the old was touched
+    again = Service(new)
+    await again.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            body = {**message("@demo echo well"), "wait": True}
+            async with client.post(f"{again.url}api/submit", json=body) as answer:
+                assert "well" in json.dumps((await answer.json())["replies"])
+    finally:
+        await again.stop()
+    assert kept < said(new / "data" / "moot.db")
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> Config:
+    """An installation with one message, its attachment, secrets, and an agent's HOME."""
+    folder = tmp_path / "home"
+    (folder / "personas").mkdir(parents=True)
+    (folder / "personas" / "ada.md").write_text("---\nagent: demo\n---\nHi.\n")
+    (folder / "moot.toml").write_text("[memory]\ninsights = false\n")
+    (folder / "moot.env").write_text("SLACK_BOT_TOKEN=xoxb-planted\n")
+    config = load_config(None, base=folder)
+    await filled(config, "the first")
+    return config
+
+
+async def filled(config: Config, words: str) -> None:
+    data = config.gateway.data_dir
+    for name, content in {
+        "files/slack_C1/F1/note.txt": "the note",
+        "bots/matrix/account.json": "syt-planted",
+        "bots/slack/slack_cursors.json": "{}",
+        "scopes/one/claude/home/.claude/.credentials.json": "login-planted",
+        "scopes/one/claude/work/run.sh": "#!/bin/sh",
+        "memory/index.bin": "vectors",
+        "backups/before-0003.db": "old",
+        "preflight-x/left": "over",
+    }.items():
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_text(content)
+    (data / "scopes/one/claude/work/run.sh").chmod(0o755)
+    if not (data / "files" / "link").is_symlink():
+        (data / "files" / "link").symlink_to("/etc/passwd")
+    note = [{"name": "note.txt", "path": str(data / "files/slack_C1/F1/note.txt")}]
+    async with Store.open(config.store_url) as store:
+        await store.write(
+            lambda c: c.execute(
+                text(
+                    "INSERT INTO messages (room_id, message_id, scope, sender_id, sender_name,"
+                    " sender_type, hop, content, sent_at, received_at, include_in_memory, meta,"
+                    " attachments) VALUES ('r', :id, 's', 'web:a', 'A', 'human', 0, :said, 1, 1,"
+                    " true, '{}', :note)"
+                ),
+                {"id": words, "said": words, "note": json.dumps(note)},
+            )
+        )
+
+
+def backed_up(config: Config, wanted: Wanted | None = None) -> Path:
+    folder = config.gateway.data_dir.parent
+    target = folder.parent / "out.tar.gz"
+    target.unlink(missing_ok=True)
+    back_up(config, folder / "moot.toml", target, wanted or Wanted(), AT)
+    return target
+
+
+def names(archive: Path) -> set[str]:
+    return {item.name for item in read(archive).files}
+
+
+async def test_it_has_what_is_needed_and_no_secret_unless_wanted(home: Config) -> None:
+    archive = backed_up(home)
+    assert archive.stat().st_mode & 0o777 == 0o600
+    plain = names(archive)
+    assert plain == {
+        "moot.toml",
+        "personas/ada.md",
+        "data/moot.db",
+        "data/files/slack_C1/F1/note.txt",
+        "data/bots/slack/slack_cursors.json",
+        "data/memory/index.bin",
+    }
+    assert b"planted" not in gzip.decompress(archive.read_bytes())
+    scopes = names(backed_up(home, Wanted(scopes=True)))
+    assert scopes - plain == {"data/scopes/one/claude/work/run.sh"}
+    whole = names(backed_up(home, Wanted(scopes=True, secrets=True)))
+    assert whole - scopes == {
+        "moot.env",
+        "data/bots/matrix/account.json",
+        "data/scopes/one/claude/home/.claude/.credentials.json",
+    }
+
+
+async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path) -> None:
+    archive = backed_up(home, Wanted(scopes=True))
+    new = tmp_path / "new"
+    lines = restore_to(archive, new, head=HEAD)
+    assert any("copy moot.env" in line for line in lines)
+    config = load_config(None, base=new)
+    assert config.memory.insights is False
+    assert said(config.gateway.data_dir / "moot.db") == {"the first"}
+    with closing(sqlite3.connect(new / "data" / "moot.db")) as connection:
+        [(found,)] = connection.execute("SELECT attachments FROM messages")
+    [note] = json.loads(found)
+    assert Path(note["path"]).read_text() == "the note"
+    assert Path(note["path"]).is_relative_to(new)
+    assert os.access(new / "data/scopes/one/claude/work/run.sh", os.X_OK)
+    async with Store.open(config.store_url):
+        pass
+    with pytest.raises(ConfigError, match="is there already"):
+        restore_to(archive, new, head=HEAD)
+
+
+async def test_in_place_it_takes_force_and_keeps_what_was_there(home: Config) -> None:
+    archive, folder = backed_up(home), home.gateway.data_dir.parent
+    await filled(home, "the second")
+    file = folder / "moot.toml"
+    file.write_text("# changed\n")
+
+    def restore(force: bool) -> list[str]:
+        return restore_in_place(archive, home, file, force=force, at=AT, head=HEAD)
+
+    with pytest.raises(ConfigError, match="say --force"):
+        restore(False)
+    with hold(home.gateway.data_dir), pytest.raises(ConfigError, match=r"stop it first.*--to"):
+        restore(True)
+    assert said(home.gateway.data_dir / "moot.db") == {"the first", "the second"}
+    lines = restore(True)
+    assert said(home.gateway.data_dir / "moot.db") == {"the first"}
+    kept = folder / "data.before-20260421-140203"
+    assert f"what was there is {kept}" in lines[0]
+    assert said(kept / "moot.db") == {"the first", "the second"}
+    assert file.read_text() == "[memory]\ninsights = false\n"
+    assert (folder / "moot.toml.before-20260421-140203").read_text() == "# changed\n"
+    assert not list(folder.glob(".restoring-*"))
+
+
+async def test_where_nothing_is_it_needs_no_force_and_what_differs_is_kept(home: Config) -> None:
+    archive, folder = backed_up(home), home.gateway.data_dir.parent
+    shutil.rmtree(home.gateway.data_dir)
+    (folder / "personas" / "ada.md").write_text("---\nagent: demo\n---\nMine.\n")
+    lines = restore_in_place(archive, home, folder / "moot.toml", force=False, at=AT, head=HEAD)
+    assert said(home.gateway.data_dir / "moot.db") == {"the first"}
+    assert "Mine." in (folder / "personas" / "ada.md").read_text()
+    assert any("--force takes it" in line for line in lines)
+    assert not list(folder.glob("data.before-*"))
+
+
+def rewritten(archive: Path, change: Callable[[tarfile.TarInfo, bytes], Members]) -> Path:
+    """Another archive: `change` gives the members that each one becomes."""
+    made = archive.with_name("changed.tar.gz")
+    with tarfile.open(archive) as old, tarfile.open(made, "w:gz") as new:
+        for member in old:
+            file = old.extractfile(member)
+            for info, data in change(member, file.read() if file else b""):
+                info.size = len(data)
+                new.addfile(info, io.BytesIO(data))
+    return made
+
+
+def with_member(archive: Path, info: tarfile.TarInfo, data: bytes = b"") -> Path:
+    """One more file, and a manifest that owns up to it."""
+
+    def change(member: tarfile.TarInfo, content: bytes) -> Members:
+        if member.name != "manifest.json":
+            return [(member, content)]
+        told = json.loads(content)
+        digest = sha256(data).hexdigest()
+        told["files"].append({"name": info.name, "size": len(data), "sha256": digest})
+        return [(info, data), (member, json.dumps(told).encode())]
+
+    return rewritten(archive, change)
+
+
+def special(name: str, kind: bytes, link: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
+
+
+@pytest.mark.parametrize(
+    ("info", "sentence"),
+    [
+        (tarfile.TarInfo("/etc/cron.d/x"), "is no path of a back-up"),
+        (tarfile.TarInfo("data/../../x"), "is no path of a back-up"),
+        (tarfile.TarInfo("../x"), "is no path of a back-up"),
+        (tarfile.TarInfo("data//x"), "is no path of a back-up"),
+        (tarfile.TarInfo("data/./x"), "is no path of a back-up"),
+        (tarfile.TarInfo(".bashrc"), "is no path of a back-up"),
+        (tarfile.TarInfo("data/moot.db"), "is in it twice"),
+        (special("data/link", tarfile.SYMTYPE, "/etc"), "is no plain file"),
+        (special("data/hard", tarfile.LNKTYPE, "data/moot.db"), "is no plain file"),
+        (special("data/pipe", tarfile.FIFOTYPE), "is no plain file"),
+        (special("data/disk", tarfile.BLKTYPE), "is no plain file"),
+        (special("data/folder", tarfile.DIRTYPE), "is no plain file"),
+    ],
+)
+async def test_a_path_trick_is_refused_and_nothing_is_left(
+    home: Config, tmp_path: Path, info: tarfile.TarInfo, sentence: str
+) -> None:
+    archive = with_member(backed_up(home), info)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match=sentence):
+        restore_to(archive, tmp_path / "new", head=HEAD)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+async def test_what_was_changed_left_out_or_cut_off_is_found(home: Config, tmp_path: Path) -> None:
+    archive = backed_up(home)
+
+    def changed(member: tarfile.TarInfo, data: bytes) -> Members:
+        return [(member, data.replace(b"the note", b"the vote"))]
+
+    def without(member: tarfile.TarInfo, data: bytes) -> Members:
+        return [] if member.name == "moot.toml" else [(member, data)]
+
+    def headless(member: tarfile.TarInfo, data: bytes) -> Members:
+        return [] if member.name == "manifest.json" else [(member, data)]
+
+    def newer(member: tarfile.TarInfo, data: bytes) -> Members:
+        return [(member, data.replace(b'"schema_version": "0004"', b'"schema_version": "0099"'))]
+
+    for change, sentence in (
+        (changed, "its SHA-256 differs"),
+        (without, "is missing"),
+        (headless, "it has no manifest"),
+        (newer, "version 0099"),
+    ):
+        with pytest.raises(ConfigError, match=sentence):
+            restore_to(rewritten(archive, change), tmp_path / "new", head=HEAD)
+    whole = archive.read_bytes()
+    for part in (whole[: len(whole) // 2], whole[: -len(whole) // 10], b"", b"no archive"):
+        archive.write_bytes(part)
+        with pytest.raises(ConfigError, match=r"damaged|no back-up"):
+            restore_to(archive, tmp_path / "new", head=HEAD)
+    assert not (tmp_path / "new").exists()
+
+
+async def test_the_daily_ones_are_rotated(home: Config) -> None:
+    few = home.model_copy(update={"backup": home.backup.model_copy(update={"keep": 2})})
+    for day in range(4):
+        await back_up_daily(few, AT + timedelta(days=day))
+    kept = newest_first(home.gateway.data_dir / "backups")
+    assert [path.name for path in kept] == [
+        "moot-20260424-140203.tar.gz",
+        "moot-20260423-140203.tar.gz",
+    ]
+    assert all(isinstance(read(path), Manifest) for path in kept)
+
+
+async def test_a_postgresql_is_dumped_and_its_dump_restores(
+    home: Config, new_url: NewUrl, tmp_path: Path
+) -> None:
+    url, other = await new_url("postgresql"), await new_url("postgresql")
+    config = home.model_copy(update={"store": home.store.model_copy(update={"url": url})})
+    await filled(config, "in PostgreSQL")
+    archive = await asyncio.to_thread(backed_up, config)
+    lines = restore_to(archive, tmp_path / "new", head=HEAD)
+    assert any("pg_restore" in line for line in lines)
+    dump = tmp_path / "new" / "data" / "database.dump"
+    subprocess.run(["pg_restore", "-d", other, str(dump)], check=True, timeout=60)
+    async with Store.open(other) as store:
+        found = await store.read(lambda c: c.execute(text("SELECT content FROM messages")).all())
+    assert [tuple(row) for row in found] == [("in PostgreSQL",)]

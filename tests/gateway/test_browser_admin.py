@@ -1,0 +1,209 @@
+"""The administrator's side in a real browser: what is seen, done, and never runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, ViewportSize, expect
+
+from contract import Room, Speaker
+from gateway.admin_cards import Problem
+from gateway.happenings import BotsChanged
+from tests.doubles.admin import ANA, AUTH
+from tests.doubles.house import FakeHouse
+from tests.doubles.running import until
+from tests.gateway.test_accessible import WHO, furnish, with_answers
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+PHONE: ViewportSize = {"width": 390, "height": 844}
+EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def phone(browser: Browser, address: str, house: FakeHouse) -> AsyncIterator[Page]:
+    """An administrator's phone before a furnished house. A script's error fails the test."""
+    furnish(house)
+    context = await browser.new_context(viewport=PHONE, reduced_motion="reduce", has_touch=True)
+    page = await context.new_page()
+    page.set_default_timeout(10_000)
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    await page.add_init_script(WHO)
+    await with_answers(page)
+    await page.goto(f"{address}#admin")
+    await expect(page.locator("#admin-title")).to_have_text("Overview")
+    yield page
+    await context.close()
+    assert faults == []
+
+
+async def test_a_question_is_answered_with_one_tap(phone: Page, house: FakeHouse) -> None:
+    [question_id] = house.open
+    await phone.get_by_role("button", name="Yes: Run a command?").tap()
+    await expect(phone.get_by_role("button", name="Yes: Run a command?")).to_have_count(0)
+    call = next(call for call in house.calls if call.name == "choose")
+    assert call.given == (question_id, 0, Speaker("web:citra", "Citra"))
+
+
+async def test_a_choice_that_opens_a_door_for_good_is_asked_again(
+    phone: Page, house: FakeHouse
+) -> None:
+    lasting = phone.get_by_role("button", name="Yes, and don't ask again: Run a command?")
+    await lasting.tap()
+    dialog = phone.get_by_role("dialog", name="Are you sure?")
+    await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    await phone.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    await expect(lasting).to_be_focused()
+    assert not [call for call in house.calls if call.name == "choose"]
+    await lasting.tap()
+    await dialog.get_by_role("button", name="Yes, and don't ask again").tap()
+    await expect(lasting).to_have_count(0)
+    assert [call.given[1] for call in house.calls if call.name == "choose"] == [1]
+
+
+async def test_somebody_is_let_in(phone: Page) -> None:
+    sent: list[object] = []
+    phone.on("request", lambda r: sent.append(r.post_data_json) if r.method == "POST" else None)
+    await phone.route("**/api/access/pairings/*", lambda route: route.fulfill(json={}))
+    await phone.get_by_role("button", name="Let in Eko Wirawan").tap()
+    await expect(phone.locator("#announce")).to_have_text("Eko Wirawan is let in")
+    assert sent == [{"decision": "approve", "by": {"id": "web:citra", "name": "Citra"}}]
+
+
+async def test_what_happens_is_seen_at_once(phone: Page, house: FakeHouse) -> None:
+    house.admin.problems = [Problem("disk", "disk", "7 MB are free where the data lies.")]
+    house.publish(BotsChanged())
+    await expect(phone.locator("#admin")).to_contain_text("7 MB are free")
+    message = house.say(AUTH, ANA, "@claude once more")
+    turn_id = house.queue(message, "claude", {}).card.id
+    house.ask(turn_id, "Delete a folder?", "rm -r build", "Yes", "No")
+    await expect(phone.get_by_role("button", name="No: Delete a folder?")).to_be_visible()
+
+
+async def test_turns_are_filtered_by_the_address_and_by_hand(phone: Page, house: FakeHouse) -> None:
+    await phone.evaluate("location.hash = 'admin/turns?state=failed'")
+    rows = phone.get_by_role("list", name="Turns, newest first").get_by_role("listitem")
+    await expect(rows).to_have_count(5)
+    await expect(rows.first).to_contain_text("is not logged in")
+    await phone.get_by_role("combobox", name="Persona").select_option("codex")
+    await expect(rows).to_have_count(1)
+    assert "persona=codex" in phone.url
+    await expect(phone.get_by_role("combobox", name="Persona")).to_be_focused()
+    await phone.go_back()
+    await expect(rows).to_have_count(5)
+    await phone.get_by_role("link", name="Clear").tap()
+    await expect(rows).to_have_count(50)
+    await phone.get_by_role("button", name="Older turns").tap()
+    await expect(rows).to_have_count(100)
+
+
+async def test_why_covers_the_list_and_gives_the_focus_back(phone: Page, house: FakeHouse) -> None:
+    [done, _] = house.records
+    house.admin.lines = [replace(house.admin.lines[1], id=done)]
+    await phone.evaluate("location.hash = 'admin/turns'")
+    why = phone.get_by_role("button", name="Why: @")
+    await expect(why).to_have_count(1)
+    await why.press("Enter")
+    await expect(phone.locator("#side")).to_contain_text("The exact text")
+    await phone.keyboard.press("Escape")
+    await expect(phone.locator("#side")).to_be_hidden()
+    await expect(why).to_be_focused()
+
+
+async def test_a_session_is_ended_only_by_somebody_who_is_sure(
+    phone: Page, house: FakeHouse
+) -> None:
+    await phone.evaluate("location.hash = 'admin/sessions'")
+    await phone.get_by_role("button", name="Stop @claude in #auth-team").tap()
+    await until(lambda: len(house.admin.acts) == 1)
+    citra = Speaker("web:citra", "Citra")
+    assert house.admin.acts == [("claude@room:slack:C1", "stop", citra)]
+    await phone.get_by_role("button", name="Begin anew: @claude in #auth-team").tap()
+    await phone.keyboard.press("Escape")
+    house.admin.acted = "busy"
+    await phone.get_by_role("button", name="Put to sleep: @demo in #general").tap()
+    await expect(phone.get_by_role("alert")).to_contain_text("would lose its conversation")
+    assert [act for _, act, _ in house.admin.acts] == ["stop", "sleep"]
+
+
+async def test_a_plot_is_read_by_keys_and_as_a_table(phone: Page) -> None:
+    await phone.evaluate("location.hash = 'admin/plots?days=7'")
+    plot = phone.get_by_role("slider", name="Turns a day")
+    await plot.focus()
+    last = await plot.get_attribute("aria-valuetext")
+    await phone.keyboard.press("ArrowLeft")
+    before = await plot.get_attribute("aria-valuetext")
+    assert before
+    assert last != before
+    await expect(phone.locator(".plot-reading").first).to_have_text(before)
+    await phone.keyboard.press("Home")
+    await expect(plot).to_have_attribute("aria-valuenow", "0")
+    await phone.get_by_text("As a table").first.press("Enter")
+    await expect(phone.get_by_role("table", name="Turns a day").get_by_role("row")).to_have_count(8)
+
+
+async def test_a_room_leads_to_its_memory_and_its_turns(phone: Page) -> None:
+    await phone.evaluate("location.hash = 'admin/rooms'")
+    await phone.get_by_role("link", name="auth-team").last.press("Enter")
+    await expect(phone.locator("#admin h2").first).to_have_text("#auth-team")
+    await phone.get_by_role("button", name="Memory", exact=True).press("Enter")
+    await expect(phone.locator("#side")).to_contain_text("Memory of #auth-team")
+    await phone.keyboard.press("Escape")
+    await expect(phone.get_by_role("button", name="Memory", exact=True)).to_be_focused()
+    await phone.get_by_role("link", name="Open").press("Enter")
+    await expect(phone.locator("#room-name")).to_have_text("#auth-team")
+    await expect(phone.locator("#admin")).to_be_hidden()
+    await phone.go_back()
+    await expect(phone.locator("#admin")).to_contain_text("slack:C1")
+
+
+async def test_a_part_that_is_not_there_is_not_shown(
+    browser: Browser, address: str, house: FakeHouse
+) -> None:
+    house.say(Room("web:general", "general"), ANA, "hi")
+    context = await browser.new_context(viewport=PHONE)
+    page = await context.new_page()
+    await page.add_init_script(WHO)
+    await page.goto(f"{address}#admin")
+    names = page.locator(".admin-nav a")
+    await expect(names).to_have_text(["Overview", "Rooms", "Sessions", "Turns", "Plots"])
+    await context.close()
+
+
+async def test_the_keyboard_gets_there_and_back(phone: Page) -> None:
+    await phone.keyboard.press("Shift+Tab")
+    await phone.locator("#skip").focus()
+    await phone.keyboard.press("Enter")
+    await expect(phone.locator("#admin-body")).to_be_focused()
+    await phone.keyboard.press("Tab")
+    assert await phone.evaluate("document.activeElement.closest('#admin-body') !== null")
+
+
+async def test_no_name_no_error_and_no_choice_runs_a_script(phone: Page, house: FakeHouse) -> None:
+    admin, evil = house.admin, Speaker("slack:evil", EVIL)
+    room = Room("slack:evil", EVIL, "room", EVIL)
+    admin.problems = [Problem(EVIL, EVIL, EVIL, EVIL)]
+    admin.bot_cards = [replace(card, name=EVIL, error=EVIL) for card in admin.bot_cards]
+    admin.lines = [
+        replace(line, state="failed", error=EVIL, person_name=EVIL, room_name=EVIL, persona=EVIL)
+        for line in admin.lines[1:4]
+    ]
+    first = admin.room_lines[0]
+    card = replace(first.card, room=room)
+    admin.room_lines = [replace(first, people=(evil,), personas=(EVIL,), card=card)]
+    admin.session_lines = [
+        replace(line, room_name=EVIL, agent=EVIL) for line in admin.session_lines
+    ]
+    spent = (replace(admin.day_cards[0].spent[0], persona=EVIL),)
+    admin.day_cards = [replace(day, spent=spent) for day in admin.day_cards]
+    turn_id = house.queue(house.say(room, evil, EVIL), "claude", {}).card.id
+    house.ask(turn_id, EVIL, EVIL, EVIL)
+    for section in ("", "/rooms", "/rooms/slack%3Aevil", "/sessions", "/turns", "/plots"):
+        await phone.evaluate("hash => { location.hash = hash; }", f"admin{section}")
+        await expect(phone.locator("#admin-body")).to_contain_text("onerror")
+    assert await phone.evaluate("window.hacked") is None
+    assert await phone.locator("#admin img, #admin script, #lists img").count() == 0

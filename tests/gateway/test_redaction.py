@@ -1,0 +1,178 @@
+"""What is secret is found however it is written, and nothing else is touched."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import string
+from dataclasses import dataclass
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.redaction import (
+    REMOVED,
+    CleanStream,
+    Redactor,
+    can_be_redacted,
+    names_a_secret,
+    secrets_in,
+)
+
+SECRET = 'xoxb-9"Qé/7+&<z\\k=='
+REPLY = "# An answer\n\n" + "Some words of an answer with `code` and [a link](x). " * 600
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        str,
+        quote,
+        quote_plus,
+        lambda s: (
+            quote(s, safe="").lower().replace("xoxb-9%22q", "xoxb-9%22Q").replace("z%5ck", "z%5ck")
+        ),
+        json.dumps,
+        lambda s: json.dumps(s, ensure_ascii=False),
+        repr,
+        html.escape,
+        lambda s: s.encode().hex(),
+        lambda s: base64.b64encode(s.encode()).decode(),
+        lambda s: base64.b64encode(f"user:{s}".encode()).decode(),
+        lambda s: base64.b64encode(f"us:{s}:more".encode()).decode(),
+        lambda s: base64.urlsafe_b64encode(f"u:{s}".encode()).decode(),
+    ],
+)
+def test_a_secret_is_found_however_it_is_written(write: object) -> None:
+    assert callable(write)
+    written = write(SECRET)
+    cleaned = Redactor([SECRET])(f"before {written} after")
+    assert REMOVED in cleaned
+    assert SECRET[2:-3] not in cleaned
+    assert cleaned.startswith("before ")
+    assert cleaned.endswith(" after")
+
+
+@given(st.text(max_size=200))
+def test_a_text_without_a_secret_comes_back_as_it_is(text: str) -> None:
+    assert Redactor(["canary-7f3a91c2"])(text) == text
+
+
+@given(st.text(string.printable, min_size=16, max_size=60), st.text(max_size=30))
+def test_no_secret_stays_in_a_text(secret: str, around: str) -> None:
+    parts = [line.strip() for line in secret.splitlines()]
+    redactor = Redactor([secret])
+    cleaned = redactor(f"{around}{secret}{around}")
+    for part in parts:
+        if can_be_redacted(part) and "-----" not in part and part not in (around, REMOVED):
+            assert part not in cleaned.replace(REMOVED, "")
+
+
+def test_a_reply_is_the_very_same_object_when_nothing_is_removed() -> None:
+    assert Redactor([SECRET])(REPLY) is REPLY
+
+
+@pytest.mark.parametrize(
+    "word", ["", "abc", "secret1", "password", "postgres", "test-key", "12345678", "hello world"]
+)
+def test_what_is_short_or_a_word_is_left_where_it_stands(word: str) -> None:
+    assert Redactor([word])(f"a {word} b") == f"a {word} b"
+
+
+def test_the_longer_secret_goes_first() -> None:
+    redactor = Redactor(["abcdefg1", "abcdefg1-and-more-7"])
+    assert redactor("x abcdefg1-and-more-7 y abcdefg1") == f"x {REMOVED} y {REMOVED}"
+
+
+def test_a_draft_does_not_end_in_the_beginning_of_a_secret() -> None:
+    redactor = Redactor(["sk-ant-0123456789"])
+    assert redactor.unfinished("the key is sk-ant-0123") == "the key is "
+    assert redactor.unfinished("the key is sk-ant-0123456789") == f"the key is {REMOVED}"
+    assert redactor.unfinished("I don't ask") == "I don't ask"
+
+
+def test_a_key_of_many_lines_is_found_by_each_of_them() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nq83vEjRWeJq83v\n-----END-----"
+    assert Redactor([key])("a q83vEjRWeJq83v b") == f"a {REMOVED} b"
+    assert Redactor([key])("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    text: str
+    inside: tuple[Said, ...] = ()
+    count: int = 0
+
+
+def test_values_are_cleaned_through_and_through() -> None:
+    redactor = Redactor([SECRET])
+    clean = Said("a", (Said("b"),), 3)
+    assert redactor.clean(clean) is clean
+    found = redactor.clean(Said("a", (Said(SECRET, (), 4),), 3))
+    assert found == Said("a", (Said(REMOVED, (), 4),), 3)
+    assert redactor.clean({"a": [SECRET, 1]}) == {"a": [REMOVED, 1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("SLACK_BOT_TOKEN", True),
+        ("SLACK_BOT_TOKEN_TEAM_2", True),
+        ("ANTHROPIC_API_KEY", True),
+        ("api_key", True),
+        ("apikey", True),
+        ("MATRIX_PASSWORD", True),
+        ("SLACK_SIGNING_SECRET", True),
+        ("OTEL_EXPORTER_OTLP_HEADERS", True),
+        ("ROCKETCHAT_USER_ID", False),
+        ("SSH_KEY_PATH", False),
+        ("MONKEY", False),
+        ("SSH_AUTH_SOCK", False),
+        ("PATH", False),
+    ],
+)
+def test_names_tell_what_is_secret(name: str, is_one: bool) -> None:
+    assert names_a_secret(name) is is_one
+
+
+def test_secrets_of_a_configuration_are_found_in_tables_and_addresses() -> None:
+    found = set(
+        secrets_in(
+            {
+                "store": {"url": "postgresql://moot:pa%2Fss-1@db/moot"},
+                "bots": [{"url": "https://t0ken-of-url@chat.example.org", "platform": "x"}],
+                "agents": {"c": {"env": {"MY_TOKEN": "in-env-1", "EDITOR": "vi"}}},
+                "memory": {"embedder_settings": {"api_key": "emb-2", "model": "small"}},
+                "HTTPS_PROXY": "http://me:proxy-3@proxy:3128",
+                "webhook": "https://x.example.org/hook?guid=guid-4&x=1",
+                "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20otel-5,x-team=otel-6",
+            }
+        )
+    )
+    expected = {"pa%2Fss-1", "t0ken-of-url", "in-env-1", "emb-2", "proxy-3", "guid-4"}
+    assert expected <= found
+    assert {"otel-5", "otel-6"} <= found
+    assert not found & {"vi", "small", "moot", "x"}
+
+
+def test_a_quoted_password_of_an_address_is_found_unquoted() -> None:
+    redactor = Redactor(secrets_in({"url": "postgresql://moot:pa%2Fss-12345@db/moot"}))
+    assert redactor("no pa/ss-12345 and no pa%2Fss-12345") == f"no {REMOVED} and no {REMOVED}"
+
+
+def test_a_terminals_picture_is_masked_also_over_two_rows() -> None:
+    rows = [[("key=", "b"), ("canary-", "")], [("7f3a91c2 end", "")]]
+    masked = Redactor(["canary-7f3a91c2"]).mask(rows)
+    assert masked == [[("key=", "b"), ("*******", "")], [("******** end", "")]]
+    clean = [[("nothing", "")]]
+    assert Redactor(["canary-7f3a91c2"]).mask(clean) is clean
+
+
+def test_what_is_printed_goes_through() -> None:
+    stream = io.StringIO()
+    print("say", SECRET, file=CleanStream(stream, Redactor([SECRET])))
+    assert stream.getvalue() == f"say {REMOVED}\n"
