@@ -161,12 +161,14 @@ class Place:
     """Where an answer goes: a room, and the thread in it if there is one.
 
     voice: the persona that speaks, for a bot's account that serves several of them; None: the
-    account itself.
+    account itself. only_for: id of a slash command: who gave it is the
+    only one to see the answer, where the platform can do that.
     """
 
     room: Room
     thread_id: str | None = None
     voice: Voice | None = None
+    only_for: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +295,15 @@ class Inbound:
     reply_to: str | None = None
     attachments: tuple[Attachment, ...] = ()
     mentioned: bool = False
+
+
+SCHEDULED, SLASH = "schedule:", "slash:"
+"""What ids of messages begin with that stand on no platform: scheduled runs, slash commands."""
+
+
+def stands(message_id: str) -> bool:
+    """Whether a message is to be seen on its platform: can be replied to, and marked."""
+    return not message_id.startswith((SCHEDULED, SLASH))
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ from gateway.rooms import Rooms
 from gateway.roster import Rosters
 from gateway.sandboxing import Sandboxing
 from gateway.schedule_commands import ScheduleCommands
+from gateway.schedule_desk import ScheduleDesk
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedules import Schedules
 from gateway.sessions import Program
@@ -478,6 +479,9 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            schedules=ScheduleDesk(
+                self.schedules, self.transcript, self.personas, self.bots, clock
+            ),
             audit=self.audit,
             usage=self.usage,
             roles=AccessDesk(self.access, self.admissions, self.transcript),

@@ -203,7 +203,10 @@ TABLE: tuple[Entry, ...] = (
         "what is pinned here",
         by="pins",
         group="memory",
-        example="!landmarks",
+        shape="[count]",
+        example="!landmarks 20",
+        more="With a number so many of the newest.",
+        arguments=(Argument("count", "so many of the newest; else all"),),
         once=True,
     ),
     Entry(

@@ -30,6 +30,7 @@ from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.routing import route
+from gateway.schedule_desk import ScheduleDesk
 from gateway.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
@@ -60,6 +61,7 @@ class Desk:
         usage: UsageBook,
         roles: AccessDesk,
         admin: Overseer,
+        schedules: ScheduleDesk,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
@@ -67,6 +69,7 @@ class Desk:
         self.usage = usage
         self.roles = roles
         self.admin = admin
+        self.schedules = schedules
         self._door = door
         self._rooms = rooms
         self._transcript = transcript

@@ -21,6 +21,7 @@ from contract import (
     Pinned,
     Rejected,
     likely_typos,
+    stands,
 )
 from gateway import show
 from gateway.access import Access
@@ -39,7 +40,6 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
-from gateway.scheduled import is_scheduled
 from gateway.strangers import Refusal, Strangers
 from gateway.trail import Trails
 from memory.scopes import home_scope
@@ -184,10 +184,10 @@ class Door:
                 self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
-        stands = None if is_scheduled(inbound.message_id) else inbound.message_id
+        marked = inbound.message_id if stands(inbound.message_id) else None
         for turn in accepted.turns:
             self._trails.of(turn.id).add("ingest", began_ns)
-            self._rooms.start(turn, stands, inbound.content)
+            self._rooms.start(turn, marked, inbound.content)
         if refusal is not None:
             self._refusal_of(inbound.meta.source)
             await self._strangers.after(refusal)
@@ -296,7 +296,7 @@ class Door:
 
 def _thread(inbound: Inbound, bot: Bot) -> str | None:
     """The thread in which it is answered."""
-    opens = inbound.room.kind == "room" and not is_scheduled(inbound.message_id)
+    opens = inbound.room.kind == "room" and stands(inbound.message_id)
     in_thread = bot.manners.thread_replies and opens
     return inbound.thread_id or (inbound.message_id if in_thread else None)
 

@@ -25,6 +25,7 @@ from gateway.files import Files
 from gateway.house import House
 from gateway.memory_api import MemoryApi
 from gateway.redaction import Redactor
+from gateway.schedules_api import SchedulesApi
 from gateway.stream import Hub
 from gateway.usage_api import UsageApi
 from gateway.views import HealthView, happening_view
@@ -109,6 +110,7 @@ def make_app(
     app.add_routes(AccessApi(house).routes())
     app.add_routes(more)
     app.add_routes(AdminApi(house).routes())
+    app.add_routes(SchedulesApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
     app.on_response_prepare.append(_cleaning(redactor))

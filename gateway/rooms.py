@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bots.bot import Bot
+from contract import stands
 from gateway import show
 from gateway.accounts import Accounts
 from gateway.commands import Command, Commands, parse_command
@@ -20,7 +21,6 @@ from gateway.marks import Marks
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.routing import unaddressed
-from gateway.scheduled import is_scheduled
 from gateway.subject import SessionSubjects, about, subject_of
 from gateway.turn import Middle
 from memory.transcript import Stored, Transcript
@@ -188,7 +188,9 @@ class Rooms:
             return
         here = await self._here(turn, asked)
         text = await self._commands.run(command, turn, asked, here)
-        await self._middle.answer(replace(turn, answer=text))
+        alone = command.is_private and not stands(asked.message_id)
+        private = {"only_for": asked.message_id} if alone else {}
+        await self._middle.answer(replace(turn, answer=text, record=private))
 
     async def _here(self, turn: Turn, asked: Stored) -> list[Persona]:
         """Whom a command means: the personas of the account that was addressed, or all of ours."""
@@ -220,7 +222,7 @@ class Rooms:
             is_answer = asked is not None and asked.persona is not None
             if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None
-            marked = asked is not None and not is_answer and not is_scheduled(asked.message_id)
+            marked = asked is not None and not is_answer and stands(asked.message_id)
             self._begin(turn, command, asked.message_id if asked and marked else None)
         return len(turns)
 

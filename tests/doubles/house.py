@@ -50,6 +50,7 @@ from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage
 from tests.doubles.memories import FakeMemories
 from tests.doubles.roles import FakeRoles
+from tests.doubles.schedules import FakeSchedules
 
 PERSONAS = (
     PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
@@ -100,6 +101,7 @@ class FakeHouse:
         self.usage = FakeUsage()
         self.roles = FakeRoles()
         self.admin = FakeAdmin(now, lambda: list(self.open.values()))
+        self.schedules = FakeSchedules()
         self.room_cards: dict[str, RoomCard] = {}
         self.said: dict[str, list[Message]] = {}
         self.records: dict[str, TurnRecord] = {}
