@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from composer.headings import HEADINGS
+from gateway.command_table import entry_of
 from gateway.persona_check import Around
-from gateway.persona_commands import PERSONA_HELP
 from gateway.persona_files import MOST_BYTES
 from gateway.personas import FrontMatter, check_persona
 from gateway.rehearsal import ANSWER_S
@@ -28,7 +28,9 @@ def test_the_example_has_no_fault() -> None:
 
 
 def test_the_commands_and_the_figures_are_those_of_the_code() -> None:
-    [told] = PERSONA_HELP.values()
+    entry = entry_of("persona")
+    assert entry is not None
+    told = f"`{entry.example}` {entry.more}"
     assert all(command in PAGE for command in re.findall(r"`(!persona [^`]+)`", told))
     assert f"at most {MOST_BYTES >> 10} KB" in PAGE
     assert ANSWER_S == 120
