@@ -27,6 +27,7 @@ from gateway.config import Config
 from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
+from gateway.ending import Ends, finish
 from gateway.events import Bus
 from gateway.handover import HandOver
 from gateway.happenings import (
@@ -35,6 +36,7 @@ from gateway.happenings import (
     Happening,
     PersonasChanged,
     Remembered,
+    Stopping,
 )
 from gateway.idle import Idle
 from gateway.indexes import open_configured
@@ -65,6 +67,7 @@ from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
+from gateway.private_folders import keep_private
 from gateway.programs import Programs, agent_names
 from gateway.questions import Questions
 from gateway.redaction import Redactor
@@ -75,11 +78,12 @@ from gateway.room_memory import RoomMemories
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
-from gateway.sandboxing import Sandboxing
+from gateway.sandboxing import Sandboxing, any_wanted
 from gateway.schedule_commands import ScheduleCommands
 from gateway.schedule_desk import ScheduleDesk
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedules import Schedules
+from gateway.service_manager import Notify, keep_alive, nobody
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.status_commands import StatusCommands
@@ -111,21 +115,27 @@ async def run(
     started: Callable[[str], None],
     stop: asyncio.Event,
     redactor: Redactor | None = None,
+    at_once: asyncio.Event | None = None,
+    notify: Notify = nobody,
 ) -> None:
     """Run Moot until `stop` is set. `started` is told the page's address.
 
-    redactor: knows the secrets of both; without it none is known. Turns that are under way when it
-    stops are taken up again by the next start.
+    Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
+    over is taken up again by the next start. notify: see gateway/service_manager.py.
+    redactor: knows the secrets of both; without it none is known.
     """
+    ends = Ends(stop, at_once or asyncio.Event())
+    keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, stop, redactor or Redactor())
+        await _run(config, environment, started, ends, notify, redactor or Redactor())
 
 
 async def _run(
     config: Config,
     environment: Mapping[str, str],
     started: Callable[[str], None],
-    stop: asyncio.Event,
+    ends: Ends,
+    notify: Notify,
     redactor: Redactor,
 ) -> None:
     metrics = Metrics()
@@ -161,7 +171,7 @@ async def _run(
                     telemetry=telemetry,
                 )
                 sessions = house.sessions
-                await house.serve(started, stop)
+                await house.serve(started, ends, notify)
                 raise _Stop
         except* _Stop:
             pass
@@ -251,6 +261,7 @@ class House:
             access=PageAccess(token=page_token),
             redactor=self._redactor,
             metrics=config.telemetry.metrics,
+            encloses=lambda: any_wanted(config, personas),
         )
 
     def _persona_desk(self, store: Store) -> PersonaDesk:
@@ -593,8 +604,10 @@ class House:
         self.metrics.heard(happening)
         self.bus.publish(happening)
 
-    async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
-        """Take up what an earlier process left, then serve until `stop` is set."""
+    async def serve(
+        self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody
+    ) -> None:
+        """Take up what an earlier process left, then serve until the end."""
         await self.admissions.load()
         await self.desk.open_lobby()
         self.memories.hearing.begin()
@@ -629,5 +642,10 @@ class House:
             self.url = url
             tell_address(self._config.gateway.data_dir, url)
             started(url)
-            await stop.wait()
+            self._group.create_task(keep_alive(notify), name="watchdog")
+            notify(f"READY=1\nSTATUS=serving {url}")
+            await ends.stop.wait()
+            notify("STOPPING=1\nSTATUS=finishing what runs")
+            self._publish(Stopping())
+            await finish(self.rooms, self._config.gateway.shutdown_s, ends.at_once)
             self.bus.close()

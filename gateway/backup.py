@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 
 from adapters.catalog import profiles
 from contract import ConfigError
@@ -82,7 +83,9 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
                 for name, path in _files(config, file, wanted, url):
                     _add(archive, copies, name, path)
                 archive.finish(manifest)
-    except (OSError, sqlite3.Error) as error:
+    except ArgumentError:
+        raise ConfigError("[store] url is not a database's address") from None
+    except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"no back-up could be made: {error}") from error
     return manifest
 

@@ -276,7 +276,9 @@ class Desk:
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
-        return Health(True, detail)
+        if self._rooms.stopping:
+            return Health(False, {**detail, "gateway": "stopping"})
+        return Health(True, {**detail, "gateway": "ok"})
 
 
 def _load(live: Live, taken: Taken) -> Load:

@@ -310,7 +310,7 @@ CLAUDE_CODE = Profile(
     compact="/compact",
     tells_compacted=True,
     clear="/clear",
-    system_files=("/etc/claude-code",),
+    reads=("/etc/claude-code",),
     memory=MemoryAccess(
         HomeFile(".moot/mcp.json", mcp_file),
         ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),

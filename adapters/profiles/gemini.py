@@ -246,7 +246,7 @@ GEMINI = Profile(
     tells_compacted=True,
     compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
     clear="/clear",
-    system_files=("/etc/gemini-cli",),
+    reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     at_least="0.61.0",
     tested="0.61.0",
 )

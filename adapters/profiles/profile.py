@@ -474,8 +474,9 @@ class Profile:
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
     both to the terminal. nests: it makes a sandbox of its own, for which it needs user namespaces.
-    system_files: absolute paths of what the machine's administrator set for it. ends_at: faults
-    that it would repeat until its end: so it is ended, and resumed by the next ask. size: columns and rows of its terminal; None: those of the launch.
+    reads: absolute paths of what it needs in a sandbox beside its installation. ends_at: faults
+    that it would repeat until its end: so it is ended, and resumed by the next ask. size: columns
+    and rows of its terminal; None: those of the launch.
     """
 
     name: str
@@ -518,7 +519,7 @@ class Profile:
     tested: str = ""
     shell_terminal: bool = False
     nests: bool = False
-    system_files: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     ends_at: frozenset[AgentFault] = frozenset()
     size: tuple[int, int] | None = None
 

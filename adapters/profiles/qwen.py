@@ -162,7 +162,7 @@ QWEN = Profile(
     compact="/compress",
     tells_compacted=True,
     clear="/clear",
-    system_files=("/etc/qwen-code",),
+    reads=("/etc/qwen-code",),
     at_least="0.24.4",
     tested="0.24.4",
 )

@@ -160,6 +160,7 @@ function onEvent(type, data) {
     case "reload": catchUp(); return;
     case "personas": store.fetchPersonas().then(drawAll); personasChanged(); return;
     case "room": store.setRoom(data.room); return;
+    case "stopping": say("Moot is stopping. What you write now is answered after its next start."); return;
     case "memory": memoryChanged(data.room_id); return;
   }
   if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
