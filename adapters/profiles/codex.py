@@ -34,6 +34,11 @@ PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 RETRIES = 2  # of a request, and of a stream: seconds, where the default (4 and 5) is half a minute
 
+FROM_NOW_ON = (
+    "Your role from now on. Where it differs from what you were told of your role when this "
+    "conversation began, this counts.\n\n"
+)
+
 # ── Its settings ────────────────────────────────────────────────────────────────────────
 
 
@@ -112,8 +117,9 @@ def _table(parent: Any, name: str) -> Any:
 
 
 def agents_file(setting: Setting, _present: str) -> str:
-    """The persona for a session that goes on: its developer instructions are those of its start."""
-    return setting.persona if setting.resumes else ""
+    """The persona for a session that goes on: its developer instructions are those of its start,
+    and may be of another form of the persona."""
+    return f"{FROM_NOW_ON}{setting.persona}" if setting.persona and setting.resumes else ""
 
 
 def memory_file(setting: Setting, present: str) -> str:

@@ -99,11 +99,6 @@ function drawHead() {
   document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(room)} · Moot`;
 }
 
-/** Show what the address names: a room, or something beside the rooms. */
-function go() {
-  if (!showPersonas()) open(fromAddress());
-}
-
 function fromAddress() {
   const wanted = decodeURIComponent(location.hash.slice(1));
   return wanted && store.roomOf(wanted) ? wanted : "web:general";
@@ -211,8 +206,10 @@ async function catchUp() {
 
 /** Show what the address says. */
 function go() {
-  if (!openAdmin()) open(fromAddress());
-  else if (state.roomId) {
+  if (/^#personas\b/.test(location.hash)) openAdmin(); // which is none of its own: it leaves
+  const beside = showPersonas();
+  if (!beside && !openAdmin()) open(fromAddress());
+  else if (!beside && state.roomId) {
     state.roomId = null;
     tell("room");
   }

@@ -211,6 +211,21 @@ async def test_a_new_persona_is_written_and_a_deleted_one_comes_back(desk: Desk)
     await desk.written("eve", PERSONA.format("eve"))
 
 
+async def test_the_administrators_side_and_the_editor_give_way_to_each_other(desk: Desk) -> None:
+    page = desk.page
+    await page.goto(f"{desk.url}#admin")
+    await expect(page.locator("#admin")).to_be_visible()
+    await page.get_by_role("link", name="Personas", exact=True).click()
+    await expect(page.get_by_role("heading", name="Personas", level=1)).to_be_visible()
+    await expect(page.locator("#admin")).to_be_hidden()
+    await expect(page.locator("#room")).to_be_hidden()
+    await page.go_back()
+    await expect(page.locator("#admin")).to_be_visible()
+    await expect(page.locator("#studio")).to_have_count(0)
+    await page.get_by_role("link", name="general").click()
+    await expect(page.locator("#text")).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 async def test_axe_finds_no_serious_fault(desk: Desk, scheme: Any, width: int) -> None:
