@@ -26,6 +26,7 @@ from contract import ConfigError
 from gateway.archive import Manifest, Writer, writing
 from gateway.config import Config
 from gateway.env_file import NAME as ENV_NAME
+from gateway.lock import ADDRESS
 from gateway.lock import NAME as LOCK_NAME
 from memory.store import HEAD
 from memory.upgrading import FOLDER, copy_sqlite
@@ -166,7 +167,7 @@ def _files(config: Config, file: Path, wanted: Wanted, url: URL) -> Iterator[tup
     logins = {login for profile in profiles().values() for login in profile.logins}
     for path in _below(data):
         parts = path.relative_to(data).parts
-        if parts[0] in (LOCK_NAME, FOLDER) or parts[0].startswith((".", "preflight-")):
+        if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith((".", "preflight-")):
             continue
         if path.absolute() == database or path.name.endswith(("-wal", "-shm", "-journal")):
             continue

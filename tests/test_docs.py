@@ -150,7 +150,7 @@ def test_every_json_and_yaml_parses() -> None:
     for example in examples("json"):
         assert json.loads(example.text) is not None, str(example)
     for example in examples("yaml"):
-        assert yaml.safe_load(example.text) is not None, str(example)
+        yaml.safe_load(example.text)  # a comment alone is an example, too
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
