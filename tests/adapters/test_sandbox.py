@@ -205,7 +205,7 @@ async def test_what_it_takes_of_the_machine_is_measured(house: House) -> None:
     agent = obedient(house.scope("mine"), house.sandbox())
     eater = f"{sys.executable} -c 'x = bytes([1]) * 60_000_000; print(1, flush=True); input()'"
     wait = "until [ -s fed ]; do sleep 0.05; done"
-    await ran(agent, f"mkfifo held; {eater} <> held > fed & {wait}")
+    await ran(agent, f"mkfifo held; {eater} <> held > fed 2>&1 & {wait}")
     assert agent.pid is not None
     taken = measure([agent.pid])[agent.pid]
     await agent.close()
