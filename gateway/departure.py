@@ -11,9 +11,10 @@ from gateway.lock import hold
 from gateway.memory_index import index_what_waits
 from gateway.personas import Personas
 from gateway.removal import OnDisk, find, remove
+from gateway.room_settings import forget_choices
 from gateway.upkeep import Upkeep
 from memory.doomed import Doomed
-from memory.erasure import erase, survey
+from memory.erasure import erase, person_ids, survey
 from memory.facts import fact_ids
 from memory.lines import is_person
 
@@ -62,6 +63,7 @@ async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
         await on.index.remove(sorted(doomed.facts | doomed.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     await on.store.write(partial(erase, doomed=doomed))
+    await on.store.write(partial(forget_choices, ids=person_ids(doomed.person)))
     await on.store.scrub()
     if on.index is not None:
         orphans = await on.index.ids() - await on.store.read(fact_ids)
