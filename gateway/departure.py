@@ -18,9 +18,10 @@ from gateway.lock import hold
 from gateway.memory_index import index_what_waits
 from gateway.personas import Personas
 from gateway.removal import OnDisk, find, remove
+from gateway.room_settings import forget_choices
 from gateway.upkeep import Upkeep
 from memory.doomed import Doomed
-from memory.erasure import erase, survey
+from memory.erasure import erase, person_ids, survey
 from memory.facts import fact_ids
 from memory.house_erasure import erased_rows
 from memory.lines import is_person
@@ -71,6 +72,7 @@ async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
         await on.index.remove(sorted(doomed.facts | doomed.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     head = await on.store.write(partial(erase_noted, doomed=doomed, now=micros(clock())))
+    await on.store.write(partial(forget_choices, ids=person_ids(doomed.person)))
     if head:
         write_anchor(on.config.gateway.data_dir / ANCHOR, head)
     await on.store.scrub()

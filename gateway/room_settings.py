@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select
 
 from contract import Speaker
 from gateway.personas import Persona
-from memory.house_schema import room_settings
+from memory.house_schema import room_settings, schedules
 from memory.store import Store
 from memory.transcript import micros
 
@@ -61,3 +61,9 @@ class RoomSettings:
         if model is None:
             return persona
         return replace(persona, front=persona.front.model_copy(update={"model": model}))
+
+
+def forget_choices(connection: Connection, ids: frozenset[str]) -> None:
+    """Delete what somebody chose in rooms, and what they scheduled."""
+    for table in (room_settings, schedules):
+        connection.execute(delete(table).where(table.c.by_id.in_(ids)))

@@ -62,6 +62,8 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
         await say(running.url, "andi", f"@demo what is {word}?", attachments=[file])
         await say(running.url, "andi", f"my secret is {word}", room="web:dm-andi-demo")
         await say(running.url, "andi", f"!share my {word} is what I like best")
+        await say(running.url, "andi", f"!every day 9:00 what is {word}?")
+        await say(running.url, "andi", f"@demo !once tomorrow 9:00 tell me of {word}")
         await say(running.url, "budi", f"@demo and {other}?")
         assert len(holding(data, word)) >= 3  # the database, the file, the agents' records
 

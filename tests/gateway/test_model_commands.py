@@ -89,7 +89,9 @@ async def test_a_guest_chooses_no_model(tmp_path: Path) -> None:
     guests = {"role": "guest", "people": ["fake:ash"]}
     access = AccessTable.model_validate({"grants": [guests]})
     async with gateway(tmp_path, bot=FakeBot(), access=access) as moot:
-        assert (await say(moot, "!model opus")).startswith("Ash, `!model` is for members.")
+        assert (await say(moot, "!model opus")).startswith(
+            "Ash, `!model` is for members; an owner can"
+        )
 
 
 def test_the_profiles_know_whether_they_take_a_models_name() -> None:
