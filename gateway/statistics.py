@@ -188,18 +188,30 @@ _SPENT = (
     .group_by(_U.persona)
     .order_by(_U.persona)
 )
-_FACTS = select(func.count()).select_from(facts).where(facts.c.created_at < bindparam("until"))
+_FACTS = (
+    select(func.count())
+    .select_from(facts)
+    .where(facts.c.created_at >= bindparam("since"), facts.c.created_at < bindparam("until"))
+)
 
 
 def days_of(connection: Connection, days: Sequence[date], bounds: Sequence[int]) -> list[Day]:
     """A Day for each of `days`; bounds: where each begins, and where the last one ends."""
-    return [
-        _day(connection, day, {"since": since, "until": until})
-        for day, (since, until) in zip(days, pairwise(bounds), strict=True)
-    ]
+    known = _new_facts(connection, {"since": 0, "until": bounds[0]})
+    found: list[Day] = []
+    for day, (since, until) in zip(days, pairwise(bounds), strict=True):
+        within = {"since": since, "until": until}
+        known += _new_facts(connection, within)
+        found.append(_day(connection, day, within, known))
+    return found
 
 
-def _day(connection: Connection, day: date, within: Mapping[str, int]) -> Day:
+def _new_facts(connection: Connection, within: Mapping[str, int]) -> int:
+    count: int = connection.execute(_FACTS, within).scalar_one()
+    return count
+
+
+def _day(connection: Connection, day: date, within: Mapping[str, int], known: int) -> Day:
     ended = _by_state(connection, within)
     return Day(
         day=day,
@@ -207,7 +219,7 @@ def _day(connection: Connection, day: date, within: Mapping[str, int]) -> Day:
         p50_ms=_percentile(connection, within, ended.get("posted", 0), 50),
         p95_ms=_percentile(connection, within, ended.get("posted", 0), 95),
         spent=[Spent(*row) for row in connection.execute(_SPENT, within)],
-        facts=connection.execute(_FACTS, {"until": within["until"]}).scalar_one(),
+        facts=known,
     )
 
 

@@ -64,6 +64,7 @@ _TURNS = (
         turns.c.persona,
         turns.c.room_id,
         messages.c.sender_id,
+        messages.c.received_at,
     )
     .join(messages, messages.c.seq == turns.c.message_seq)
     .where(turns.c.seq > bindparam("after"), turns.c.state.in_(ENDED))
@@ -88,7 +89,7 @@ def fill(connection: Connection) -> None:
                     "command": row.bare and row.fault is None,
                     **figure(
                         state=row.state,
-                        states=row.states,
+                        states=row.states or [[row.state, row.received_at]],
                         record=row.record or {},
                         fault=row.fault,
                     ),

@@ -72,6 +72,7 @@ messages = Table(
     UniqueConstraint("room_id", "message_id"),
     Index("ix_messages_scope_seq", "scope", "seq"),
     Index("ix_messages_thread", "room_id", "thread_id"),
+    Index("ix_messages_latest", "room_id", "sent_at"),
     Index("ix_messages_sender", "scope", "sender_id"),  # who takes part; see memory/members.py
     Index(  # few have any, and all of a scope are looked for with every turn
         "ix_messages_private",

@@ -121,12 +121,11 @@ _EDIT = (
     .values(content=bindparam("text"), original=bindparam("first"), edited_at=bindparam("at"))
 )
 _DELETE = update(messages).where(_C.seq == bindparam("of")).values(deleted_at=bindparam("at"))
-_LATEST = func.max(_C.sent_at).label("latest")
-_ROOMS = (
-    select(rooms, _LATEST)
-    .outerjoin(messages, _C.room_id == rooms.c.id)
-    .group_by(rooms.c.id, rooms.c.name, rooms.c.kind, rooms.c.project, rooms.c.created_at)
-    .order_by(func.coalesce(_LATEST, rooms.c.created_at).desc(), rooms.c.id)
+_LATEST = (  # a look at the end of a room's part of ix_messages_latest
+    select(func.max(_C.sent_at)).where(_C.room_id == rooms.c.id).scalar_subquery().label("latest")
+)
+_ROOMS = select(rooms, _LATEST).order_by(
+    func.coalesce(_LATEST, rooms.c.created_at).desc(), rooms.c.id
 )
 _ROOM = select(rooms).where(rooms.c.id == bindparam("id"))
 _PEOPLE = (

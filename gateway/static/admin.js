@@ -40,7 +40,7 @@ function parse(hash) {
 export function openAdmin(hash = location.hash) {
   const wanted = parse(hash);
   if (!wanted) {
-    leave();
+    leaveAdmin();
     return false;
   }
   const arriving = !shown || shown.section !== wanted.section || shown.path !== wanted.path;
@@ -59,7 +59,8 @@ export function openAdmin(hash = location.hash) {
   return true;
 }
 
-function leave() {
+/** Make room for what another address shows. */
+export function leaveAdmin() {
   if (!shown) return;
   shown = null;
   asked += 1;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -143,3 +145,10 @@ async def test_another_web_site_reads_nothing(client: Client, route: str) -> Non
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
     async with client.get(f"/api/admin/{route}", headers=headers) as response:
         assert response.status == 403
+
+
+async def test_the_example_of_the_docs_is_answered(client: Client, house: FakeHouse) -> None:
+    house.admin.fill()
+    text = (Path(__file__).parents[2] / "docs" / "page.md").read_text("utf-8")
+    [path] = re.findall(r"http://127\.0\.0\.1:8377([^']+)", text)
+    assert {turn["state"] for turn in (await get(client, path))["items"]} == {"failed"}

@@ -236,4 +236,6 @@ def upgrade() -> None:
         batch_op.create_index("ix_figures_state", ["state", "seq"], unique=False)
     with op.batch_alter_table("facts", schema=None) as batch_op:
         batch_op.create_index("ix_facts_created", ["created_at"], unique=False)
+    with op.batch_alter_table("messages", schema=None) as batch_op:
+        batch_op.create_index("ix_messages_latest", ["room_id", "sent_at"], unique=False)
     fill(op.get_bind())
