@@ -104,12 +104,14 @@ def _started(url: str) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from gateway.check import check
+    from gateway.check import Finding, check, readable_by_others
     from gateway.config import load_config
     from gateway.platform_check import check_platforms
 
     config = load_config(arguments.config, base=Path.cwd())
     findings = check(config, os.environ)
+    file = arguments.config or Path.cwd() / "moot.toml"
+    findings += [Finding(text) for text in readable_by_others(file)]
     if not arguments.offline:
         findings += asyncio.run(check_platforms(config, os.environ))
     for finding in findings:
