@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import aiohttp
@@ -83,12 +82,9 @@ async def test_a_collector_that_is_away_costs_no_turn_and_no_end(tmp_path: Path)
     async with service(tmp_path, CONFIG.format(url="http://127.0.0.1:9", metrics="false")) as moot:
         receipt = await say(moot.url, 1, "@demo echo hello")
         assert receipt["replies"][0]["text"] == "hello"
-        async with aiohttp.ClientSession(moot.url) as client:
-            async with client.get("/metrics") as response:
-                assert response.status == 404
-        began = time.monotonic()
-        await moot.stop()
-        assert time.monotonic() - began < 19  # `stop` itself waits for 20 s
+        async with aiohttp.ClientSession(moot.url) as client, client.get("/metrics") as response:
+            assert response.status == 404
+        await moot.stop()  # raises when that takes long
 
 
 def test_without_traces_nothing_of_opentelemetry_is_imported() -> None:

@@ -61,7 +61,7 @@ class Collector:
         body = await request.read()
         if body[:2] == b"\x1f\x8b":
             body = gzip.decompress(body)
-        self.headers.append(dict(request.headers))
+        self.headers.append({name.lower(): told for name, told in request.headers.items()})
         self.bodies.append(body)
         for told in ExportTraceServiceRequest.FromString(body).resource_spans:
             self.resource = attributes(told.resource.attributes)
