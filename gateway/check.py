@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
@@ -15,7 +18,12 @@ from gateway.models import describe_model
 from gateway.personas import Persona, Personas
 from gateway.platforms import make_bots
 from gateway.programs import make_profile, without_acp
+from gateway.redaction import can_be_redacted, names_a_secret, secrets_in
 from gateway.tables import AgentTable
+
+_OURS = re.compile(
+    r"MOOT_|SLACK_|ROCKETCHAT_|DISCORD_|MATRIX_|BLUEBUBBLES_|ANTHROPIC_|OPENAI_|GEMINI_|OTEL_"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,7 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
             test()
         except ConfigError as error:
             findings.append(Finding(error.say, True))
+    findings += [Finding(text) for text in weak_secrets(environment)]
     try:
         findings.append(Finding(describe_model(config, environment)))
     except ConfigError as error:
@@ -95,6 +104,28 @@ def _access(config: Config) -> list[Finding]:
         )
         return [Finding(text)]
     return []
+
+
+def weak_secrets(environment: Mapping[str, str]) -> list[str]:
+    """What can't be kept out of logs and answers; only what Moot or its bots and agents read."""
+    return [
+        f"{name} is too short, or a word: Moot can't take it out of its logs and answers; "
+        "let it be long and random"
+        for name, value in environment.items()
+        if value and _OURS.match(name) and names_a_secret(name) and not can_be_redacted(value)
+    ]
+
+
+def readable_by_others(file: Path) -> list[str]:
+    """A moot.toml that holds secrets and that others on the machine can read."""
+    try:
+        mode = file.stat().st_mode
+        holds = any(secrets_in(tomllib.loads(file.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return []
+    if not holds or not mode & 0o044:
+        return []
+    return [f"{file} holds secrets and others on this machine can read it: chmod 600 {file}"]
 
 
 def _agents(config: Config, environment: Mapping[str, str], personas: Personas) -> list[Finding]:

@@ -136,7 +136,7 @@ def _started(url: str) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from gateway.check import check
+    from gateway.check import Finding, check, readable_by_others
     from gateway.config import load_config
     from gateway.env_file import with_secrets
     from gateway.platform_check import check_platforms
@@ -146,6 +146,8 @@ def _check(arguments: argparse.Namespace) -> int:
     environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
     findings = check(config, environment)
     findings += asyncio.run(check_sandbox(config, environment))
+    file = arguments.config or Path.cwd() / "moot.toml"
+    findings += [Finding(text) for text in readable_by_others(file)]
     if not arguments.offline:
         findings += asyncio.run(check_platforms(config, environment))
     for finding in findings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,7 +103,7 @@ def make_app(
     hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
     front = Front(house, settings.access, assets.load(), settings.metrics)
     app = web.Application(
-        middlewares=[_guarded(settings, front, open_paths)],
+        middlewares=[_cleaning(redactor), _guarded(settings, front, open_paths)],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
@@ -117,7 +117,6 @@ def make_app(
     app.add_routes(SchedulesApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
-    app.on_response_prepare.append(_cleaning(redactor))
 
     async def read_events(_app: web.Application) -> AsyncIterator[None]:
         task = asyncio.create_task(hub.run(), name="page: events of the house")
@@ -261,19 +260,19 @@ def _http_error(fault: web.HTTPException) -> web.Response:
     return response
 
 
-_Prepare = Callable[[web.Request, web.StreamResponse], Awaitable[None]]
-
-
-def _cleaning(clean: Callable[[str], str]) -> _Prepare:
+def _cleaning(clean: Callable[[str], str]) -> Middleware:
     """The last step of every answer of text that is made here; a file stays as it is."""
 
-    async def cleaned(_request: web.Request, response: web.StreamResponse) -> None:
+    @web.middleware
+    async def cleaned(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
         if not isinstance(response, web.Response) or response.content_type not in _MADE_HERE:
-            return
+            return response
         if isinstance(body := response.body, bytes):
             text = body.decode("utf-8", "replace")
             if (new := clean(text)) != text:
                 response.body = new.encode("utf-8", "replace")
+        return response
 
     return cleaned
 

@@ -116,7 +116,7 @@ async def open_telemetry(
 
 
 def _open(endpoint: str, headers: Mapping[str, str]) -> tuple[Ids, TracerProvider]:
-    """Imports take 0.3 s, so they wait until somebody wants traces."""
+    """Imports take half a second and more, so they wait until somebody wants traces."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

@@ -11,7 +11,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -261,5 +260,17 @@ def test_no_command_prints_a_secret_of_its_configuration(tmp_path: Path) -> None
         assert "canary" not in told
 
 
-def jsons(log: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.splitlines()]
+def test_check_warns_of_what_it_cannot_keep_secret_and_of_a_file_that_others_read(
+    tmp_path: Path,
+) -> None:
+    config = '[agents.demo]\nprofile = "demo"\nenv = { MY_API_KEY = "canary-12-f7a6" }'
+    (tmp_path / "moot.toml").write_text("")
+    (tmp_path / "moot.toml").chmod(0o644)
+    told = moot_says(tmp_path, config, "check", "--offline", MOOT_TOKEN="hunter2")
+    assert "MOOT_TOKEN is too short" in told
+    assert "hunter2" not in told
+    assert "chmod 600" in told
+    (tmp_path / "moot.toml").chmod(0o600)
+    told = moot_says(tmp_path, config, "check", "--offline", MOOT_TOKEN="canary-9-c0d9-01234")
+    assert "too short" not in told
+    assert "chmod" not in told

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,48 @@ def test_a_screen_that_disagrees_is_counted_for_its_agent() -> None:
     metrics.disagreed("codex")
     found = figures(metrics.text(waiting=0, sessions=Counted()))
     assert of(found, "moot_screen_disagreements_total", agent="codex") == 2
+
+
+def test_refusals_questions_restarts_and_waits_are_counted() -> None:
+    metrics = Metrics()
+    metrics.refused("slack")
+    metrics.decided("timeout")
+    metrics.restarted("slack")
+    metrics.waited(0.2)
+    found = figures(metrics.text(waiting=0, sessions=Counted()))
+    assert of(found, "moot_refusals_total", platform="slack") == 1
+    assert of(found, "moot_questions_total", outcome="timeout") == 1
+    assert of(found, "moot_bot_restarts_total", bot="slack") == 1
+    assert of(found, "moot_turn_queue_seconds_sum") == 0.2
+    [build] = [labels for name, labels in found if name == "moot_build_info"]
+    assert {key for key, _ in build} == {"version", "python"}
+
+
+async def test_the_exposition_keeps_prometheus_rules_and_names_no_room_and_nobody(
+    tmp_path: Path,
+) -> None:
+    hostile = 'evil"\n} 1\nmoot_forged 1'
+    async with gateway(tmp_path) as moot:
+        room = replace(ROOM, id="fake:secret-room", name=hostile)
+        for number in range(3):
+            inbound = said(f"@demo hello {number}")
+            await moot.hear(replace(inbound, room=room))
+        await moot.settle()
+        text = (await moot.house.desk.metrics()).decode()
+    for source in range(1000):
+        moot.house.metrics.refused(f"source-{source}")
+        moot.house.metrics.called("insights", f"{hostile} {source}", None, 1.0, hostile)
+    text += moot.house.metrics.text(waiting=0, sessions=Counted()).decode()
+    assert "secret-room" not in text
+    assert "Andi" not in text
+    for family in text_string_to_metric_families(text):
+        assert re.fullmatch(r"moot_[a-z][a-z0-9_]*", family.name)
+        assert family.documentation, family.name
+        if family.name != "moot_build_info":
+            assert not re.search(r"_(ms|msec|minutes|kb|mb|percent)$", family.name)
+        if family.type == "counter":
+            assert {s.name.rpartition("_")[2] for s in family.samples} <= {"total", "created"}
+        else:
+            assert not family.name.endswith("_total")
+        assert len(family.samples) < 200
+    assert "moot_forged" not in {f.name for f in text_string_to_metric_families(text)}

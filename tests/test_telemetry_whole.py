@@ -1,0 +1,95 @@
+"""The whole way: `moot run` tells a collector what its turns went through."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import aiohttp
+
+from tests.doubles.collector import Collector
+from tests.doubles.service import HOUSE, service
+from tests.test_api_whole import say
+
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+data_dir = "data"
+[telemetry]
+otlp_endpoint = "{url}"
+metrics = {metrics}
+[agents.demo]
+profile = "demo"
+env = {{ MOOT_DEMO_PACE = "0" }}
+"""
+ERROR = 2  # of a status, in OpenTelemetry's protocol
+
+
+async def test_a_turn_is_one_trace_with_a_span_a_step_and_its_learning_is_linked(
+    tmp_path: Path,
+) -> None:
+    async with Collector.open() as collector:
+        config = CONFIG.format(url=collector.url, metrics="true")
+        headers = "authorization=Bearer%20canary-10-d9c8"
+        async with service(tmp_path, config, OTEL_EXPORTER_OTLP_HEADERS=headers) as moot:
+            receipt = await say(moot.url, 1, "@demo echo secret words of a person")
+            turn = receipt["turn_ids"][0]
+            async with asyncio.timeout(20):
+                while not ({"turn", "memory"} <= {span.name for span in collector.spans}):
+                    await asyncio.sleep(0.05)
+        lines = [json.loads(line) for line in moot.log().splitlines()]
+    assert collector.headers[0]["authorization"] == "Bearer canary-10-d9c8"
+    assert collector.resource["service.name"] == "moot"
+    spans = collector.of(turn)  # the trace's id is the turn's
+    root = spans["turn"]
+    assert root.parent == ""
+    assert root.status != ERROR
+    below = ["ingest", "queue", "agent.open", "brief", "compose", "agent.ask", "record", "post"]
+    steps = [spans[name] for name in below]
+    assert [span.parent for span in steps] == [root.id] * len(steps)
+    assert sorted(steps, key=lambda span: span.began) == steps
+    assert all(root.began <= s.began <= s.ended <= root.ended for s in spans.values())
+    layers = {"layer landmarks", "layer recall", "layer insights", "layer observations"}
+    assert {spans[name].parent for name in layers} == {spans["brief"].id}
+    assert spans["post.send"].parent == spans["post"].id
+    assert spans["agent.ask"].attributes["gen_ai.operation.name"] == "invoke_agent"
+    assert spans["agent.ask"].attributes["gen_ai.agent.name"] == "demo"
+    assert root.attributes["moot.room.id"] == "web:general"
+    assert root.attributes["moot.platform"] == "web"
+    [memory] = [span for span in collector.spans if span.name == "memory"]
+    assert memory.trace != turn
+    assert memory.links == [(turn, root.id)]
+    assert b"secret words" not in b"".join(collector.bodies)
+    assert {line["trace_id"] for line in lines if line.get("turn") == turn} == {turn}
+
+
+async def test_a_turn_that_fails_is_an_error_by_its_kind(tmp_path: Path) -> None:
+    (tmp_path / "personas").mkdir()
+    (tmp_path / "personas" / "gone.md").write_text("---\nagent: nobody\n---\nYou are gone.\n")
+    async with Collector.open() as collector:
+        config = CONFIG.format(url=collector.url, metrics="true")
+        async with service(tmp_path, config) as moot:
+            turn = (await say(moot.url, 1, "@gone hello"))["turn_ids"][0]
+        spans = collector.of(turn)  # what was not sent yet is sent when it ends
+    assert (spans["turn"].status, spans["turn"].message) == (ERROR, "missing")
+    assert spans["agent.open"].attributes["error.type"] == "missing"
+
+
+async def test_a_collector_that_is_away_costs_no_turn_and_no_end(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG.format(url="http://127.0.0.1:9", metrics="false")) as moot:
+        receipt = await say(moot.url, 1, "@demo echo hello")
+        assert receipt["replies"][0]["text"] == "hello"
+        async with aiohttp.ClientSession(moot.url) as client, client.get("/metrics") as response:
+            assert response.status == 404
+        await moot.stop()  # raises when that takes long
+
+
+def test_without_traces_nothing_of_opentelemetry_is_imported() -> None:
+    code = "import sys, gateway.app; print([m for m in sys.modules if 'opentelemetry' in m])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[]\n"
