@@ -59,7 +59,7 @@ AgentFault = Literal[
 
 
 class AgentError(MootError):
-    """The agent could not answer. `partial` is what it had said until then."""
+    """The agent could not answer. `partial`: what it had said until then; `usage`: what it took."""
 
     def __init__(
         self, kind: AgentFault, message: str, *, say: str | None = None, partial: str = ""
@@ -67,6 +67,7 @@ class AgentError(MootError):
         super().__init__(message, say=say)
         self.kind: AgentFault = kind
         self.partial = partial
+        self.usage: Usage | None = None
 
 
 class ModelError(MootError):
@@ -160,12 +161,14 @@ class Place:
     """Where an answer goes: a room, and the thread in it if there is one.
 
     voice: the persona that speaks, for a bot's account that serves several of them; None: the
-    account itself.
+    account itself. only_for: id of a slash command: who gave it is the
+    only one to see the answer, where the platform can do that.
     """
 
     room: Room
     thread_id: str | None = None
     voice: Voice | None = None
+    only_for: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +297,15 @@ class Inbound:
     mentioned: bool = False
 
 
+SCHEDULED, SLASH = "schedule:", "slash:"
+"""What ids of messages begin with that stand on no platform: scheduled runs, slash commands."""
+
+
+def stands(message_id: str) -> bool:
+    """Whether a message is to be seen on its platform: can be replied to, and marked."""
+    return not message_id.startswith((SCHEDULED, SLASH))
+
+
 @dataclass(frozen=True, slots=True)
 class Edited:
     """A stored message's text was changed on the platform."""
@@ -382,6 +394,7 @@ class Answer:
     source: "record" the program's own record of it, "screen" read from the terminal.
     ended_by: the sign that ended the turn, e.g. "hook", "record", "title", "api". tools: one line a
     use, for people; uses: the same for the memory. compacted: the program compacted its context.
+    usage: what its calls of the model took; None: it doesn't tell.
     """
 
     text: str
@@ -390,6 +403,7 @@ class Answer:
     tools: tuple[str, ...] = ()
     uses: tuple[ToolUse, ...] = ()
     compacted: bool = False
+    usage: Usage | None = None
 
 
 # ── Calls of the model behind the memory ────────────────────────────────────────────────

@@ -24,9 +24,10 @@ from adapters.api_settings import MODEL, ApiSettings
 from adapters.conversation import SESSION_ID, Conversation
 from adapters.memory_tools import PREFIX, MemoryTools, Result
 from adapters.profiles.profile import cut_tool_text
+from adapters.profiles.spent import total
 from adapters.reasoning import Form, Thinking, forms
 from adapters.speech import Speech
-from contract import AgentError, Answer, ToolUse
+from contract import AgentError, Answer, ToolUse, Usage
 
 log = logging.getLogger("moot.api_agent")
 
@@ -183,6 +184,7 @@ class ApiAgent:
             request = make_request(self._frame, said, turn.since, parameters, last_round=last_round)
             try:
                 message = await self._client.stream(request, turn.speech)
+                turn.calls.append(message.usage)
             except Refused as error:
                 refused = refused or error
                 continue
@@ -230,7 +232,7 @@ class ApiAgent:
         turn.done = True
         forgot, self._forgot = self._forgot, False
         tools, uses = tuple(turn.tools), tuple(turn.uses)
-        return Answer(turn.speech.last(), "record", "api", tools, uses, forgot)
+        return Answer(turn.speech.last(), "record", "api", tools, uses, forgot, total(turn.calls))
 
     def _cut_off(self, turn: _Turn) -> str:
         most = f"{self._settings.max_tokens:,} tokens (`max_tokens`)"
@@ -265,6 +267,7 @@ class _Turn:
         self.speech = speech
         self.done = False
         self.retracted = False
+        self.calls: list[Usage] = []  # also those of an attempt that was begun again
         self.begin_again()
 
     def begin_again(self) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from adapters.speech import Speech
-from contract import AgentError, AgentFault
+from contract import AgentError, AgentFault, Usage
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -35,6 +35,7 @@ class Message:
     content: tuple[Mapping[str, Any], ...]
     stop_reason: str
     tokens: int
+    usage: Usage
 
 
 class Refused(AgentError):
@@ -170,5 +171,8 @@ def _message(whole: SdkMessage) -> Message:
     usage = whole.usage
     read = usage.input_tokens + (usage.cache_read_input_tokens or 0)
     written = usage.output_tokens + (usage.cache_creation_input_tokens or 0)
+    cached = usage.cache_read_input_tokens or 0
+    new = usage.cache_creation_input_tokens or 0
+    took = Usage(str(whole.model), usage.input_tokens + new + cached, usage.output_tokens, cached)
     content = tuple(block.to_dict(exclude_none=True) for block in whole.content)
-    return Message(content, str(whole.stop_reason), read + written)
+    return Message(content, str(whole.stop_reason), read + written, took)

@@ -97,7 +97,9 @@ class CliAgent:
                 raise await self._condense(error) from error
             if error.kind in self._profile.ends_at:
                 await self._process.end()
-            raise await self._process.explained(error) from error.__cause__
+            explained = await self._process.explained(error)
+            explained.usage = exchange.turn.spent()
+            raise explained from error.__cause__
         exchange.compare(self._comparison, answer)
         return answer
 
@@ -222,7 +224,9 @@ class CliAgent:
 
     def _fault(self, kind: Any, message: str, say: str) -> AgentError:
         partial = self._exchange.partial() if self._exchange else ""
-        return AgentError(kind, f"{self._profile.name}: {message}", say=say, partial=partial)
+        error = AgentError(kind, f"{self._profile.name}: {message}", say=say, partial=partial)
+        error.usage = self._exchange.turn.spent() if self._exchange else None
+        return error
 
     # ── The program ─────────────────────────────────────────────────────────────────────
 

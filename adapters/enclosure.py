@@ -30,9 +30,9 @@ def enclose(profile: Profile, launch: Launch, command: Command) -> Command:
     own = launch.home.parent.resolve()
     system = _system(command.env)
     found = find_installation(Path(command.argv[0]), command.env.get("PATH", ""))
-    for word in (*launch.command[1:], *profile.system_files):
+    for word in (*(launch.command or profile.begin)[1:], *profile.reads):
         if word.startswith("/") and Path(word).exists():
-            found.add(Path(word))
+            found.join(find_installation(Path(word), ""))
     _add_memory(launch, found)
     if launch.files:
         launch.files.mkdir(mode=0o700, parents=True, exist_ok=True)

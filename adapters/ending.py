@@ -109,7 +109,15 @@ class Ending:
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         turn = self._turn
         tools = tuple(turn.tools)
-        return Answer(cut_reply(readable(text)), source, sign, tools, turn.uses(), turn.compacted)
+        return Answer(
+            cut_reply(readable(text)),
+            source,
+            sign,
+            tools,
+            turn.uses(),
+            turn.compacted,
+            turn.spent(),
+        )
 
     def _fault(self, screen: Screen) -> AgentError | None:
         """What the screen says went wrong in this turn."""

@@ -14,13 +14,15 @@ from adapters.profiles.profile import (
     Retracted,
     Said,
     Signs,
+    Spent,
     State,
     Streamed,
     TurnEvent,
     Used,
 )
+from adapters.profiles.spent import total
 from adapters.uses import Uses
-from contract import ToolUse
+from contract import ToolUse, Usage
 
 Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]
@@ -80,6 +82,7 @@ class Turn:
         self._ended_by: Sign | None = None
         self._uses = Uses()
         self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
+        self._spent: dict[str, Usage] = {}
         self._signs = signs
         self._past = past
         self._parts: list[Passage] = []  # what was said between tools
@@ -128,6 +131,8 @@ class Turn:
             case Did():
                 self.began = True
                 self._uses.note(event, source)
+            case Spent(key, usage):
+                self._spent[key or str(len(self._spent))] = usage
             case Compacted():
                 self.compacted = True
             case Failed():
@@ -191,6 +196,10 @@ class Turn:
     def uses(self) -> tuple[ToolUse, ...]:
         """The tools that were used, as exactly as the program tells."""
         return self._uses.all() or tuple(self._used)
+
+    def spent(self) -> Usage | None:
+        """What its calls of the model took, as far as the program tells."""
+        return total(tuple(self._spent.values()))
 
     def text(self) -> str | None:
         """The exact reply as far as its own signs tell; None: only the screen can."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from bots.discord_signs import Signs
 from bots.discord_socket import keep_connected
 from bots.discord_text import LIMIT, size, written
 from bots.discord_threads import Threads
+from bots.slash import SlashCommand
 from bots.split import split
 from contract import ConfigError, Place, PlatformError, Question, Room, Speaker
 
@@ -37,7 +38,7 @@ _MOST_MEMBERS = 100
 class DiscordBot:
     """One Discord application with its bot account, in all the guilds that invited it.
 
-    own_dir: where the bot keeps how far it has read. commands: slash commands and what they do;
+    own_dir: where the bot keeps how far it has read. commands: slash commands;
     none: those registered before are taken back. gateway_url: only where the server at `api_url`
     can't tell. rest_s: before a session is begun anew. now: the time in seconds since 1970.
     """
@@ -56,7 +57,7 @@ class DiscordBot:
         name: str = SOURCE,
         api_url: str = OFFICIAL,
         gateway_url: str | None = None,
-        commands: Mapping[str, str] | None = None,
+        commands: Sequence[SlashCommand] = (),
         require_mention: bool = True,
         most_file_bytes: int = 25_000_000,
         rest_s: float = 5.0,
@@ -67,7 +68,7 @@ class DiscordBot:
         self.name = name
         self.personas: Sequence[str] = tuple(personas)
         self._require_mention, self._rest_s = require_mention, rest_s
-        self._commands = commands or {}
+        self._commands = tuple(commands)
         self._api = DiscordApi(token, api_url, gateway_url)
         self._directory = Directory(self._api, now=now)
         self._posts = Posts(self._api, self._directory, now=now)
@@ -101,6 +102,7 @@ class DiscordBot:
         try:
             own = await self._introduced()
             await self._cursors.load(own.id)
+            self._posts.application_id = own.application_id
             registering = asyncio.create_task(
                 register(self._api, own.application_id, self._commands, self._cursors),
                 name=f"discord commands {self.name}",

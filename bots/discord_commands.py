@@ -6,46 +6,55 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from bots.discord_api import DiscordApi
 from bots.discord_cursors import Cursors
+from bots.slash import SlashCommand, SlashOption
 from contract import PlatformError
 
 log = logging.getLogger("moot.bots")
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
-_DESCRIPTION = 100
+_DESCRIPTION, _CHOICES = 100, 25
 _CHAT_INPUT, _STRING = 1, 3
 _MESSAGE, _NOTHING = 4, 6  # kinds of an answer: a message; the post stays as it is
 _EPHEMERAL = 1 << 6
 _ACK_S = 3.0
 
 
-def described(commands: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The commands as Discord takes them, each with one text that may be left out."""
+def described(commands: Sequence[SlashCommand]) -> list[dict[str, Any]]:
+    """The commands as Discord takes them."""
     return [
         {
-            "name": name,
+            "name": command.name,
             "type": _CHAT_INPUT,
-            "description": _cut(" ".join(what.replace("`", "").split())) or name,
-            "options": [
-                {
-                    "type": _STRING,
-                    "name": "text",
-                    "description": f"what you would type behind !{name}",
-                    "required": False,
-                }
-            ],
+            "description": _plain(command.says) or command.name,
+            "options": [_option(option) for option in command.options],
         }
-        for name, what in sorted(commands.items())
-        if _NAME.fullmatch(name)
+        for command in sorted(commands, key=lambda command: command.name)
+        if _NAME.fullmatch(command.name)
     ]
 
 
+def _option(option: SlashOption) -> dict[str, Any]:
+    told = {
+        "type": _STRING,
+        "name": option.name,
+        "description": _plain(option.says) or option.name,
+        "required": option.required,
+    }
+    choices = [{"name": choice, "value": choice} for choice in option.choices[:_CHOICES]]
+    return {**told, "choices": choices} if choices else told
+
+
+def _plain(text: str) -> str:
+    return _cut(" ".join(text.replace("`", "").split()))
+
+
 async def register(
-    api: DiscordApi, application: str, commands: Mapping[str, str], cursors: Cursors
+    api: DiscordApi, application: str, commands: Sequence[SlashCommand], cursors: Cursors
 ) -> None:
     """Tell Discord our commands, if they aren't those that it was told last.
 

@@ -24,6 +24,7 @@ from bots.discord_wire import (
     WireUser,
 )
 from bots.signs import PIN
+from contract import SLASH
 
 SOURCE = "discord"
 CHOOSE = "moot:"  # begins the custom id of a question's button
@@ -142,7 +143,7 @@ class Commanded:
 
     def said(self) -> Said:
         """The same as a message; its id is the interaction's, and nobody can reply to it."""
-        id_, at = self.interaction, moment(None, self.interaction)
+        id_, at = f"{SLASH}{self.interaction}", moment(None, self.interaction)
         said = Said(self.channel, self.guild, id_, self.by, self.text, at, mentioned=True)
         return replace(said, is_command=True)
 

@@ -247,7 +247,12 @@ class Hearing:
     async def _interact(self, found: Pressed | Commanded | Strange) -> None:
         """Acknowledge at once (Discord waits three seconds), and hand it on."""
         text = f"`{found.text}`" if isinstance(found, Commanded) else ""
-        telling = acknowledge(self._api, found.interaction, found.token, text)
+        telling = asyncio.create_task(
+            acknowledge(self._api, found.interaction, found.token, text),
+            name=f"discord acknowledge {self._bot}",
+        )
+        if isinstance(found, Commanded):
+            self._around.posts.commanded(found.interaction, found.token, telling)
         await asyncio.gather(telling, self._interacted(found))
 
     async def _interacted(self, found: Pressed | Commanded | Strange) -> None:

@@ -6,6 +6,7 @@ In a channel an answer is a reply to the message that asked, in a thread it stan
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -24,10 +25,14 @@ from bots.discord_doubt import Doubt, own_since
 from bots.discord_events import CHOOSE
 from bots.discord_text import LIMIT, size, written
 from bots.split import split
-from contract import Place, PlatformError, Question
+from contract import SLASH, Place, PlatformError, Question
 
 _SUPPRESS_EMBEDS = 1 << 2
 _REMEMBERED = 5_000
+_EPHEMERAL = 1 << 6
+_TOLD_S = 5.0
+_TOKEN_S = 14 * 60.0  # Discord: an interaction's token is good for 15 minutes
+TOO_LATE = "That was for one person alone, and comes too late to be told so. Please ask again."
 
 # Message components: docs.discord.com, read 2026-11.
 _ROWS, _ROW, _LABEL, _CUSTOM_ID = 5, 5, 80, 100
@@ -45,12 +50,23 @@ class _Target:
     reply_to: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A slash command. at: when it came; told: see `Posts.commanded`."""
+
+    token: str
+    at: float
+    told: asyncio.Task[None]
+
+
 class Posts:
     def __init__(self, api: DiscordApi, directory: Directory, *, now: Callable[[], float]) -> None:
         self._api, self._directory, self._now = api, directory, now
         self._plain: OrderedDict[str, bool] = OrderedDict()  # messages that are no threads
         self._answered: OrderedDict[str, bool] = OrderedDict()  # replied to, and so notified
         self._made: OrderedDict[str, tuple[str, str]] = OrderedDict()  # id -> channel, nonce
+        self.application_id = ""  # known once the bot has introduced itself
+        self._tokens: OrderedDict[str, _Ran] = OrderedDict()
         self._texts: OrderedDict[str, str] = OrderedDict()  # nonce -> what was to be said
 
     def saw(self, message: str, *, exists: bool = True) -> None:
@@ -69,6 +85,13 @@ class Posts:
         """Discord told us of a message of our own."""
         if nonce or message not in self._made:
             _remember(self._made, message, (channel, nonce or ""))
+
+    def commanded(self, interaction: str, token: str, told: asyncio.Task[None]) -> None:
+        """Somebody ran a slash command; for a while they alone can be answered.
+
+        told: acknowledges it, before which Discord takes no answer.
+        """
+        _remember(self._tokens, f"{SLASH}{interaction}", _Ran(token, self._now(), told))
 
     # ── Where ───────────────────────────────────────────────────────────────────────────
 
@@ -114,11 +137,29 @@ class Posts:
         self, place: Place, text: str, key: str, components: list[dict[str, Any]] | None = None
     ) -> str:
         """Post a text in Discord's markup; return its id."""
+        if place.only_for is not None:
+            known = self._tokens.get(place.only_for)
+            if known is not None and self._now() - known.at < _TOKEN_S:
+                await asyncio.wait({known.told}, timeout=_TOLD_S)
+                return await self._whisper(known.token, text)
+            text = TOO_LATE
         target = await self.target(place)
         body = self._body(target, text, key)
         if components:
             body["components"] = components
         return await self._send(target, body, None)
+
+    async def _whisper(self, token: str, text: str) -> str:
+        """What only they see who ran a command."""
+        body = {"content": text, "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
+        answer = await self._api.call(
+            "POST",
+            "/webhooks/{application_id}/{interaction_token}",
+            body=body,
+            application_id=self.application_id,
+            interaction_token=token,
+        )
+        return str(answer["id"]) if isinstance(answer, dict) else ""
 
     async def upload(self, place: Place, name: str, data: bytes, text: str, key: str) -> str:
         target = await self.target(place)

@@ -22,7 +22,17 @@ from bots.slack_check import findings
 from bots.slack_cursors import Cursors
 from bots.slack_directory import Directory
 from bots.slack_door import bolt, http_handler, keep_connected, open_socket
-from bots.slack_events import SOURCE, Account, Heard, Pressed, Removed, Renamed, Said, heard
+from bots.slack_events import (
+    SOURCE,
+    Account,
+    Commanded,
+    Heard,
+    Pressed,
+    Removed,
+    Renamed,
+    Said,
+    heard,
+)
 from bots.slack_files import Files
 from bots.slack_posts import Posts
 from bots.slack_reader import Reader
@@ -188,7 +198,7 @@ class SlackBot:
             return
         if isinstance(found, Renamed):
             self._directory.forget_room(found.channel)
-        elif isinstance(found, Pressed):
+        elif isinstance(found, Commanded | Pressed):
             await receive(await self._reader.event(found))
         else:
             async with self._turns[found.channel]:  # in a room, one after the other

@@ -21,6 +21,7 @@ SCOPES = {
     "channels:read": "it doesn't know the names of public channels and who is in them",
     "chat:write": "it can't post",
     "chat:write.customize": "personas that share the app all speak under its name",
+    "commands": "there is no /moot",
     "files:read": "files that people share stay unread",
     "files:write": "it can't send long answers as files",
     "groups:history": "it reads neither messages nor threads of private channels",

@@ -57,7 +57,7 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
         except Exception:
             log.exception("event.not_taken reason=it will come again")
             raise
-        return BoltResponse(status=200, body="")
+        return BoltResponse(status=200, body=_taken(body))
 
     return AsyncApp(
         name="slack",
@@ -70,6 +70,14 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
         attaching_function_token_enabled=False,
         logger=SDK_LOG,
     )
+
+
+def _taken(body: Mapping[str, Any]) -> str | dict[str, Any]:
+    """What Slack is answered: whoever gave a slash command sees it again, and nobody else."""
+    if "command" not in body or "type" in body:
+        return ""
+    said = f"{body['command']} {body.get('text') or ''}".replace("`", "'").strip()
+    return {"response_type": "ephemeral", "text": f"`{said}`"}
 
 
 # ── HTTP ────────────────────────────────────────────────────────────────────────────────

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from bots.ingest import Found, message
 from bots.slack_text import typed
-from bots.slack_wire import WireEvent, WireFile, WireFlag, WirePress, WireRename
-from contract import Inbound, Room, RoomKind, Speaker
+from bots.slack_wire import WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
+from contract import SLASH, Inbound, Room, RoomKind, Speaker
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button
@@ -117,7 +117,21 @@ class Flagged:
     pinned: bool
 
 
-Heard = Said | Changed | Removed | Pressed | Renamed | Flagged
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """A slash command. It is no message of Slack's: nothing can be answered in a thread of it.
+
+    id: of this one alone; it tells who gave it, also after a restart. content: as it was typed,
+    behind `/moot`.
+    """
+
+    channel: str
+    user_id: str
+    id: str
+    content: str
+
+
+Heard = Said | Changed | Removed | Pressed | Renamed | Flagged | Commanded
 
 
 def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
@@ -128,6 +142,8 @@ def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
     try:
         if payload.get("type") == "block_actions":
             return _pressed(WirePress.model_validate(payload))
+        if "command" in payload and "type" not in payload:
+            return _commanded(WireCommand.model_validate(payload))
         event = payload.get("event")
         if payload.get("type") != "event_callback" or not isinstance(event, Mapping):
             return None
@@ -149,6 +165,20 @@ def _pressed(press: WirePress) -> Pressed | None:
         if action.action_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
             return Pressed(question, int(number), press.user.id)
     return None
+
+
+def _commanded(given: WireCommand) -> Commanded:
+    """Any command of the app's: one that isn't `/moot` is what it says itself."""
+    own = given.command.removeprefix("/")
+    words = typed(given.text) if own == "moot" else f"{own} {typed(given.text)}"
+    content = f"/moot {words}".rstrip()
+    id_ = f"{SLASH}{given.user_id}:{given.trigger_id}"
+    return Commanded(given.channel_id, given.user_id, id_, content)
+
+
+def commander(command_id: str) -> str:
+    """Who gave a slash command; "" for any other id."""
+    return command_id.removeprefix(SLASH).partition(":")[0] if command_id.startswith(SLASH) else ""
 
 
 def _flagged(event: WireFlag, own: Account) -> Flagged | None:

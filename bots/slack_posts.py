@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from bots.slack_api import SlackApi, SlackRefused
-from bots.slack_events import CHOOSE, Account
+from bots.slack_events import CHOOSE, Account, commander
 from bots.slack_text import escape, fenced, unescaped
 from bots.slack_voice import Voices
 from bots.writer import quiet
@@ -33,6 +33,10 @@ class Posts:
         self, place: Place, text: str, key: str, blocks: list[dict[str, Any]] | None = None
     ) -> str:
         """Post a text in mrkdwn; return its timestamp, which is its id."""
+        if only := commander(place.only_for or ""):
+            channel = place.room.external_id
+            told = await self._api.call("chat.postEphemeral", channel=channel, user=only, text=text)
+            return str(told["message_ts"])
         answer = await self._voices.call(
             "chat.postMessage",
             place.voice,

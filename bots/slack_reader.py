@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
+from bots.ingest import message
 from bots.naming import Named
 from bots.slack_directory import Directory
-from bots.slack_events import Changed, Flagged, Pressed, Removed, Said, inbound
+from bots.slack_events import SOURCE, Changed, Commanded, Flagged, Pressed, Removed, Said, inbound
 from bots.slack_files import Files
 from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned
 
@@ -31,10 +33,12 @@ class Reader:
         self._recipient = f"bot:{personas[0]}" if len(personas) == 1 else None
         self._is_named, self._require_mention = is_named, require_mention
 
-    async def event(self, found: Said | Changed | Removed | Flagged | Pressed) -> Event:
+    async def event(self, found: Said | Changed | Removed | Flagged | Pressed | Commanded) -> Event:
         """Never waits long: what can't be looked up in time is told without."""
         if isinstance(found, Said):
             return await self._inbound(found)
+        if isinstance(found, Commanded):
+            return await self._commanded(found)
         if isinstance(found, Pressed):
             by = await self._directory.speaker(found.user_id)
             return Chosen(found.question_id, found.option, by)
@@ -63,6 +67,26 @@ class Reader:
             mentioned=said.mentioned,
             attachments=attachments,
             thread_context=context,
+            recipient_id=self._recipient,
+            require_mention=self._require_mention,
+        )
+
+    async def _commanded(self, found: Commanded) -> Inbound:
+        by, room = await asyncio.gather(
+            self._directory.speaker(found.user_id), self._directory.room(found.channel, None)
+        )
+        return message(
+            SOURCE,
+            replace(room, name=by.name) if room.kind == "dm" else room,
+            by,
+            content=found.content,
+            message_id=found.id,
+            sent_at=datetime.now(UTC),
+            thread_id=None,
+            reply_to=None,
+            mentioned=True,
+            attachments=(),
+            thread_context=None,
             recipient_id=self._recipient,
             require_mention=self._require_mention,
         )

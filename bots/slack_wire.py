@@ -86,6 +86,14 @@ class WireFlag(_Wire):
     item: WireItem
 
 
+class WireCommand(_Wire):
+    command: str
+    text: str = ""
+    user_id: str
+    channel_id: str
+    trigger_id: str
+
+
 class WireAction(_Wire):
     action_id: str
     value: str | None = None

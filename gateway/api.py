@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -47,13 +47,15 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The routes. wait_s: how long `wait: true` is; most_wait_s: the longest wait allowed."""
+    """The routes. wait_s: how long `wait: true` is; most_wait_s: the longest wait allowed.
+    mask: covers secrets in a terminal's picture."""
 
     house: House
     hub: stream.Hub
     files: Files
     wait_s: float = 300.0
     most_wait_s: float = 3_600.0
+    mask: Callable[[Picture], Picture] = lambda picture: picture
 
     def routes(self) -> list[web.RouteDef]:
         """Every route under /api."""
@@ -188,7 +190,8 @@ class Api:
             return error(404, "there is no such session")
 
         def now() -> Picture | None:
-            return None if self.hub.closed else self.house.picture(session_id)
+            picture = None if self.hub.closed else self.house.picture(session_id)
+            return picture and self.mask(picture)
 
         response = await stream.open_stream(request)
         async for picture in stream.changes(now, every_s=PICTURE_EVERY_S):

@@ -19,6 +19,7 @@ from gateway.admissions import Admissions
 from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
 from gateway.backup import back_up_daily
+from gateway.books import Books
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands, Hand
@@ -26,6 +27,7 @@ from gateway.config import Config
 from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
+from gateway.ending import Ends, finish
 from gateway.events import Bus
 from gateway.handover import HandOver
 from gateway.happenings import (
@@ -34,10 +36,13 @@ from gateway.happenings import (
     Happening,
     PersonasChanged,
     Remembered,
+    Stopping,
 )
 from gateway.idle import Idle
 from gateway.indexes import open_configured
 from gateway.learning import learning
+from gateway.ledger import Turn
+from gateway.limits import Limits
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold, tell_address
 from gateway.marks import Marks
@@ -62,6 +67,7 @@ from gateway.pin_commands import PinCommands, Suggestions
 from gateway.platform_pins import PlatformPins
 from gateway.platforms import make_bots
 from gateway.presence import Presence
+from gateway.private_folders import keep_private
 from gateway.programs import Programs, agent_names
 from gateway.questions import Questions
 from gateway.redaction import Redactor
@@ -72,10 +78,12 @@ from gateway.room_memory import RoomMemories
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
 from gateway.roster import Rosters
-from gateway.sandboxing import Sandboxing
+from gateway.sandboxing import Sandboxing, any_wanted
 from gateway.schedule_commands import ScheduleCommands
+from gateway.schedule_desk import ScheduleDesk
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedules import Schedules
+from gateway.service_manager import Notify, keep_alive, nobody
 from gateway.sessions import Program
 from gateway.sql_ledger import SqlLedger
 from gateway.status_commands import StatusCommands
@@ -84,6 +92,8 @@ from gateway.supervisor import Supervisor
 from gateway.telemetry import Telemetry, open_telemetry
 from gateway.trail import Trails
 from gateway.turn import Middle
+from gateway.usage import UsageBook
+from gateway.usage_commands import UsageCommands
 from gateway.window import Windows
 from memory.index import Index
 from memory.layer import Interaction, Session
@@ -105,21 +115,27 @@ async def run(
     started: Callable[[str], None],
     stop: asyncio.Event,
     redactor: Redactor | None = None,
+    at_once: asyncio.Event | None = None,
+    notify: Notify = nobody,
 ) -> None:
     """Run Moot until `stop` is set. `started` is told the page's address.
 
-    redactor: knows the secrets of both; without it none is known. Turns that are under way when it
-    stops are taken up again by the next start.
+    Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
+    over is taken up again by the next start. notify: see gateway/service_manager.py.
+    redactor: knows the secrets of both; without it none is known.
     """
+    ends = Ends(stop, at_once or asyncio.Event())
+    keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, stop, redactor or Redactor())
+        await _run(config, environment, started, ends, notify, redactor or Redactor())
 
 
 async def _run(
     config: Config,
     environment: Mapping[str, str],
     started: Callable[[str], None],
-    stop: asyncio.Event,
+    ends: Ends,
+    notify: Notify,
     redactor: Redactor,
 ) -> None:
     metrics = Metrics()
@@ -155,7 +171,7 @@ async def _run(
                     telemetry=telemetry,
                 )
                 sessions = house.sessions
-                await house.serve(started, stop)
+                await house.serve(started, ends, notify)
                 raise _Stop
         except* _Stop:
             pass
@@ -209,7 +225,7 @@ class House:
             self.access,
             self.audit,
             clock,
-            start=lambda *turn: self.rooms.start(*turn),
+            start=self._start,
             changed=lambda: self._publish(AccessChanged()),
         )
         self.persona_desk = self._persona_desk(store)
@@ -223,6 +239,8 @@ class House:
             clean=self._redactor.clean,
             decided=self.metrics.decided,
         )
+        self.usage = UsageBook(store, clock, config.gateway.zone, config.prices)
+        self.books = self._books(store)
         self._has_model = model is not None
         self._sandboxing = sandboxing
         self.memories = self._memories(store, index, model, learn_after_s)
@@ -241,8 +259,9 @@ class House:
             host=config.gateway.host,
             port=config.gateway.port,
             access=PageAccess(token=page_token),
-            clean=self._redactor,
+            redactor=self._redactor,
             metrics=config.telemetry.metrics,
+            encloses=lambda: any_wanted(config, personas),
         )
 
     def _persona_desk(self, store: Store) -> PersonaDesk:
@@ -252,6 +271,21 @@ class House:
             own_folder=self._config.gateway.personas_dir,
             note=self.audit.note,
             changed=lambda: self._publish(PersonasChanged()),
+        )
+
+    def _books(self, store: Store) -> Books:
+        config = self._config
+        limits = Limits(
+            config.limits, store=store, access=self.access, clock=clock, zone=config.gateway.zone
+        )
+        return Books(
+            audit=self.audit,
+            usage=self.usage,
+            limits=limits,
+            ledger=self.ledger,
+            transcript=self.transcript,
+            count=self.metrics.usage.took,
+            clock=clock,
         )
 
     def _memories(
@@ -355,6 +389,7 @@ class House:
             "pins": PinCommands(memories.landmarks, memories.slices, self.transcript).run,
             "memory": remembering.run,
             "recall": memories.recalling.run,
+            "usage": UsageCommands(self.usage, self.access, clock, self._config.gateway.zone).run,
             "model": ModelCommands(self.settings, self.sessions.program).run,
             "status": self._status().run,
             "schedules": ScheduleCommands(self.schedules, self.access, clock).run,
@@ -409,6 +444,7 @@ class House:
             access=self.access,
             strangers=self.admissions.strangers,
             questions=self.questions,
+            books=self.books,
             pins=self._pins(),
             publish=self._publish,
             clock=clock,
@@ -454,7 +490,11 @@ class House:
             bots=self.bots,
             metrics=self.metrics,
             memory=RoomMemories(self.memories.store, self.transcript, self.memories.recall),
+            schedules=ScheduleDesk(
+                self.schedules, self.transcript, self.personas, self.bots, clock
+            ),
             audit=self.audit,
+            usage=self.usage,
             roles=AccessDesk(self.access, self.admissions, self.transcript),
             admin=self._overseer(),
             clock=clock,
@@ -510,6 +550,7 @@ class House:
             presence=self.presence,
             questions=self.questions,
             marks=self._marks,
+            books=self.books,
             publish=self._publish,
             measure=self.metrics.ended,
             clock=clock,
@@ -554,13 +595,21 @@ class House:
         enabled = self._config.memory.suggest_pins
         return Suggestions(self.transcript, self.memories.slices, clock, enabled=enabled)
 
+    def _start(self, turn: Turn, message_id: str, content: str) -> None:
+        """Begin what a decision made; with a bot that moot.toml names no more there is nothing."""
+        if turn.bot in self.bots:
+            self.rooms.start(turn, message_id, content)
+
     def _publish(self, happening: Happening) -> None:
         self.metrics.heard(happening)
         self.bus.publish(happening)
 
-    async def serve(self, started: Callable[[str], None], stop: asyncio.Event) -> None:
-        """Take up what an earlier process left, then serve until `stop` is set."""
+    async def serve(
+        self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody
+    ) -> None:
+        """Take up what an earlier process left, then serve until the end."""
         await self.admissions.load()
+        await self.audit.started(self._config.file)
         await self.desk.open_lobby()
         self.memories.hearing.begin()
         recovered = await self.rooms.recover()
@@ -594,5 +643,10 @@ class House:
             self.url = url
             tell_address(self._config.gateway.data_dir, url)
             started(url)
-            await stop.wait()
+            self._group.create_task(keep_alive(notify), name="watchdog")
+            notify(f"READY=1\nSTATUS=serving {url}")
+            await ends.stop.wait()
+            notify("STOPPING=1\nSTATUS=finishing what runs")
+            self._publish(Stopping())
+            await finish(self.rooms, self._config.gateway.shutdown_s, ends.at_once)
             self.bus.close()

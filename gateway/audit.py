@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,7 +16,9 @@ from sqlalchemy import Connection, select, text
 
 from contract import Room, Speaker
 from gateway.audit_anchor import read_anchor, write_anchor
+from gateway.briefings import MOOT
 from gateway.chain import Broken, Check, sealed
+from gateway.telemetry import moot_version
 from memory.house_schema import audit
 from memory.store import Store
 from memory.transcript import micros, moment
@@ -114,6 +117,12 @@ class Audit:
         row = self._row(act, by, persona, room, turn_id, detail)
         self._told(await self._store.write(lambda connection: append(connection, row)))
 
+    async def started(self, config_file: Path | None) -> None:
+        """Moot starts: by which version, and a hash of its configuration's file."""
+        data = await asyncio.to_thread(config_file.read_bytes) if config_file else b""
+        config = hashlib.sha256(data).hexdigest() if config_file else None
+        await self.note("start", MOOT, version=moot_version(), config_sha256=config)
+
     def note_later(
         self,
         act: str,
@@ -138,16 +147,8 @@ class Audit:
         turn_id: str | None,
         detail: Detail,
     ) -> Mapping[str, object]:
-        return {
-            "at": micros(self._clock()),
-            "act": act,
-            "by_id": by.id,
-            "by_name": by.name,
-            "persona": persona,
-            "room_id": room.id if room else None,
-            "turn_id": turn_id,
-            "detail": dict(detail),
-        }
+        place = {"persona": persona, "room_id": room.id if room else None, "turn_id": turn_id}
+        return row_of(act, by, micros(self._clock()), detail) | place
 
     def _later_told(self, written: asyncio.Future[str]) -> None:
         if not written.cancelled() and written.exception() is None:  # else the store says so
@@ -198,6 +199,20 @@ class Audit:
             if broken := check.feed(rows):
                 return Verdict(check.rows, check.head, check.erased, broken)
         return Verdict(check.rows, check.head, check.erased, check.end())
+
+
+def row_of(act: str, by: Speaker, at: int, detail: Detail) -> dict[str, object]:
+    """A row that is about no room. at: microseconds."""
+    return {
+        "at": at,
+        "act": act,
+        "by_id": by.id,
+        "by_name": by.name,
+        "persona": None,
+        "room_id": None,
+        "turn_id": None,
+        "detail": dict(detail),
+    }
 
 
 def append(connection: Connection, row: Mapping[str, object]) -> str:

@@ -28,9 +28,7 @@ def add_audit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     audit = commands.add_parser("audit", help="who let which agent do what")
     below = audit.add_subparsers(required=True, metavar="COMMAND", dest="command")
     verify = below.add_parser("verify", help="check the log's chain; exit code 1: it is broken")
-    verify.add_argument(
-        "--head", type=_head, default="", help="a hash noted earlier: it must be there"
-    )
+    verify.add_argument("--head", type=_head, help="a hash noted earlier: it must be there")
     show = below.add_parser("show", help="print what was noted, oldest first")
     show.add_argument("--room", metavar="ID", help="e.g. slack:C06RY3YBSLE")
     show.add_argument("--person", metavar="ID", help="e.g. slack:U06STGBF4Q0")
@@ -81,7 +79,7 @@ async def _look(given: argparse.Namespace, config: Config) -> int:
 
 
 async def _verify(audit: Audit, given: argparse.Namespace) -> int:
-    verdict = await audit.verify(given.head)
+    verdict = await audit.verify(given.head or "")
     broken = verdict.broken
     if given.json:
         _say(

@@ -19,12 +19,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 
 from adapters.catalog import profiles
 from contract import ConfigError
 from gateway.archive import Manifest, Writer, writing
 from gateway.config import Config
 from gateway.env_file import NAME as ENV_NAME
+from gateway.lock import ADDRESS
 from gateway.lock import NAME as LOCK_NAME
 from memory.store import HEAD
 from memory.upgrading import FOLDER, copy_sqlite
@@ -82,7 +84,9 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
                 for name, path in _files(config, file, wanted, url):
                     _add(archive, copies, name, path)
                 archive.finish(manifest)
-    except (OSError, sqlite3.Error) as error:
+    except ArgumentError:
+        raise ConfigError("[store] url is not a database's address") from None
+    except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"no back-up could be made: {error}") from error
     return manifest
 
@@ -163,7 +167,7 @@ def _files(config: Config, file: Path, wanted: Wanted, url: URL) -> Iterator[tup
     logins = {login for profile in profiles().values() for login in profile.logins}
     for path in _below(data):
         parts = path.relative_to(data).parts
-        if parts[0] in (LOCK_NAME, FOLDER) or parts[0].startswith((".", "preflight-")):
+        if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith((".", "preflight-")):
             continue
         if path.absolute() == database or path.name.endswith(("-wal", "-shm", "-journal")):
             continue

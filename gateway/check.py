@@ -35,6 +35,7 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
     findings = [Finding(problem, True) for problem in personas.problems.values()]
     findings += [Finding(warning) for warning in personas.warnings.values()]
     findings += _agents(config, environment, personas)
+    findings += _access(config)
     for number, bot in enumerate(config.bots):
         findings += [
             Finding(
@@ -55,9 +56,45 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
         findings.append(Finding(describe_model(config, environment)))
     except ConfigError as error:
         findings.append(Finding(error.say, True))
+    findings += _second_person(config)
     if not any(finding.mistake for finding in findings):
         findings.append(Finding("the configuration is sound"))
     return findings
+
+
+def _second_person(config: Config) -> list[Finding]:
+    """Two people who must agree, and fewer who may."""
+    access = config.access
+    rules = {access.second_person, *(own.second_person for own in access.personas.values())}
+    may = access.approvers | access.owners
+    if rules <= {"never", None} or len(may) > 1 or access.approve != "owner":
+        return []
+    text = (
+        f"access.second_person: two people must agree, and {len(may)} may answer: such questions "
+        "are refused, unless somebody is given the role; add to `approvers` or `owners`"
+    )
+    return [Finding(text)]
+
+
+def _access(config: Config) -> list[Finding]:
+    """Whether anybody on a platform may ask at all, and anybody can let somebody in."""
+    access = config.access
+    if not config.bots:
+        return []
+    if access.is_empty:
+        text = (
+            "nobody may ask an agent yet but on the page: under [access] add your own id, "
+            'owners = ["<platform>:<your id>"], or let everybody in the rooms ask with '
+            'rooms = "open" (docs/access.md)'
+        )
+        return [Finding(text)]
+    if not access.owners and not any(grant.role == "owner" for grant in access.grants):
+        text = (
+            "nobody is an owner in the chat: `!pair`, `!role` and permission questions need "
+            'owners = ["<platform>:<id>"] under [access]; until then the page and `moot pair` do'
+        )
+        return [Finding(text)]
+    return []
 
 
 def _agents(config: Config, environment: Mapping[str, str], personas: Personas) -> list[Finding]:

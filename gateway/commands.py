@@ -45,6 +45,11 @@ class Command:
         return entry_of(self.name)
 
     @property
+    def is_private(self) -> bool:
+        """Whether its reply is for whoever said it alone."""
+        return self.entry is not None and self.entry.private
+
+    @property
     def in_order(self) -> bool:
         """Whether it waits for the turns before it."""
         return self.entry is not None and self.entry.in_order

@@ -15,6 +15,7 @@ from contract import ConfigError
 from gateway.access_tables import AccessTable
 from gateway.backup_tables import BackupTable
 from gateway.bot_tables import TABLES, AnyBotTable
+from gateway.limit_tables import LimitsTable, PriceTable
 from gateway.logs_tables import LogsTable, TelemetryTable
 from gateway.sandbox_tables import SandboxTable
 from gateway.schedule_tables import ScheduleTable, SchedulingTable
@@ -43,6 +44,8 @@ class Config(Table):
     turns: TurnsTable = TurnsTable()
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
+    limits: LimitsTable = LimitsTable()
+    prices: dict[str, PriceTable] = Field(default_factory=dict)
     memory: MemoryTable = MemoryTable()
     schedules: tuple[ScheduleTable, ...] = ()
     scheduling: SchedulingTable = SchedulingTable()

@@ -6,7 +6,14 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from contract import MootError
+from gateway.audit import append, row_of
+from gateway.audit_anchor import ANCHOR, write_anchor
+from gateway.briefings import MOOT
+from gateway.chain import ERASE, ranges
+from gateway.clock import clock
 from gateway.lock import hold
 from gateway.memory_index import index_what_waits
 from gateway.personas import Personas
@@ -15,7 +22,9 @@ from gateway.upkeep import Upkeep
 from memory.doomed import Doomed
 from memory.erasure import erase, survey
 from memory.facts import fact_ids
+from memory.house_erasure import erased_rows
 from memory.lines import is_person
+from memory.transcript import micros
 
 STAYS = "what other people wrote stays, also where it mentions them"
 
@@ -61,12 +70,25 @@ async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
     if on.index is not None:
         await on.index.remove(sorted(doomed.facts | doomed.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
-    await on.store.write(partial(erase, doomed=doomed))
+    head = await on.store.write(partial(erase_noted, doomed=doomed, now=micros(clock())))
+    if head:
+        write_anchor(on.config.gateway.data_dir / ANCHOR, head)
     await on.store.scrub()
     if on.index is not None:
         orphans = await on.index.ids() - await on.store.read(fact_ids)
         await on.index.remove(sorted(orphans))
         await index_what_waits(on)
+
+
+def erase_noted(connection: Connection, doomed: Doomed, now: int) -> str:
+    """Erase, and note in the same commit which rows of the audit log lost a half; its new head."""
+    erase(connection, doomed)
+    head = ""
+    for half, seqs in erased_rows(doomed).items():
+        if seqs:
+            detail = {"half": half, "rows": ranges(seqs)}
+            head = append(connection, row_of(ERASE, MOOT, now, detail))
+    return head
 
 
 def _is_known(doomed: Doomed, on_disk: OnDisk) -> bool:

@@ -30,10 +30,12 @@ from gateway.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.routing import route
+from gateway.schedule_desk import ScheduleDesk
 from gateway.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
 from gateway.submission import DIRECT, Submission, parse_submission
+from gateway.usage import UsageBook
 from memory.scopes import home_scope
 from memory.transcript import Transcript
 
@@ -56,14 +58,18 @@ class Desk:
         metrics: Metrics,
         memory: RoomMemories,
         audit: Audit,
+        usage: UsageBook,
         roles: AccessDesk,
         admin: Overseer,
+        schedules: ScheduleDesk,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
         self.audit = audit
+        self.usage = usage
         self.roles = roles
         self.admin = admin
+        self.schedules = schedules
         self._door = door
         self._rooms = rooms
         self._transcript = transcript
@@ -270,7 +276,9 @@ class Desk:
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
-        return Health(True, detail)
+        if self._rooms.stopping:
+            return Health(False, {**detail, "gateway": "stopping"})
+        return Health(True, {**detail, "gateway": "ok"})
 
 
 def _load(live: Live, taken: Taken) -> Load:

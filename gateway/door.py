@@ -21,10 +21,12 @@ from contract import (
     Pinned,
     Rejected,
     likely_typos,
+    stands,
 )
 from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.books import Books
 from gateway.cards import RoomCard
 from gateway.commands import parse_command
 from gateway.early import Early
@@ -38,7 +40,6 @@ from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
 from gateway.routing import named, route
-from gateway.scheduled import is_scheduled
 from gateway.strangers import Refusal, Strangers
 from gateway.trail import Trails
 from memory.scopes import home_scope
@@ -65,6 +66,7 @@ class Door:
         access: Access,
         strangers: Strangers,
         questions: Questions,
+        books: Books,
         pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
@@ -86,6 +88,7 @@ class Door:
         self._access = access
         self._strangers = strangers
         self._questions = questions
+        self._books = books
         self._pins = pins
         self._publish = publish
         self._clock = clock
@@ -162,8 +165,13 @@ class Door:
         told = (inbound.room.id, inbound.message_id, *takers)
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
+        asks = parse_command(inbound.content, addressed=True) is None
+        if asks:
+            wanted = await self._books.admit(inbound, wanted)
         refusal = self._refusal(inbound, bot, takers, allowed)
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock(), refusal)
+        if asks and not accepted.turns:
+            self._books.give_back(inbound, wanted)
         self._on_disk[told] = accepted.seq
         if len(self._on_disk) > _REMEMBERED:
             self._on_disk.popitem(last=False)
@@ -176,15 +184,15 @@ class Door:
                 self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
             await self.receive(edited, bot)
-        stands = None if is_scheduled(inbound.message_id) else inbound.message_id
+        marked = inbound.message_id if stands(inbound.message_id) else None
         for turn in accepted.turns:
             self._trails.of(turn.id).add("ingest", began_ns)
-            self._rooms.start(turn, stands, inbound.content)
+            self._rooms.start(turn, marked, inbound.content)
         if refusal is not None:
             self._refusal_of(inbound.meta.source)
             await self._strangers.after(refusal)
         elif allowed and not trusted:
-            self._strangers.is_known(inbound.meta.sender_id)
+            self._strangers.let_through(inbound.room, inbound.meta.sender_id, allowed)
         return accepted
 
     async def _keep_early(self, event: Edited | Deleted) -> None:
@@ -288,7 +296,7 @@ class Door:
 
 def _thread(inbound: Inbound, bot: Bot) -> str | None:
     """The thread in which it is answered."""
-    opens = inbound.room.kind == "room" and not is_scheduled(inbound.message_id)
+    opens = inbound.room.kind == "room" and stands(inbound.message_id)
     in_thread = bot.manners.thread_replies and opens
     return inbound.thread_id or (inbound.message_id if in_thread else None)
 

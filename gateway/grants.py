@@ -29,7 +29,7 @@ _LIVE = (
     .where(_C.ended_at.is_(None))
     .order_by(_C.seq)
 )
-_END = update(grants).where(_C.seq == bindparam("of")).values(ended_at=bindparam("at"))
+_END = update(grants).where(_C.seq == bindparam("of")).values(ended_at=bindparam("now"))
 _PUT = grants.insert().returning(_C.seq)
 _NO_CODE = (  # who has a role in direct messages needs no code any more
     update(pairings)
@@ -108,7 +108,7 @@ class Grants:
 
         Raises Rejected when the id is none, or a bot would be an owner.
         """
-        check(person, role)
+        check(person, role, span)
         now = self._clock()
 
         def work(connection: Connection) -> tuple[Kept, list[Kept]]:
@@ -132,7 +132,7 @@ class Grants:
         """The same in a commit of the caller's, who then calls `took_effect` and `note`."""
         for held in live(connection):
             if _is_theirs(held, person.id) and held.span == span:
-                connection.execute(_END, {"of": held.seq, "at": micros(now)})
+                connection.execute(_END, {"of": held.seq, "now": micros(now)})
         values = {
             "person_id": person.id,
             "person_name": person.name,
@@ -157,7 +157,7 @@ class Grants:
         def work(connection: Connection) -> tuple[list[Kept], list[Kept]]:
             gone = [held for held in live(connection) if chosen(held)]
             for held in gone:
-                connection.execute(_END, {"of": held.seq, "at": micros(now)})
+                connection.execute(_END, {"of": held.seq, "now": micros(now)})
                 self._refusals.forget(connection, held.person.id)
             return gone, live(connection)
 
@@ -188,10 +188,12 @@ class Grants:
         log.info("access.%s person=%s role=%s by=%s", act, kept.person.id, kept.role, by.id)
 
 
-def check(person: Speaker, role: Role) -> None:
+def check(person: Speaker, role: Role, span: Span) -> None:
     """Raise Rejected for what can't be kept."""
     if not is_person_id(person.id):
         raise Rejected("person_id", "must be <source>:<external id>, without blanks or *")
+    if span.room_id is not None and not is_person_id(span.room_id):  # of the same form
+        raise Rejected("room_id", "must be <source>:<external id>, without blanks or *")
     if role == "owner" and person.kind == "bot":
         raise Rejected("role", "a bot is never an owner")
 

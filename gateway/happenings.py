@@ -142,6 +142,14 @@ class RoomOpened:
         return self.room.room.id
 
 
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The gateway was told to end: no turn begins any more."""
+
+    room_id: str | None = None
+    type: ClassVar[str] = "stopping"
+
+
 Happening = (
     Said
     | Reworded
@@ -156,6 +164,7 @@ Happening = (
     | AccessChanged
     | BotsChanged
     | RoomOpened
+    | Stopping
 )
 EPHEMERAL = (Drafted, Typing)
 """Snapshots that the next one replaces: not kept for a client that comes back."""

@@ -16,6 +16,9 @@ from gateway.grants import Kept, Span
 from gateway.happenings import Happening
 from gateway.pairings import Decision, Pairing
 from gateway.room_memory import Found, Overview
+from gateway.schedule_tables import Missed
+from gateway.scheduled import Schedule
+from gateway.usage import UsageReports
 from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
@@ -99,6 +102,35 @@ class Roles(Protocol):
         """Let somebody in who waits, or don't."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be scheduled. when: as behind `!every`."""
+
+    room_id: str
+    persona: str
+    when: str
+    text: str
+    by: Speaker
+    missed: Missed = "once"
+    thread_id: str | None = None
+
+
+class Scheduling(Protocol):
+    """Schedules of all rooms."""
+
+    async def all(self, room_id: str | None) -> Sequence[Schedule]:
+        """Those of a room, or every one."""
+
+    async def create(self, wish: Wish) -> Schedule:
+        """A new one. Raises MootError."""
+
+    async def pause(self, seq: int, *, paused: bool) -> Schedule | None:
+        """It; None: there is none. Raises Rejected for one whose time is over."""
+
+    async def end(self, seq: int) -> bool:
+        """End it; False: there is none. Raises Rejected for one of moot.toml."""
+
+
 class House(Protocol):
     """The gateway behind the page.
 
@@ -116,12 +148,20 @@ class House(Protocol):
         """Who let which agent do what."""
 
     @property
+    def usage(self) -> UsageReports:
+        """What agents took."""
+
+    @property
     def roles(self) -> Roles:
         """Who may do what."""
 
     @property
     def admin(self) -> Admin:
         """The whole house, for whoever administers it."""
+
+    @property
+    def schedules(self) -> Scheduling:
+        """What is asked by itself."""
 
     async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Store a message; it may run agents. wait_s: stay that long for their replies."""

@@ -19,8 +19,9 @@ from gateway.env_file import env_file, set_values
 from gateway.init_asking import Asker
 from gateway.init_files import File, document, joined, persona_text, put_bot, read, section
 from gateway.init_forms import FORMS, PAGE, Form, Way
-from gateway.init_trials import keys_of, try_agents, try_bot
-from gateway.personas import NAME, Personas, parse_persona
+from gateway.persona_check import NAME
+from gateway.personas import Personas, parse_persona
+from gateway.trials import keys_of, try_agents, try_bot
 
 _PERSON = re.compile(rf"({'|'.join(form.prefix for form in FORMS.values())}):[^\s*]+")
 

@@ -59,3 +59,17 @@ def address_of(folder: Path) -> str | None:
         return (folder / ADDRESS).read_text().strip() or None
     except OSError:
         return None
+
+
+def holder(folder: Path) -> int | None:
+    """The process that holds it; 0: one that didn't say which; None: nobody. Changes nothing."""
+    try:
+        with (folder / NAME).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                written = file.read(20).strip()
+                return int(written) if written.isdecimal() else 0
+    except OSError:
+        return None
+    return None

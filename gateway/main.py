@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import get_args
 
 from contract import ConfigError, MootError
+from gateway.access_cli import add_access
 from gateway.agents_cli import add_agents
 from gateway.audit_cli import add_audit
 from gateway.backup_cli import add_backup
+from gateway.doctor_cli import add_doctor
 from gateway.init_cli import add_init
 from gateway.logs_tables import LogFormat, LogLevel
 from gateway.memory_cli import add_memory
@@ -85,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     add_init(commands)
     add_agents(commands)
     add_memory(commands)
+    add_access(commands)
     add_audit(commands)
+    add_doctor(commands)
     add_backup(commands)
     return parser
 
@@ -95,6 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from gateway.config import load_config
     from gateway.env_file import with_secrets
     from gateway.logs import logging_to
+    from gateway.service_manager import service_manager
 
     redactor = arguments.redactor
     with logging_to(sys.stderr, redactor, os.environ) as change:
@@ -103,10 +108,24 @@ def _run(arguments: argparse.Namespace) -> int:
         change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
 
         async def until_signal() -> None:
-            stop = asyncio.Event()
+            stop, at_once = asyncio.Event(), asyncio.Event()
+
+            def told() -> None:
+                """Once: finish what runs; twice: end."""
+                (at_once if stop.is_set() else stop).set()
+
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            await run(config, environment, started=_started, stop=stop, redactor=redactor)
+                asyncio.get_running_loop().add_signal_handler(number, told)
+            notify = service_manager(os.environ)
+            await run(
+                config,
+                environment,
+                started=_started,
+                stop=stop,
+                at_once=at_once,
+                notify=notify,
+                redactor=redactor,
+            )
 
         asyncio.run(until_signal())
     return 0

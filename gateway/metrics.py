@@ -17,6 +17,7 @@ from gateway.ledger import Turn
 from gateway.session_metrics import Counted, SessionMetrics
 from gateway.supervisor import BotHealth
 from gateway.telemetry import moot_version
+from gateway.usage_metrics import UsageMetrics
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _BRIEF_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2)
@@ -83,6 +84,7 @@ class Metrics:
         self._headers = _Headers(registry)
         self._memory = _Memory(registry)
         self._calls = _Calls(registry)
+        self.usage = UsageMetrics(registry)
         self._sources = _Values()
 
     def heard(self, happening: Happening) -> None:

@@ -17,6 +17,7 @@ from adapters.sandbox import Sandbox
 from contract import AgentError, Room
 from gateway.memory_door import Admission, MemoryDoor
 from gateway.personas import Persona
+from gateway.private_folders import SCOPES, make_private
 from gateway.sandboxing import Sandboxing
 from gateway.sessions import Live, Program, scope_folder
 
@@ -69,10 +70,10 @@ class Opener:
     async def open(self, persona: Persona, scope: str, room: Room) -> Live:
         """Start or resume it. Raises AgentError."""
         program = self.programs(persona.front.agent)
-        folder = self._data_dir / "scopes" / scope_folder(scope) / persona.name
+        folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
         home = folder / "home"
         with told_when_full(folder):
-            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(home, below=self._data_dir / SCOPES)
             workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
         sandbox = await self._sandbox(persona, program, room)

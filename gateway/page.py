@@ -23,8 +23,12 @@ from gateway.body import answer, error
 from gateway.doorman import Access, Refused
 from gateway.files import Files
 from gateway.house import House
+from gateway.inmates import is_inmate
 from gateway.memory_api import MemoryApi
+from gateway.redaction import Redactor
+from gateway.schedules_api import SchedulesApi
 from gateway.stream import Hub
+from gateway.usage_api import UsageApi
 from gateway.views import HealthView, happening_view
 
 log = logging.getLogger("moot.gateway")
@@ -36,8 +40,10 @@ SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is o
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """How the page is served. port 0: any free one. Sizes bound one request. clean: takes secrets
-    out of whatever is answered. metrics: serve /metrics."""
+    """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
+    secrets out of whatever is answered. metrics: serve /metrics. encloses: do agents run in
+    sandboxes; these may not open it.
+    """
 
     files: Path
     host: str = "127.0.0.1"
@@ -46,8 +52,9 @@ class PageSettings:
     most_body_bytes: int = 2 << 20
     most_file_bytes: int = 25 << 20
     wait_s: float = 300.0
-    clean: Callable[[str], str] = lambda text: text
+    redactor: Redactor = field(default_factory=Redactor)
     metrics: bool = True
+    encloses: Callable[[], bool] = lambda: False
 
 
 @asynccontextmanager
@@ -92,22 +99,25 @@ def make_app(
     """The application. It owns one task, which reads the house's events."""
     open_paths = frozenset(route.path for route in webhooks)
     files = Files(settings.files.absolute(), most_bytes=settings.most_file_bytes)
-    hub = Hub(house, lambda happening: happening_view(happening, files.id_of))
+    redactor = settings.redactor
+    hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
     front = Front(house, settings.access, assets.load(), settings.metrics)
     app = web.Application(
-        middlewares=[_guarded(settings.access, front, open_paths)],
+        middlewares=[_guarded(settings, front, open_paths)],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
-    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s).routes())
+    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s, mask=redactor.mask).routes())
     app.add_routes(MemoryApi(house).routes())
     app.add_routes(AuditApi(house).routes())
+    app.add_routes(UsageApi(house).routes())
     app.add_routes(AccessApi(house).routes())
     app.add_routes(more)
     app.add_routes(AdminApi(house).routes())
+    app.add_routes(SchedulesApi(house).routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
-    app.on_response_prepare.append(_cleaning(settings.clean))
+    app.on_response_prepare.append(_cleaning(redactor))
 
     async def read_events(_app: web.Application) -> AsyncIterator[None]:
         task = asyncio.create_task(hub.run(), name="page: events of the house")
@@ -194,7 +204,7 @@ class Front:
         return response
 
 
-def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middleware:
+def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -> Middleware:
     """Turns away who may not come in, and makes every failure one JSON error.
 
     open_paths: whoever is behind them asks for a proof of its own.
@@ -204,7 +214,8 @@ def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middle
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             if _pattern(request) not in open_paths:
-                doorman.admit(request, access)
+                doorman.admit(request, settings.access)
+                await _refuse_inmates(request, settings)
             return await handler(request)
         except Refused as refused:
             return front.turn_away(request, refused)
@@ -224,6 +235,16 @@ def _guarded(access: Access, front: Front, open_paths: frozenset[str]) -> Middle
             return error(500, "something went wrong here; the log says what")
 
     return guarded
+
+
+async def _refuse_inmates(request: web.Request, settings: PageSettings) -> None:
+    """Where no token is asked for, an agent in a sandbox is not this machine."""
+    if settings.access.token or not settings.encloses() or request.transport is None:
+        return
+    ends = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
+    caller, ours = (tuple(end[:2]) for end in ends)
+    if await asyncio.to_thread(is_inmate, caller, ours):
+        raise Refused(403, "an agent in a sandbox may not come in")
 
 
 def _pattern(request: web.Request) -> str:

@@ -133,7 +133,7 @@ class Pairings:
         connection.execute(_EXPIRE, {"now": micros(now)})
         last = connection.execute(_LAST, {"person": knock.person.id}).first()
         if last is not None and last.state == "waiting":
-            if knock.persona is not None:
+            if knock.persona is not None and knock.message_seq > (last.question_seq or 0):
                 self._asks(connection, last.seq, knock)
             return None
         if last is not None and last.state == "refused":

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from contract import ConfigError, Rejected, Room
 from gateway.body import Chooser, answer, error, parse, read_object, speaker_of
 from gateway.persona_check import Checked, Finding
-from gateway.persona_desk import Conflict, PersonaDesk, Sheet, Unknown, Unsound
+from gateway.persona_desk import PersonaDesk, Sheet
+from gateway.persona_faults import Conflict, Unknown, Unsound
 from gateway.persona_versions import Version
 from gateway.personas import FrontMatter, Persona, front_matter_schema
 from gateway.rehearsal import Busy, Preview, Rehearsal

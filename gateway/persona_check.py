@@ -220,7 +220,8 @@ def _tell_fault(page: _Page, fault: ErrorDetails, model: type[BaseModel]) -> Non
         return
     if fault["type"] == "extra_forbidden":
         span = page.keys.get(path[:1], (0, 3))
-        page.add("error", *span, f"{path[0]}: there is no such key", _nearest(path[0], model))
+        hint = _nearest(path[0], model) if len(path) == 1 else ""
+        page.add("error", *span, f"{place_of(fault)}: there is no such key", hint)
         return
     span = page.values.get(path) or page.values.get(path[:1]) or (0, 3)
     quotes = fault["type"] == "string_type" and not isinstance(fault["input"], list | dict)

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 from contract import MootError
 from gateway.access import Access
 from gateway.ledger import Turn
-from gateway.persona_desk import PersonaDesk, Sheet, Unknown
+from gateway.persona_desk import PersonaDesk, Sheet
+from gateway.persona_faults import Unknown
 from gateway.persona_versions import Version
 from gateway.personas import Persona
 from memory.transcript import Stored

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from contract import ConfigError, MootError, Room, Speaker
+from contract import ConfigError, Room, Speaker
 from gateway.persona_check import Checked, Finding
+from gateway.persona_faults import Conflict, Unknown, Unsound, unified
 from gateway.persona_files import (
     check_name,
     copy_all,
@@ -40,33 +40,6 @@ class Note(Protocol):
         **detail: str | int | bool | None,
     ) -> Awaitable[None]:
         """Append a row."""
-
-
-class Unsound(MootError):
-    """A text that can't be saved as a persona; `findings` say why."""
-
-    def __init__(self, findings: tuple[Finding, ...]) -> None:
-        first = findings[0]
-        super().__init__(f"line {first.line}: {first}")
-        self.findings = findings
-
-
-class Conflict(MootError):
-    """The file is not what the edit began from. theirs: its text now, None: it is gone.
-
-    base: what an edit of that carries. diff: from theirs to the text that was to be saved.
-    """
-
-    def __init__(self, theirs: str | None, base: str, diff: str) -> None:
-        what = "was changed" if theirs is not None else "was deleted"
-        super().__init__(f"the file {what} since you began; nothing was saved")
-        self.theirs = theirs
-        self.base = base
-        self.diff = diff
-
-
-class Unknown(MootError):
-    """There is no such persona, or no such version of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +146,7 @@ class PersonaDesk:
         """A text as the persona that it would be. Raises Unsound."""
         checked = self.check(name, text)
         if checked.front is None:
-            raise Unsound(checked.errors)
+            raise Unsound(checked.findings)
         return Persona(name, checked.front, checked.body, text)
 
     async def diff(self, name: str, older: int, newer: int | None) -> str:
@@ -200,6 +173,7 @@ class PersonaDesk:
         if known is None or known[0] != persona.text:
             async with self._lock:
                 await self._keep(persona.name, persona.text, "file")
+            self._changed()
         return self._numbers[persona.name][1]
 
     async def catch_up(self) -> None:
@@ -300,8 +274,9 @@ class PersonaDesk:
         self._changed()
 
     def _refuse_unsound(self, name: str, text: str) -> None:
-        if errors := self.check(name, text).errors:
-            raise Unsound(errors)
+        checked = self.check(name, text)
+        if checked.errors:
+            raise Unsound(checked.findings)
 
     def _refuse_conflict(self, data: bytes | None, base: str, mine: str) -> None:
         now = digest(data) if data is not None else ""
@@ -317,11 +292,3 @@ class PersonaDesk:
             return
         copy_all(self.folder, self._own_folder)
         self._personas.move(self._own_folder)
-
-
-def unified(before: str, after: str, before_title: str, after_title: str) -> str:
-    """A unified diff, "" when they are the same."""
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), before_title, after_title, lineterm=""
-    )
-    return "\n".join(lines)

@@ -41,7 +41,7 @@ class PinCommands:
             return ""
         match name:
             case "landmarks":
-                return await self._list(turn.scope)
+                return await self._list(turn.scope, number_in(argument))
             case "unpin":
                 return await self._unpin(turn.scope, argument)
         return await self.pin(turn, asked)
@@ -102,8 +102,9 @@ class PinCommands:
             return f"Nothing is pinned as {seq} here; `!landmarks` lists what is."
         return f"Unpinned {seq}: {quoted(gone.text, ECHOED_CHARS)}"
 
-    async def _list(self, scope: str) -> str:
-        found = await self._landmarks.listed(scope)
+    async def _list(self, scope: str, most: int | None) -> str:
+        found = list(await self._landmarks.listed(scope))
+        found = found[-most:] if most else found
         if not found:
             return f"Nothing is pinned here. {HOW}"
         lines = (

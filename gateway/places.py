@@ -17,6 +17,6 @@ def place_of(turn: Turn, bot: Bot, persona: Persona | None) -> Place:
     """
     persona_speaks = turn.header is not None or turn.fault is not None
     if not persona_speaks or turn.persona == PINNER or len(bot.personas) < 2:
-        return Place(turn.room, turn.thread_id)
+        return Place(turn.room, turn.thread_id, only_for=turn.record.get("only_for"))
     voice = Voice(turn.persona, persona.front.avatar if persona else None)
     return Place(turn.room, turn.thread_id, voice)

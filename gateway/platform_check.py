@@ -13,6 +13,7 @@ from gateway.personas import Personas
 from gateway.platforms import make_bots
 
 ASKED_S = 10.0
+LETS_IN = "it lets Moot in"
 
 
 async def check_platforms(config: Config, environment: Mapping[str, str]) -> list[Finding]:
@@ -41,4 +42,4 @@ async def _ask(bot: Bot, within_s: float) -> list[Finding]:
         return [Finding(f"{bot.name}: no answer within {within_s:g} s", True)]
     except MootError as error:
         return [Finding(f"{bot.name}: {error.say}", True)]
-    return [Finding(f"{bot.name}: {line}") for line in lines or ("it lets Moot in",)]
+    return [Finding(f"{bot.name}: {line}") for line in lines or (LETS_IN,)]

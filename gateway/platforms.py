@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bots.bot import Bot
+from bots.slash import SlashCommand, SlashOption
 from bots.web import WebBot
 from contract import ConfigError
 from gateway.access import Access
@@ -23,6 +24,15 @@ from gateway.command_table import TABLE
 from gateway.config import Config, own_secret, secret
 from gateway.personas import Personas
 from gateway.routing import named
+
+SLASH_COMMANDS = tuple(
+    SlashCommand(
+        entry.name,
+        entry.says,
+        tuple(SlashOption(a.name, a.says, a.required, a.choices) for a in entry.arguments),
+    )
+    for entry in TABLE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,7 @@ def _discord(table: DiscordTable, account: _Account) -> Bot:
         token=account.secret("DISCORD_TOKEN"),
         api_url=table.api_url,
         gateway_url=table.gateway_url,
-        commands={e.name: e.says for e in TABLE} if table.slash_commands else {},
+        commands=SLASH_COMMANDS if table.slash_commands else (),
         files_dir=account.files_dir,
         own_dir=account.own_dir,
         require_mention=table.require_mention,
@@ -160,11 +170,6 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
     from bots.matrix_account import Credentials
 
     listed = any(grant.people - {EVERYBODY} for grant in account.access.configured)
-    rules: dict[str, Callable[[str], bool]] = {
-        "people": account.access.is_named,
-        "everybody": lambda _: True,
-        "nobody": lambda _: False,
-    }
     token = account.optional("MATRIX_TOKEN") or ""
     return MatrixBot(
         name=account.name,
@@ -177,11 +182,18 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
         ),
         own_dir=account.own_dir,
         files_dir=account.files_dir,
-        invited_by=rules[table.invites],
+        invited_by=follows(table.invites, account.access),
         unlisted=table.invites == "people" and not listed,
         encryption=table.encryption,
         require_mention=table.require_mention,
     )
+
+
+def follows(invites: str, access: Access) -> Callable[[str], bool]:
+    """Whose invitations are followed, by their sender ids. invites: see MatrixTable."""
+    if invites == "people":
+        return access.is_named  # it asks each time: roles are given while Moot runs
+    return lambda _: invites == "everybody"
 
 
 def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:

@@ -7,8 +7,9 @@ import io
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import islice
 from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import quote, quote_plus, unquote
 
@@ -33,6 +34,8 @@ _QUERY = re.compile(
 _WORDS = re.compile(r"[A-Za-z]+(?:[ _.-]?[A-Za-z]+)*")
 
 Value = TypeVar("Value")
+Rows = Sequence[Sequence[tuple[str, str]]]
+"""Of a terminal, from above: their parts, each with its style."""
 
 
 class Redactor:
@@ -67,6 +70,21 @@ class Redactor:
                 if text.endswith(form[:size]):
                     return text[:-size]
         return text
+
+    def mask(self, rows: Rows) -> Rows:
+        """A terminal's picture with `*` for each character of a secret, also where it goes on in
+        the next row."""
+        text = "".join(part for row in rows for part, _ in row)
+        masked = text
+        for form in self._forms:
+            if form in masked:
+                masked = masked.replace(form, "*" * len(form))
+        if masked is text:
+            return rows
+        letters = iter(masked)
+        return [
+            [("".join(islice(letters, len(part))), style) for part, style in row] for row in rows
+        ]
 
     def clean(self, value: Value) -> Value:
         """A value made of dataclasses, tuples, lists, dicts and texts; the same where nothing is

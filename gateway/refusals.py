@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, delete, or_, select
 
 from contract import Room
 from memory.house_schema import refusals
 from memory.store import Store
 from memory.transcript import insert_of, micros
 
-ACCESS = "access"  # the reasons of this house: "access", "access:member", ...
+ACCESS = "access"
+"""Our reason: "access" to who has no role at all, "access:claude" to whose role is too small for a
+persona."""
 
 _C = refusals.c
-_OF_PERSON = delete(refusals).where(
-    _C.person_id == bindparam("of"), _C.reason.startswith(ACCESS, autoescape=True)
+_IS_ACCESS = or_(_C.reason == ACCESS, _C.reason.startswith(f"{ACCESS}:", autoescape=True))
+_OF_PERSON = delete(refusals).where(_C.person_id == bindparam("of"), _IS_ACCESS)
+_ONE = delete(refusals).where(
+    _C.room_id == bindparam("room"),
+    _C.person_id == bindparam("person"),
+    _C.reason == bindparam("why"),
 )
-_TOLD = select(_C.person_id).where(_C.reason.startswith(ACCESS, autoescape=True)).distinct()
+_TOLD = select(_C.room_id, _C.person_id, _C.reason).where(_IS_ACCESS)
+
+
+def reason_for(persona: str | None) -> str:
+    """Why somebody is refused. persona: None: all of them are closed."""
+    return f"{ACCESS}:{persona}" if persona else ACCESS
 
 
 class Refusals:
-    """The lines that strangers were told. known: who was told any, as ids."""
+    """The lines that strangers were told. _told: room, person and reason of each, in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,18 +43,19 @@ class Refusals:
             .on_conflict_do_nothing(index_elements=["room_id", "person_id", "reason"])
             .returning(_C.person_id)
         )
-        self.known: set[str] = set()
+        self._told: set[tuple[str, str, str]] = set()
 
     async def load(self) -> None:
         """Read who was told."""
-        self.known = set(await self._store.read(lambda c: c.execute(_TOLD).scalars().all()))
+        rows = await self._store.read(lambda connection: connection.execute(_TOLD).all())
+        self._told = {(row.room_id, row.person_id, row.reason) for row in rows}
 
     def first(
         self, connection: Connection, room: Room, person_id: str, reason: str, now: datetime
     ) -> bool:
         """Whether it wasn't told yet; it counts as told from now on."""
         values = {"room_id": room.id, "person_id": person_id, "reason": reason, "at": micros(now)}
-        self.known.add(person_id)
+        self._told.add((room.id, person_id, reason))
         return connection.execute(self._add, values).scalar() is not None
 
     async def told_first(self, room: Room, person_id: str, reason: str, now: datetime) -> bool:
@@ -50,10 +64,17 @@ class Refusals:
 
     def forget(self, connection: Connection, person_id: str) -> None:
         """Their roles change: refused again, they hear it again."""
-        self.known.discard(person_id)
+        self._told = {told for told in self._told if told[1] != person_id}
         connection.execute(_OF_PERSON, {"of": person_id})
 
-    def forget_later(self, person_id: str) -> None:
-        """The same for somebody who was let in by moot.toml. On disk soon."""
-        if person_id in self.known:
-            self._store.write_later(lambda connection: self.forget(connection, person_id))
+    def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
+        """They asked these and might. What forbade it before is of no account; on disk soon."""
+        for reason in (ACCESS, *map(reason_for, personas)):
+            if (room.id, person_id, reason) in self._told:
+                self._told.discard((room.id, person_id, reason))
+                where = {"room": room.id, "person": person_id, "why": reason}
+                self._store.write_later(partial(_forget_one, where))
+
+
+def _forget_one(where: dict[str, str], connection: Connection) -> None:
+    connection.execute(_ONE, where)

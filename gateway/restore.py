@@ -16,8 +16,8 @@ from contract import ConfigError
 from gateway.archive import Manifest, discard, read
 from gateway.config import Config
 from gateway.env_file import NAME as ENV_NAME
+from gateway.lock import ADDRESS, InUse, hold
 from gateway.lock import NAME as LOCK_NAME
-from gateway.lock import InUse, hold
 from memory.upgrading import check_known
 
 Lines = list[str]
@@ -110,7 +110,7 @@ def _swap(new: Path, data: Path, stamp: str) -> Lines:
     except OSError:
         os.replace(kept, data)
         raise
-    if {path.name for path in kept.iterdir()} <= {LOCK_NAME}:  # there was nothing
+    if {path.name for path in kept.iterdir()} <= {LOCK_NAME, ADDRESS}:  # there was nothing
         discard(kept)
         return [f"restored {data}"]
     return [f"restored {data}; what was there is {kept}"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from bots.bot import Bot
+from contract import stands
 from gateway import show
 from gateway.accounts import Accounts
 from gateway.commands import Command, Commands, parse_command
@@ -20,7 +22,6 @@ from gateway.marks import Marks
 from gateway.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.routing import unaddressed
-from gateway.scheduled import is_scheduled
 from gateway.subject import SessionSubjects, about, subject_of
 from gateway.turn import Middle
 from memory.transcript import Stored, Transcript
@@ -85,6 +86,8 @@ class Rooms:
         self._clock = clock
         self._queues: dict[tuple[str, str], _Queue] = {}
         self._subjects = SessionSubjects()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.stopping = False  # no turn begins any more; what waits is on disk
 
     def start(self, turn: Turn, message_id: str | None, content: str) -> None:
         """Begin a turn: a command at once, a question when its session is free.
@@ -93,7 +96,7 @@ class Rooms:
         """
         command = _command_in(turn, content)
         if turn.state == "answered":
-            self._group.create_task(self._alone(turn), name=f"answer {turn.id}")
+            self._spawn(self._alone(turn), f"answer {turn.id}")
         else:
             self._begin(turn, command, message_id)
 
@@ -101,7 +104,7 @@ class Rooms:
         if command is None or command.in_order:
             self._enqueue(turn, message_id, command)
         else:
-            self._group.create_task(self._alone(turn, command), name=f"command {turn.id}")
+            self._spawn(self._alone(turn, command), f"command {turn.id}")
 
     def _enqueue(self, turn: Turn, message_id: str | None, command: Command | None = None) -> None:
         key = (turn.persona, turn.scope)
@@ -113,17 +116,18 @@ class Rooms:
         with about(subject_of(turn)):
             log.info("turn.queued turn=%s persona=%s ahead=%d", turn.id, turn.persona, ahead)
         self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
+        if self.stopping:
+            return
         if not queue.working:
             queue.working = True
-            name = f"session {turn.persona} {turn.scope}"
-            self._group.create_task(self._work(key, queue), name=name)
+            self._spawn(self._work(key, queue), f"session {turn.persona} {turn.scope}")
         elif message_id is not None:
             place = self._middle.place_of(turn)
             self._marks.waiting(turn.id, self._bots[turn.bot], place, message_id)
 
     async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
         """Take a session's turns one after the other until there are none."""
-        while queue.waiting:
+        while queue.waiting and not self.stopping:
             queue.current = item = queue.waiting.popleft()
             turn = item.turn
             if item.command is None and item.message_id is not None:
@@ -134,7 +138,23 @@ class Rooms:
             self._marks.ended(turn.id, "failed")  # of a turn that didn't say so itself
             queue.current = None
         queue.working = False
-        del self._queues[key]
+        if not queue.waiting:
+            del self._queues[key]
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = self._group.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, timeout_s: float) -> int:
+        """Begin no turn any more, and wait for those that run; return how many still do then.
+
+        What is accepted meanwhile waits on disk for the next start.
+        """
+        self.stopping = True
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=timeout_s)
+        return len(self._tasks)
 
     async def withdraw(self, message_seq: int) -> None:
         """A message was deleted: its turns that wait are dropped, those that run are stopped."""
@@ -188,7 +208,9 @@ class Rooms:
             return
         here = await self._here(turn, asked)
         text = await self._commands.run(command, turn, asked, here)
-        await self._middle.answer(replace(turn, answer=text))
+        alone = command.is_private and not stands(asked.message_id)
+        private = {"only_for": asked.message_id} if alone else {}
+        await self._middle.answer(replace(turn, answer=text, record=private))
 
     async def _here(self, turn: Turn, asked: Stored) -> list[Persona]:
         """Whom a command means: the personas of the account that was addressed, or all of ours."""
@@ -220,7 +242,7 @@ class Rooms:
             is_answer = asked is not None and asked.persona is not None
             if turn.state != "queued" or is_answer:  # an answer commands nothing
                 command = None
-            marked = asked is not None and not is_answer and not is_scheduled(asked.message_id)
+            marked = asked is not None and not is_answer and stands(asked.message_id)
             self._begin(turn, command, asked.message_id if asked and marked else None)
         return len(turns)
 

@@ -14,7 +14,7 @@ from adapters.once import TooMuch, run_once
 from adapters.sandbox import SYSTEM, Sandbox, View, wrap
 from contract import AgentError, Room
 from gateway.config import Config
-from gateway.personas import Persona
+from gateway.personas import Persona, Personas
 from gateway.sandbox_tables import Mode, parse_mount
 
 log = logging.getLogger("moot.sandbox")
@@ -48,6 +48,11 @@ def wanted(config: Config, persona: Persona) -> Wanted:
         tuple(dict.fromkeys(m for table in (everyone, *reversed(own)) for m in table.mounts)),
         next((table.network for table in own if table.network), everyone.network),
     )
+
+
+def any_wanted(config: Config, personas: Personas) -> bool:
+    """Whether any session may run in a sandbox."""
+    return any(wanted(config, one).mode != "off" for one in personas.all().values())
 
 
 class Sandboxing:
@@ -106,7 +111,7 @@ async def trouble(path: str) -> str:
         return "bubblewrap is for Linux"
     if found is None:
         return "bubblewrap is not installed"
-    sandbox = Sandbox(Path(found).absolute())
+    sandbox = Sandbox(Path(found))
     argv = (*wrap(sandbox, _least(), cwd=Path("/")), "/usr/bin/true")
     try:
         ran = await run_once(

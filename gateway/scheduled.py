@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from contract import Inbound, IngestMetadata, Room, Speaker
+from contract import SCHEDULED, Inbound, IngestMetadata, Room, Speaker
 
-_PREFIX = "schedule:"
 CONFIGURED = "schedule"  # the name of who wrote moot.toml
 
 
@@ -46,7 +45,7 @@ class Schedule:
 
     def message_id(self, due: datetime) -> str:
         """Of the run for a moment: the same for ever, so that it is taken once."""
-        return f"{_PREFIX}{self.seq}:{due.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return f"{SCHEDULED}{self.seq}:{due.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
     def said(self, room: Room, due: datetime, now: datetime) -> Inbound:
         """The run as a message. Said day by day, it teaches the memory nothing."""
@@ -68,8 +67,3 @@ class Schedule:
             thread_id=self.thread_id,
             mentioned=True,
         )
-
-
-def is_scheduled(message_id: str) -> bool:
-    """Whether a message stands on no platform: nothing can be replied to or marked there."""
-    return message_id.startswith(_PREFIX)

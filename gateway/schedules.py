@@ -43,7 +43,11 @@ def is_order(text: str) -> bool:
 
 
 class ScheduleError(MootError):
-    """It can't be scheduled; `say` tells why."""
+    """It can't be scheduled; `say` tells why, `field` of what."""
+
+    def __init__(self, say: str, field: str = "text") -> None:
+        super().__init__(say)
+        self.field = field
 
 
 class Schedules:
@@ -191,7 +195,7 @@ class Schedules:
             words, cron = when.words, when.cron
             first = await asyncio.to_thread(Cron(cron, zone).after, now)
             if first is None:
-                raise ScheduleError(f"`{words}` never comes.")
+                raise ScheduleError(f"`{words}` never comes.", "when")
             due = first
         text = (wanted.text or rest).strip()
         if not text:
@@ -202,7 +206,8 @@ class Schedules:
         kept = await self.rows.add(new, self._table.most)
         if kept is None:
             most = self._table.most
-            raise ScheduleError(f"There are {most} schedules here already, and no room for more.")
+            say = f"There are {most} schedules here already, and no room for more."
+            raise ScheduleError(say, "room_id")
         self._changed.set()
         return kept
 
@@ -241,7 +246,9 @@ class Schedules:
     def _configured(self, table: ScheduleTable, key: str) -> Schedule | None:
         zone = table.timezone or self.zone.key
         source = table.room.partition(":")[0]
-        bot = self._bot_for(table, source)
+        bot = bot_for(self._bots, source, table.persona)
+        if table.bot is not None:
+            bot = table.bot if table.bot in self._bots else None
         if bot is None:
             log.warning("schedule.no_bot room=%s persona=%s", table.room, table.persona)
             return None
@@ -264,12 +271,12 @@ class Schedules:
             due_at=Cron(cron, ZoneInfo(zone)).after(now),
         )
 
-    def _bot_for(self, table: ScheduleTable, source: str) -> str | None:
-        if table.bot is not None:
-            return table.bot if table.bot in self._bots else None
-        served = [bot for bot in self._bots.values() if bot.platform == source]
-        own = [bot for bot in served if table.persona in bot.personas]
-        return next((bot.name for bot in own or served), None)
+
+def bot_for(bots: Mapping[str, Bot], source: str, persona: str) -> str | None:
+    """The name of the bot that speaks for a persona on a platform, or of any there; or None."""
+    served = [bot for bot in bots.values() if bot.platform == source]
+    own = [bot for bot in served if persona in bot.personas]
+    return next((bot.name for bot in own or served), None)
 
 
 def _key(table: ScheduleTable) -> str:

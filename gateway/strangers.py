@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 
 from contract import Inbound, Room, Speaker
 from gateway.access import Access
@@ -18,9 +18,18 @@ from gateway.audit import Audit
 from gateway.ledger import Wanted
 from gateway.pairings import GOOD_FOR, Knock, Pairings
 from gateway.pins import PINNER
-from gateway.refusals import ACCESS, Refusals
+from gateway.refusals import Refusals, reason_for
+from memory.schema import turns
 
 log = logging.getLogger("moot.access")
+
+
+_WAS_ANSWERED = select(turns.c.id).where(
+    turns.c.message_seq == bindparam("seq"),
+    turns.c.persona == bindparam("by"),
+    turns.c.state != "queued",
+    turns.c.answer.is_not(None),
+)
 
 
 @dataclass(slots=True)
@@ -41,6 +50,9 @@ class Refusal:
     said: Literal["", "code", "line"] = field(default="", init=False)
 
     def __call__(self, connection: Connection, seq: int) -> Sequence[Wanted]:
+        if connection.execute(_WAS_ANSWERED, {"seq": seq, "by": PINNER}).first() is not None:
+            self.said = ""
+            return ()  # the platform tells it again
         self.said, line = self.strangers.line(connection, seq, self)
         if not line:
             return ()
@@ -89,7 +101,8 @@ class Strangers:
             code = self._pairings.offer(connection, knock, now)
             return ("code", _code_line(code)) if code else ("", "")
         least = self._least(refusal, known=known)
-        reason = f"{ACCESS}:{least}" if known else ACCESS
+        has_role = self._access.takes_part(room, person.id)
+        reason = reason_for(refusal.persona if has_role else None)
         if not self._refusals.first(connection, room, person.id, reason, now):
             return "", ""
         return "line", _refused_line(room, person, least, known=known)
@@ -114,8 +127,7 @@ class Strangers:
         """The line for somebody whose question a persona hands over to one whom they may not ask;
         "": it was said before."""
         least, now = self._access.asks_for(persona), self._clock()
-        reason = f"{ACCESS}:{persona}"
-        first = await self._refusals.told_first(room, person.id, reason, now)
+        first = await self._refusals.told_first(room, person.id, reason_for(persona), now)
         if person.kind == "bot" or not first:
             return ""
         await self._audit.note("refuse", person, persona=persona, room=room, told="line")
@@ -124,9 +136,9 @@ class Strangers:
             f"(`!role {person.id} {least}`, says an owner)."
         )
 
-    def is_known(self, person_id: str) -> None:
-        """They were let through: refused later, they hear it again."""
-        self._refusals.forget_later(person_id)
+    def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
+        """Who asked and might; refused later, they hear it again."""
+        self._refusals.let_through(room, person_id, personas)
 
 
 def _code_line(code: str) -> str:

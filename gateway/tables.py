@@ -22,12 +22,16 @@ class Table(BaseModel):
 
 
 class GatewayTable(Table):
-    """[gateway]"""
+    """[gateway]
+
+    shutdown_s: how long turns that run may go on once Moot was told to stop.
+    """
 
     timezone: str = "UTC"
     data_dir: Path = Path("data")
     personas_dir: Path = Path("personas")
     listen: str = "127.0.0.1:8377"
+    shutdown_s: Annotated[float, Field(ge=0)] = 15.0
 
     @field_validator("timezone")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -33,6 +34,7 @@ from gateway.assembly import (
     tell_ready,
     tell_window,
 )
+from gateway.books import Books
 from gateway.briefings import MOOT, Briefings, speaker
 from gateway.delivery import deliver, plan
 from gateway.events import Publish
@@ -88,6 +90,7 @@ class Middle:
     presence: Presence
     questions: Questions
     marks: Marks
+    books: Books
     publish: Publish
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
@@ -227,6 +230,8 @@ class Middle:
         record = turn.record | record_of(header, briefing, known)
         turn = self.ledger.running(turn, header.text, record, self.clock())
         self._tell(turn, asked)
+        person = await self.books.began(turn, asked, live.program.name)
+        began_at = time.perf_counter()
         live.state = "working"
         reply = self._reply(turn, occasion_of(briefing, asked), live.workspace)
         tell_asked(live, prompt)
@@ -237,6 +242,8 @@ class Middle:
             live.state = "idle"
             live.given_from = live.given_from or window.lines[0].seq
             live.given = max(live.given, window.lines[-1].seq)
+        seconds = time.perf_counter() - began_at
+        self.books.took(turn, person, live.program.name, answer.usage, seconds)
         if fault == "context":  # the prompt was not taken, and what was given before is condensed
             live.given = live.given_from = 0
         live.compacted = answer.compacted or (live.compacted and not briefing.summary)
@@ -276,7 +283,8 @@ class Middle:
             async with asyncio.timeout(self.limits.timeout_s):
                 answer = await live.agent.ask(prompt, reply)
         except AgentError as error:
-            return self.redactor.clean(Answer(_failure(error))), _logged(error).kind
+            answer = Answer(_failure(error), usage=error.usage)
+            return self.redactor.clean(answer), _logged(error).kind
         except TimeoutError:
             say = f"No end after {self.limits.timeout_s / 60:g} minutes. Try a smaller step."
             return Answer(_failure(AgentError("timeout", say))), "timeout"
@@ -300,7 +308,8 @@ class Middle:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
         by = MOOT if turn.header is None else speaker(turn.persona)
-        wanted = [*await self.hand_over.peers(turn, bot), *await self._suggested(turn)]
+        peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
+        wanted = [*peers, *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(Said(show.answer(done, sent[0], by)))

@@ -21,6 +21,7 @@ from gateway.happenings import (
     Reworded,
     RoomOpened,
     Said,
+    Stopping,
     TurnChanged,
 )
 
@@ -309,7 +310,7 @@ def happening_view(happening: Happening, file_id: FileId) -> Mapping[str, Any]:
             return head | {"question": question_view(question).json_ready()}
         case RoomOpened(room):
             return head | {"room": room_view(room).json_ready()}
-        case PersonasChanged() | AccessChanged() | BotsChanged():
+        case PersonasChanged() | AccessChanged() | BotsChanged() | Stopping():
             return head
         case _:
             by = getattr(happening, "by", None)

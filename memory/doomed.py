@@ -10,7 +10,17 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
-from memory.house_schema import figures
+from memory.house_schema import (
+    audit,
+    figures,
+    grants,
+    pairings,
+    persona_versions,
+    refusals,
+    room_settings,
+    schedules,
+    usage,
+)
 from memory.identity import Identity
 from memory.schema import (
     agent_sessions,
@@ -33,7 +43,8 @@ from memory.schema import (
 )
 
 COVERED: tuple[Table, ...] = (
-    figures, posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
+    audit, grants, pairings, refusals, usage, persona_versions, room_settings, schedules, figures,
+    posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""

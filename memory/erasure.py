@@ -14,7 +14,8 @@ from sqlalchemy import Connection, delete, select, tuple_, update
 from contract import SOURCE_ALIASES
 from memory.doomed import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
 from memory.echoes import find_echoes
-from memory.house_schema import figures
+from memory.house_erasure import find_house
+from memory.house_schema import figures, grants, pairings, refusals
 from memory.identity import Identity, identity_of
 from memory.schema import (
     decisions,
@@ -53,6 +54,7 @@ def survey(connection: Connection, person: str) -> Doomed:
     find_echoes(connection, doomed, ids)
     find_sessions(connection, doomed, said)
     find_rooms(connection, doomed)
+    find_house(connection, doomed, ids)
     return doomed
 
 
@@ -130,10 +132,20 @@ def _find_records(connection: Connection, doomed: Doomed, ids: frozenset[str]) -
         if "scope" in table.columns:
             condemn(connection, doomed, table.c.scope, doomed.own)
     condemn(connection, doomed, decisions.c.by, ids)
+    for table in (grants, pairings, refusals):
+        condemn(connection, doomed, table.c.person_id, ids)
+    _find_given(connection, doomed, ids)
     condemn(connection, doomed, insights.c.sender_id, ids)
     condemn(connection, doomed, landmarks.c.by_id, ids)
     condemn(connection, doomed, landmarks.c.author_id, ids)
     condemn(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
+
+
+def _find_given(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+    """What they decided about others stays, without their name."""
+    for table in (grants, pairings):
+        for row in connection.execute(select(table.c.seq).where(table.c.by_id.in_(ids))):
+            doomed.changed[table.name][(row.seq,)] = {"by_id": "", "by_name": ""}
 
 
 def _find_facts(connection: Connection, doomed: Doomed, ids: frozenset[str], said: Said) -> None:

@@ -54,7 +54,11 @@ def remember(connection: Connection) -> None:
 async def client(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, Opened]]:
     async with (
         gateway(tmp_path, index=WordIndex()) as moot,
-        open_page(moot.house.desk, PageSettings(tmp_path / "files")) as url,
+        open_page(
+            moot.house.desk,
+            PageSettings(tmp_path / "files"),
+            more=moot.house.persona_api.routes(),
+        ) as url,
         aiohttp.ClientSession(url) as session,
     ):
         yield session, moot

@@ -91,6 +91,29 @@ def test_check_asks_the_platforms_unless_told_not_to(tmp_path: Path) -> None:
     assert "Traceback" not in asked.stderr
 
 
+@pytest.mark.parametrize(
+    ("access", "says"),
+    [
+        (
+            "",
+            "nobody may ask an agent yet but on the page: under [access] add your own id, owners =",
+        ),
+        ('rooms = "open"', "nobody is an owner in the chat"),
+        ('owners = ["slack:U1"]', ""),
+    ],
+)
+def test_check_says_when_nobody_may_ask_and_which_line_to_add(
+    tmp_path: Path, access: str, says: str
+) -> None:
+    table = '[[bots]]\nplatform = "slack"\npersonas = ["demo"]\n'
+    (tmp_path / "moot.toml").write_text(f"{table}[access]\n{access}\n")
+    secrets = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
+    result = moot("check", "--offline", cwd=tmp_path, **secrets)
+    assert result.returncode == 0, result.stdout
+    told = [line for line in result.stdout.splitlines() if "nobody" in line]
+    assert [says in line for line in told] == ([True] if says else [])
+
+
 def test_check_names_every_mistake_with_its_remedy(tmp_path: Path) -> None:
     (tmp_path / "personas").mkdir()
     (tmp_path / "personas" / "ada.md").write_text("---\nagent: pi\n---\n")

@@ -34,6 +34,7 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
+from adapters.profiles.spent import by_claude, telling
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
@@ -264,7 +265,8 @@ CLAUDE_CODE = Profile(
     title="Claude Code",
     agent="Claude Code CLI agent",
     begin=("claude", "--session-id", "{session_id}"),
-    resume=("claude", "--resume", "{session_id}"),
+    # else 2.1.330 sends the system prompt that the conversation began with, whatever the file says
+    resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot", "off"),
     options=(
         ("--settings", "{home}/.moot/settings.json"),
         ("--append-system-prompt-file", "{home}/.moot/persona.md"),
@@ -290,7 +292,9 @@ CLAUDE_CODE = Profile(
     signs=Signs(
         hooks=Hooks(claude_events.from_hook),
         record=Record(
-            ".claude/projects/*/{session_id}.jsonl", claude_events.from_record, opens=True
+            ".claude/projects/*/{session_id}.jsonl",
+            telling(claude_events.from_record, by_claude),
+            opens=True,
         ),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
@@ -306,7 +310,7 @@ CLAUDE_CODE = Profile(
     compact="/compact",
     tells_compacted=True,
     clear="/clear",
-    system_files=("/etc/claude-code",),
+    reads=("/etc/claude-code",),
     memory=MemoryAccess(
         HomeFile(".moot/mcp.json", mcp_file),
         ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),

@@ -28,10 +28,16 @@ from adapters.profiles.profile import (
     State,
     Typing,
 )
+from adapters.profiles.spent import by_codex, telling
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 RETRIES = 2  # of a request, and of a stream: seconds, where the default (4 and 5) is half a minute
+
+FROM_NOW_ON = (
+    "Your role from now on. Where it differs from what you were told of your role when this "
+    "conversation began, this counts.\n\n"
+)
 
 # ── Its settings ────────────────────────────────────────────────────────────────────────
 
@@ -111,8 +117,9 @@ def _table(parent: Any, name: str) -> Any:
 
 
 def agents_file(setting: Setting, _present: str) -> str:
-    """The persona for a session that goes on: its developer instructions are those of its start."""
-    return setting.persona if setting.resumes else ""
+    """The persona for a session that goes on: its developer instructions are those of its start,
+    and may be of another form of the persona."""
+    return f"{FROM_NOW_ON}{setting.persona}" if setting.persona and setting.resumes else ""
 
 
 def memory_file(setting: Setting, present: str) -> str:
@@ -199,7 +206,7 @@ CODEX = Profile(
     signs=Signs(
         record=Record(
             ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
-            codex_events.from_record,
+            telling(codex_events.from_record, by_codex),
             opens=True,
         ),
         states=read_state,
@@ -215,7 +222,7 @@ CODEX = Profile(
     logins=(".codex/auth.json",),
     configs=(".codex/config.toml",),
     nests=True,
-    system_files=("/etc/codex",),
+    reads=("/etc/codex",),
     compact="/compact",
     tells_compacted=True,
     clear="/clear",

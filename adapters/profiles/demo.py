@@ -70,6 +70,7 @@ DEMO = Profile(
     name="demo",
     title="The demo agent",
     agent="demo agent",
+    reads=(str(PROGRAM.parent),),
     begin=(sys.executable, "-I", "-S", str(PROGRAM), "--session-id", "{session_id}"),
     resume=(sys.executable, "-I", "-S", str(PROGRAM), "--resume", "{session_id}"),
     chooses_id=True,

@@ -31,6 +31,7 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
+from adapters.profiles.spent import by_gemini, telling
 from contract import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
@@ -223,7 +224,9 @@ GEMINI = Profile(
     ),
     signs=Signs(
         hooks=Hooks(gemini_events.from_hook),
-        record=Record(".gemini/tmp/*/chats/session-*.jsonl", gemini_events.from_record),
+        record=Record(
+            ".gemini/tmp/*/chats/session-*.jsonl", telling(gemini_events.from_record, by_gemini)
+        ),
         title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
         fallback_s=2.0,  # an error and a refusal fire no hook
     ),
@@ -243,7 +246,7 @@ GEMINI = Profile(
     tells_compacted=True,
     compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
     clear="/clear",
-    system_files=("/etc/gemini-cli",),
+    reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     at_least="0.61.0",
     tested="0.61.0",
 )

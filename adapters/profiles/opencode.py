@@ -27,6 +27,7 @@ from adapters.profiles.profile import (
     Signs,
     Typing,
 )
+from adapters.profiles.spent import by_opencode, telling
 from contract import AgentError
 
 Json = dict[str, Any]
@@ -201,7 +202,12 @@ OPENCODE = Profile(
         confirm_s=5.0,
     ),
     signs=Signs(
-        record=Record(DATABASE, opencode_events.from_record, "sqlite", opencode_events.QUERY),
+        record=Record(
+            DATABASE,
+            telling(opencode_events.from_record, by_opencode),
+            "sqlite",
+            opencode_events.QUERY,
+        ),
         footer=Footer(
             busy=re.compile(r"\besc (?:again to )?interrupt\b"), idle=re.compile(BOX, re.MULTILINE)
         ),

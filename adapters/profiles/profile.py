@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.agent import MemoryServer
-from contract import TOOL_TEXT, AgentFault, Option, Question
+from contract import TOOL_TEXT, AgentFault, Option, Question, Usage
 
 if TYPE_CHECKING:
     from adapters.looks import Look
@@ -113,6 +113,15 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What one call of the model took. key: of several with the same one the last counts."""
+
+    key: str
+    usage: Usage
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A hook asks and waits for its HTTP response.
 
@@ -160,7 +169,18 @@ class Failed:
 
 
 TurnEvent = (
-    Named | Began | Said | Streamed | Retracted | Used | Did | Compacted | Asked | Ended | Failed
+    Named
+    | Began
+    | Said
+    | Streamed
+    | Retracted
+    | Used
+    | Did
+    | Spent
+    | Compacted
+    | Asked
+    | Ended
+    | Failed
 )
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
@@ -454,8 +474,9 @@ class Profile:
     oldest version that works; tested: the one that the tests drive. shell_terminal: its terminal
     begins as a shell would give it, echoing and with Ctrl-C as a signal, for a program that leaves
     both to the terminal. nests: it makes a sandbox of its own, for which it needs user namespaces.
-    system_files: absolute paths of what the machine's administrator set for it. ends_at: faults
-    that it would repeat until its end: so it is ended, and resumed by the next ask. size: columns and rows of its terminal; None: those of the launch.
+    reads: absolute paths of what it needs in a sandbox beside its installation. ends_at: faults
+    that it would repeat until its end: so it is ended, and resumed by the next ask. size: columns
+    and rows of its terminal; None: those of the launch.
     """
 
     name: str
@@ -498,7 +519,7 @@ class Profile:
     tested: str = ""
     shell_terminal: bool = False
     nests: bool = False
-    system_files: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     ends_at: frozenset[AgentFault] = frozenset()
     size: tuple[int, int] | None = None
 

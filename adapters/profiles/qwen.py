@@ -23,6 +23,7 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
+from adapters.profiles.spent import by_qwen, telling
 
 HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
@@ -142,7 +143,9 @@ QWEN = Profile(
     ),
     signs=Signs(
         hooks=Hooks(qwen_events.from_hook),
-        record=Record(".qwen/projects/*/chats/{session_id}.jsonl", qwen_events.from_record),
+        record=Record(
+            ".qwen/projects/*/chats/{session_id}.jsonl", telling(qwen_events.from_record, by_qwen)
+        ),
         title=Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
         fallback_s=3.0,
     ),
@@ -159,7 +162,7 @@ QWEN = Profile(
     compact="/compress",
     tells_compacted=True,
     clear="/clear",
-    system_files=("/etc/qwen-code",),
+    reads=("/etc/qwen-code",),
     at_least="0.24.4",
     tested="0.24.4",
 )

@@ -1,8 +1,9 @@
 // The HTTP API.
 
 export class ApiError extends Error {
-  constructor(status, message, field = null) {
+  constructor(status, message, field = null, body = null) {
     super(message);
+    this.body = body;
     this.status = status;
     this.field = field;
   }
@@ -23,7 +24,7 @@ async function call(path, options) {
     throw new ApiError(response.status, "Moot gave an answer that is no JSON.");
   }
   if (!response.ok) {
-    throw new ApiError(response.status, body?.error?.message ?? response.statusText, body?.error?.field);
+    throw new ApiError(response.status, body?.error?.message ?? response.statusText, body?.error?.field, body);
   }
   return body;
 }
@@ -37,6 +38,7 @@ const send = (method) => (path, body) => call(path, {
 });
 
 export const post = send("POST");
+export const put = send("PUT");
 export const remove = send("DELETE");
 
 /** Upload one file; its reference for a message's attachments. */

@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { switcher, whoDialog } from "./dialogs.js";
 import { $, announce, h, icon } from "./dom.js";
+import { personasChanged, showPersonas } from "./editor.js";
 import { memoryChanged, toggleMemory } from "./memory.js";
 import { closePanel, panelKind, setUpPanel } from "./panel.js";
 import { setUpSidebar } from "./sidebar.js";
@@ -41,6 +42,7 @@ function open(roomId) {
   if (!target || !store.mine(target)) return open("web:general");
   const hash = `#${encodeURIComponent(roomId)}`;
   if (location.hash !== hash) history.pushState(null, "", hash);
+  if (showPersonas()) return; // somebody has not saved yet
   openAdmin(hash); // which is none of its own: it leaves
   if (panelKind()) closePanel();
   room = target;
@@ -156,8 +158,9 @@ function onEvent(type, data) {
   switch (type) {
     case "hello": if (!data.resumed) catchUp(); return;
     case "reload": catchUp(); return;
-    case "personas": store.fetchPersonas().then(drawAll); return;
+    case "personas": store.fetchPersonas().then(drawAll); personasChanged(); return;
     case "room": store.setRoom(data.room); return;
+    case "stopping": say("Moot is stopping. What you write now is answered after its next start."); return;
     case "memory": memoryChanged(data.room_id); return;
   }
   if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
@@ -203,8 +206,10 @@ async function catchUp() {
 
 /** Show what the address says. */
 function go() {
-  if (!openAdmin()) open(fromAddress());
-  else if (state.roomId) {
+  if (/^#personas\b/.test(location.hash)) openAdmin(); // which is none of its own: it leaves
+  const beside = showPersonas();
+  if (!beside && !openAdmin()) open(fromAddress());
+  else if (!beside && state.roomId) {
     state.roomId = null;
     tell("room");
   }

@@ -1,26 +1,9 @@
-// Suggestions while you type: personas and people after @, commands after ! at a line's start.
+// Suggestions while you type: personas and people after @, commands after ! or / at a line's start.
 
 import { avatar, personaSpeaker } from "./avatar.js";
 import { $, h } from "./dom.js";
 import { knownHere, state } from "./store.js";
 
-const COMMANDS = [
-  ["stop", "Interrupt what the agent is doing"],
-  ["new", "Let its next turn begin a new session"],
-  ["why", "What the last answer was made from"],
-  ["pin", "Keep a text, or the message you reply to, in view"],
-  ["decision", "Pin a decision"],
-  ["memory", "What is known of you here"],
-  ["help", "What you can say"],
-  ["landmarks", "What is pinned here"],
-  ["unpin", "Take a pin away: its number"],
-  ["share", "Let your rooms know a fact about you"],
-  ["unshare", "Take a shared fact back"],
-  ["forget", "Delete a fact about you, or all"],
-  ["spec", "Pin a part of a specification"],
-  ["action", "Pin something to be done"],
-  ["landmark", "Pin a landmark"],
-];
 const MOST = 8;
 
 /** Attach suggestions to the text box; `handle(event)` is true when they took the key. */
@@ -43,9 +26,10 @@ export class Completion {
   look() {
     const before = this.text.value.slice(0, this.text.selectionStart);
     const mention = /(?:^|[\s(])@([\p{L}\p{N}_.-]*)$/u.exec(before);
-    const command = /(?:^|\n)!([a-z]*)$/.exec(before);
-    const found = mention ? people(mention[1]) : command ? commands(command[1]) : [];
-    this.typed = (mention ?? command)?.[1].length ?? 0;
+    const command = /(?:^|\n)([!/])([a-z]*)$/.exec(before);
+    const found = mention ? people(mention[1]) : command ? commands(command[2]) : [];
+    this.typed = (mention?.[1] ?? command?.[2])?.length ?? 0;
+    this.sign = command?.[1] === "/" ? 1 : 0; // a / becomes the ! that is sent
     this.chosen = 0;
     this.show(found.slice(0, MOST));
   }
@@ -71,6 +55,7 @@ export class Completion {
   accept(index = this.chosen) {
     const entry = this.entries[index];
     const at = this.text.selectionStart;
+    if (this.sign) this.text.setRangeText("!", at - this.typed - 1, at - this.typed);
     this.text.setRangeText(`${entry.name} `, at - this.typed, at, "end");
     this.close();
     this.text.dispatchEvent(new Event("input", { bubbles: true }));
@@ -97,7 +82,7 @@ export class Completion {
 
   /** Whether the chosen name is written out: Enter then sends. */
   complete() {
-    return this.entries[this.chosen].name.length === this.typed;
+    return !this.sign && this.entries[this.chosen].name.length === this.typed;
   }
 }
 
@@ -118,7 +103,7 @@ function people(typed) {
 }
 
 function commands(typed) {
-  return COMMANDS.filter(([name]) => name.startsWith(typed)).map(([name, more]) => ({
-    name, shown: `!${name}`, more, mark: h("span", { class: "command-mark", "aria-hidden": "true" }, "!"),
+  return state.commands.filter(({ name }) => name.startsWith(typed)).map(({ name, says }) => ({
+    name, shown: `!${name}`, more: says.replaceAll("`", ""), mark: h("span", { class: "command-mark", "aria-hidden": "true" }, "!"),
   }));
 }

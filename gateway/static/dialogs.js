@@ -7,7 +7,7 @@ import { become, directId, knownHere, roomLists, setRoom, state, tell } from "./
 import { slug } from "./words.js";
 
 /** Show a dialog; it is taken away when it closes. */
-function modal(label, content, { closable = true, classes = "" } = {}) {
+export function modal(label, content, { closable = true, classes = "" } = {}) {
   const dialog = h("dialog", { class: `dialog ${classes}`, "aria-label": label }, content);
   dialog.addEventListener("cancel", (event) => { if (!closable) event.preventDefault(); });
   dialog.addEventListener("close", () => {
@@ -22,7 +22,7 @@ function modal(label, content, { closable = true, classes = "" } = {}) {
   return dialog;
 }
 
-function nameForm({ label, button, hint, maxlength, onSubmit }) {
+export function nameForm({ label, button, hint, maxlength, onSubmit }) {
   const input = h("input", { id: "dialog-name", name: "name", required: true, maxlength, autocomplete: "off", "aria-describedby": "dialog-hint" });
   const note = h("p", { class: "note", id: "dialog-hint", role: "status" }, hint);
   const form = h("form", { method: "dialog" },

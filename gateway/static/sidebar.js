@@ -20,6 +20,7 @@ export function setUpSidebar(open) {
   narrow.addEventListener("change", () => show(false));
   $("me").addEventListener("click", () => whoDialog());
   $("lists").addEventListener("click", (event) => {
+    if (event.target.closest('a[href="#personas"]')) show(false);
     const link = event.target.closest("a[data-room]");
     if (!link) return;
     show(false);
@@ -40,7 +41,7 @@ export function setUpSidebar(open) {
   function drawer(shown) {
     $("sidebar").classList.toggle("open", shown);
     $("sidebar").inert = narrow.matches && !shown;
-    $("room").inert = shown;
+    for (const main of document.querySelectorAll("main")) main.inert = shown;
     $("shade").hidden = !shown;
     $("open-rooms").setAttribute("aria-expanded", String(shown));
     if (shown) $("close-rooms").focus();
@@ -54,7 +55,7 @@ function draw() {
   const platforms = Map.groupBy ? Map.groupBy(elsewhere, platform) : groupBy(elsewhere, platform);
   $("lists").replaceChildren(
     section("Rooms", here.map(roomRow), newRoomButton()),
-    section("Direct messages", state.personas.map(personaRow)),
+    section("Direct messages", state.personas.map(personaRow), editPersonas()),
     ...[...platforms].map(([name, rooms]) => section(PLATFORMS[name] ?? name, rooms.map(roomRow))),
   );
   if (focused) $("lists").querySelector(`[data-room="${CSS.escape(focused)}"]`)?.focus();
@@ -76,6 +77,8 @@ function section(title, rows, button = null) {
     h("div", { class: "list-head" }, h("h2", { id }, title), button),
     h("ul", {}, ...rows.map((row) => h("li", {}, row))));
 }
+
+const editPersonas = () => h("a", { class: "icon-button small", href: "#personas", "aria-label": "Edit personas" }, icon("pen"));
 
 function newRoomButton() {
   const button = h("button", { type: "button", class: "icon-button small", "aria-label": "New room" }, icon("plus"));

@@ -38,6 +38,7 @@ export const state = {
   me: isPerson(storedMe) ? storedMe : null, // { id, name }
   rooms: new Map(), // id -> room
   personas: [],
+  commands: [], // { name, says }: what can be typed, aliases among it
   people: [], // humans who have spoken
   sessions: [],
   roomId: null,
@@ -132,9 +133,12 @@ export function meet(speaker) {
 // ── Fetching ──────────────────────────────────────────────────────────────────────────────
 
 export async function fetchAll() {
-  const [rooms, personas, people] = await Promise.all([
-    api.get("/api/rooms"), api.get("/api/personas"), api.get("/api/people"),
+  const [rooms, personas, people, { commands }] = await Promise.all([
+    api.get("/api/rooms"), api.get("/api/personas"), api.get("/api/people"), api.get("/api/commands"),
   ]);
+  state.commands = commands.filter(({ name }) => /^[a-z]/.test(name)).flatMap(
+    ({ name, says, aliases }) => [name, ...aliases].map((called) => ({ name: called, says })),
+  );
   state.rooms = new Map(rooms.rooms.map((room) => [room.id, room]));
   state.personas = personas.personas;
   state.people = people.people;

@@ -12,6 +12,7 @@ import pytest
 from adapters.agent import MemoryServer
 from adapters.profiles.codex import (
     CODEX,
+    FROM_NOW_ON,
     agents_file,
     config_file,
     harmless,
@@ -117,7 +118,8 @@ def test_a_session_keeps_its_instructions_and_is_told_todays_beside_them() -> No
     begun = config_file(setting(), "")
     other = Setting(Path("/h"), Path("/w"), "s1", resumes=True, persona="Be Elm.")
     assert tomllib.loads(config_file(other, begun))["developer_instructions"] == "Be Ash."
-    assert (agents_file(setting(), ""), agents_file(other, "")) == ("", "Be Elm.")
+    assert agents_file(setting(), "") == ""
+    assert agents_file(other, "") == f"{FROM_NOW_ON}Be Elm."
 
 
 def test_the_memory_has_a_server_whose_key_is_in_no_file() -> None:

@@ -22,6 +22,7 @@ from adapters.sandbox import Mount, Sandbox, View, wrap
 from adapters.startup import Command
 from adapters.terminal import Terminal
 from contract import AgentError
+from gateway.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran
 from tests.doubles.processes import until_gone
 
@@ -198,6 +199,17 @@ async def test_everything_ends_with_its_session(house: House, tmp_path: Path) ->
     await agent.close()
     for one in everyone:
         await until_gone(one)
+
+
+async def test_what_it_takes_of_the_machine_is_measured(house: House) -> None:
+    agent = obedient(house.scope("mine"), house.sandbox())
+    eater = f"{sys.executable} -c 'x = bytes([1]) * 60_000_000; print(1, flush=True); input()'"
+    wait = "until [ -s fed ]; do sleep 0.05; done"
+    await ran(agent, f"mkfifo held; {eater} <> held > fed 2>&1 & {wait}")
+    assert agent.pid is not None
+    taken = measure([agent.pid])[agent.pid]
+    await agent.close()
+    assert taken.memory_bytes > 70_000_000
 
 
 def _children(pid: int) -> list[str]:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from bots.discord import DiscordBot
-from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
+from bots.discord_posts import TOO_LATE
+from bots.slash import SlashCommand, SlashOption
+from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room, stands
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (
     ASH,
@@ -322,7 +324,14 @@ async def test_a_choice_counts_even_when_it_can_not_be_acknowledged(
 async def test_a_slash_command_is_what_one_would_type(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
-    bot = discord_bot(commands={"stop": "interrupt `it`", "new": "begin anew", "1": "no name"})
+    persona = SlashOption("persona", "whose `agent`", required=True, choices=("codex", "demo"))
+    bot = discord_bot(
+        commands=(
+            SlashCommand("stop", "interrupt `it`"),
+            SlashCommand("new", "begin anew", (persona,)),
+            SlashCommand("1", "no name"),
+        )
+    )
     async with running(bot, inbox):
         await discord_double.gateway.connected()
         await registered(discord_double, 1)
@@ -330,6 +339,16 @@ async def test_a_slash_command_is_what_one_would_type(
             "new": "begin anew",
             "stop": "interrupt it",
         }
+        (new, _) = discord_double.commands
+        assert new["options"] == [
+            {
+                "type": 3,
+                "name": "persona",
+                "description": "whose agent",
+                "required": True,
+                "choices": [{"name": one, "value": one} for one in ("codex", "demo")],
+            }
+        ]
         run = await discord_double.command("new", "codex")
         await inbox.kept(1)
         async with asyncio.timeout(PATIENCE_S):
@@ -345,10 +364,30 @@ async def test_a_slash_command_is_what_one_would_type(
     assert len(discord_double.called(REGISTER)) == 1
 
 
+async def test_a_private_answer_is_seen_by_who_asked_alone(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot(commands=(SlashCommand("memory", "what is known"),))
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await registered(discord_double, 1)
+        run = await discord_double.command("memory")
+        await inbox.kept(1)
+        async with asyncio.timeout(PATIENCE_S):
+            await run.acked.wait()
+        (message,) = inbox.messages
+        assert not stands(message.message_id)
+        await bot.post(Place(ROOM, only_for=message.message_id), "**a** secret", "k1")
+        await bot.post(Place(ROOM, only_for="slash:1"), "another secret", "k2")
+    assert run.whispers == ["**a** secret"]
+    assert [post["content"] for post in discord_double.posts()] == [TOO_LATE]
+
+
 async def test_slash_commands_are_registered_when_their_set_has_changed_only(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
-    sets: tuple[dict[str, str], ...] = ({"stop": "x"}, {"stop": "x"}, {"stop": "y"}, {}, {})
+    x, y = (SlashCommand("stop", "x"),), (SlashCommand("stop", "y"),)
+    sets: tuple[tuple[SlashCommand, ...], ...] = (x, x, y, (), ())
     for number, (commands, calls) in enumerate(zip(sets, (1, 1, 2, 3, 3), strict=True), 1):
         async with running(discord_bot(commands=commands), inbox):
             await discord_double.gateway.connected(number)

@@ -1,4 +1,4 @@
-"""The audit log as a list, for a page without a gateway."""
+"""The audit log as a list, and a usage that is told, for a page without a gateway."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gateway.audit import Entry, Verdict, Wish
 from gateway.chain import Broken
+from gateway.usage import Report
 
 
 class FakeAudit:
@@ -24,3 +25,15 @@ class FakeAudit:
     async def verify(self) -> Verdict:
         head = self.entries[-1].hash if self.entries else ""
         return Verdict(len(self.entries), head, 0, self.broken)
+
+
+class FakeUsage:
+    """Implements gateway.usage.UsageReports."""
+
+    def __init__(self) -> None:
+        self.told = Report((), (), (), ())
+        self.days: list[int] = []
+
+    async def report(self, days: int) -> Report:
+        self.days.append(days)
+        return self.told

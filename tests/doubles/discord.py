@@ -55,6 +55,7 @@ class Interaction:
     message: str | None = None
     answer: Json | None = None
     late: bool = False
+    whispers: list[str] = field(default_factory=list)  # what was said to one person alone
     acked: asyncio.Event = field(default_factory=asyncio.Event)
 
 

@@ -325,6 +325,20 @@ def _given(command: Json) -> Json:
     return {name: value for name, value in command.items() if value is not None}
 
 
+def _followup(discord: DiscordDouble, asked: Asked) -> Json:
+    """One more answer to an interaction; only such as one person alone sees are known here."""
+    found = (one for one in discord.interactions.values() if one.token == asked.ids["token"])
+    interaction = next(found, None)
+    if interaction is None or asked.ids["application"] != discord.application_id:
+        raise Refusal(404, 10015, "Unknown Webhook")
+    if interaction.answer is None:
+        raise Refusal(404, 10008, "Unknown Message")
+    if asked.body.get("flags") != 64 or not str(asked.body.get("content") or "").strip():
+        raise invalid("content", "BASE_TYPE_REQUIRED", "what only one person sees has a text")
+    interaction.whispers.append(str(asked.body["content"]))
+    return {"id": snowflake(), "channel_id": interaction.channel, "flags": 64}
+
+
 async def _callback(discord: DiscordDouble, asked: Asked) -> Json | None:
     interaction = discord.interactions.get(asked.ids["interaction"])
     if interaction is None or interaction.token != asked.ids["token"] or interaction.late:
@@ -380,10 +394,15 @@ METHODS: dict[tuple[str, str], Handler] = {
     ("GET", "/guilds/{guild}/members/{user}"): _guild_member,
     ("PUT", "/applications/{application}/commands"): _register,
     ("POST", "/interactions/{interaction}/{token}/callback"): _callback,
+    ("POST", "/webhooks/{application}/{token}"): _followup,
 }
 
 # These ask for no token of the bot's.
-OPEN = {("GET", "/gateway"), ("POST", "/interactions/{interaction}/{token}/callback")}
+OPEN = {
+    ("GET", "/gateway"),
+    ("POST", "/interactions/{interaction}/{token}/callback"),
+    ("POST", "/webhooks/{application}/{token}"),
+}
 
 
 async def carried_out(discord: DiscordDouble, asked: Asked) -> Any:

@@ -47,9 +47,10 @@ from gateway.happenings import (
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
-from tests.doubles.books import FakeAudit
+from tests.doubles.books import FakeAudit, FakeUsage
 from tests.doubles.memories import FakeMemories
 from tests.doubles.roles import FakeRoles
+from tests.doubles.schedules import FakeSchedules
 
 PERSONAS = (
     PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
@@ -97,8 +98,10 @@ class FakeHouse:
         self.calls: list[Call] = []
         self.memory = FakeMemories()
         self.audit = FakeAudit()
+        self.usage = FakeUsage()
         self.roles = FakeRoles()
         self.admin = FakeAdmin(now, lambda: list(self.open.values()))
+        self.schedules = FakeSchedules()
         self.room_cards: dict[str, RoomCard] = {}
         self.said: dict[str, list[Message]] = {}
         self.records: dict[str, TurnRecord] = {}

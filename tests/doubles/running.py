@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bots.bot import Bot
 from bots.web import WebBot
+from composer.headings import HEADINGS
 from contract import Event, Inbound
 from gateway.access_tables import AccessTable
 from gateway.app import House
 from gateway.config import Config
 from gateway.ledger import Accepted
+from gateway.limit_tables import LimitsTable
 from gateway.personas import Personas
 from gateway.sessions import Program
 from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
@@ -83,8 +86,13 @@ async def gateway(
     model: Model | None = None,
     url: str | None = None,
     timezone: str = "UTC",
+    limits: LimitsTable | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Opened]:
-    """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell."""
+    """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell.
+
+    options: further tables of the configuration.
+    """
     folder = tmp_path / "personas"
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*personas, *(name for sibling in siblings for name in sibling.personas)):
@@ -92,7 +100,7 @@ async def gateway(
     bot = bot or FakeBot()
     bot.personas = personas
     scripted = programs if isinstance(programs, ScriptedPrograms) else ScriptedPrograms()
-    known = Personas(folder)
+    known = Personas(folder, tuple(HEADINGS))
     bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
     bots |= {sibling.name: sibling for sibling in siblings}
     config = Config(
@@ -101,6 +109,7 @@ async def gateway(
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),
         sessions=sessions or SessionsTable(),
+        **{"limits": limits or LimitsTable(), **(options or {})},
     )
     async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:

@@ -21,6 +21,7 @@ class Service:
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
     url: str = ""
+    words: tuple[str, ...] = ()
     _process: asyncio.subprocess.Process | None = None
 
     @property
@@ -44,6 +45,7 @@ class Service:
             "-c",
             "from gateway.main import main; main()",
             "run",
+            *self.words,
             cwd=self.folder,
             env=environment,
             stdout=asyncio.subprocess.PIPE,
@@ -88,11 +90,14 @@ class Service:
 
 
 @asynccontextmanager
-async def service(folder: Path, config: str, **environment: str) -> AsyncIterator[Service]:
-    """An installation in `folder`, started; its process is ended when left."""
+async def service(
+    folder: Path, config: str, words: tuple[str, ...] = (), /, **environment: str
+) -> AsyncIterator[Service]:
+    """An installation in `folder`, started; its process is ended when left. words: of its command,
+    after `run`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "moot.toml").write_text(config, encoding="utf-8")
-    running = Service(folder, environment)
+    running = Service(folder, environment, words=words)
     await running.start()
     try:
         yield running

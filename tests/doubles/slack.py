@@ -17,7 +17,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.doubles.slack_app import APP, BOT_ID, BOT_USER, TEAM, App, user_of
-from tests.doubles.slack_delivery import Delivery
+from tests.doubles.slack_delivery import Delivery, Envelope
 from tests.doubles.slack_server import Server, carried_out
 from tests.doubles.slack_wire import Call, Fault, StoredFile
 
@@ -43,6 +43,7 @@ class SlackDouble:
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
     faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     downloads: list[str] = field(default_factory=list)  # the tokens they came with
+    whispers: list[tuple[str, str, str]] = field(default_factory=list)  # channel, user, text
     echo_own: bool = True
     page_size: int = 1000
     base: str = ""
@@ -241,6 +242,29 @@ class SlackDouble:
                         "action_ts": self.new_ts(),
                     }
                 ],
+            }
+        )
+
+    def command(
+        self, text: str, channel: str = GENERAL, user: str = OLIVIA, command: str = "/moot"
+    ) -> Envelope:
+        """Somebody gives a slash command; nothing of it is to be seen in the channel."""
+        (app, *_) = self.apps
+        return app.delivery.slash(
+            {
+                "token": "verification",
+                "team_id": TEAM,
+                "team_domain": "test",
+                "channel_id": channel,
+                "channel_name": self.channels[channel]["name"],
+                "user_id": user,
+                "user_name": user.lower(),
+                "command": command,
+                "text": text,
+                "api_app_id": app.id,
+                "is_enterprise_install": "false",
+                "response_url": f"{self.base}/respond",
+                "trigger_id": f"{next(self._numbers)}.2.abc",
             }
         )
 

@@ -17,6 +17,7 @@ EVERY_SCOPE = frozenset(
     "assistant:write",
     "chat:write",
     "chat:write.customize",
+    "commands",
     "files:read",
     "files:write",
     "pins:read",

@@ -83,6 +83,9 @@ class Delivery:
     def interactive(self, payload: Json) -> Envelope:
         return self._deliver(Envelope("interactive", payload))
 
+    def slash(self, payload: Json) -> Envelope:
+        return self._deliver(Envelope("slash_commands", payload))
+
     def again(self, envelope: Envelope) -> Envelope:
         """The same payload, event id and all, delivered once more."""
         return self._deliver(Envelope(envelope.kind, envelope.payload))
@@ -217,6 +220,9 @@ class Delivery:
         """Headers and body of a delivery over HTTP."""
         if envelope.kind == "interactive":
             body = urllib.parse.urlencode({"payload": json.dumps(envelope.payload)}).encode()
+            mime = "application/x-www-form-urlencoded"
+        elif envelope.kind == "slash_commands":
+            body = urllib.parse.urlencode(envelope.payload).encode()
             mime = "application/x-www-form-urlencoded"
         else:
             body, mime = json.dumps(envelope.payload).encode(), "application/json"

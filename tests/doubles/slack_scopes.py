@@ -20,6 +20,7 @@ class Refusal(Exception):
 
 SCOPES: dict[str, str] = {
     "chat.postMessage": "chat:write",
+    "chat.postEphemeral": "chat:write",
     "chat.update": "chat:write",
     "chat.delete": "chat:write",
     "users.info": "users:read",

@@ -95,6 +95,16 @@ def _post(slack: SlackDouble, app: App, args: Json) -> Json:
     return {"channel": channel, "ts": message["ts"], "message": message}
 
 
+def _post_ephemeral(slack: SlackDouble, app: App, args: Json) -> Json:
+    channel, user = room_of(slack, args), str(args.get("user") or "")
+    if user not in slack.users:
+        raise Refusal("user_not_in_channel")
+    if not str(args.get("text") or "").strip():
+        raise Refusal("no_text")
+    slack.whispers.append((channel, user, str(args["text"])))
+    return {"message_ts": slack.new_ts()}
+
+
 def _update(slack: SlackDouble, app: App, args: Json) -> Json:
     message = _message(slack, args)
     if message.get("bot_id") != app.bot:
@@ -210,6 +220,7 @@ METHODS: dict[str, Callable[[SlackDouble, App, Json], Json]] = {
     "auth.test": _auth_test,
     "apps.connections.open": _connections_open,
     "chat.postMessage": _post,
+    "chat.postEphemeral": _post_ephemeral,
     "chat.update": _update,
     "chat.delete": _delete,
     "conversations.history": slack_rooms.history,

@@ -13,7 +13,9 @@ import pytest_asyncio
 
 from adapters.acp import AcpAgent
 from adapters.agent import Launch
+from adapters.sandbox import Sandbox
 from contract import AgentError, Answer
+from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import (
@@ -252,3 +254,14 @@ async def test_a_lost_session_begins_anew(stage: Stage) -> None:
     assert not agent.resumed
     assert agent.session_id != lost
     await agent.close()
+
+
+async def test_it_answers_in_a_sandbox(stage: Stage) -> None:
+    sandbox = Sandbox(bwrap(), forbidden=(stage.folder / "private",))
+    agent = spoken(stage, "boxed", sandbox=sandbox)
+    stage.api.forget()
+    stage.api.when("in a box?", "In a box.")
+    try:
+        assert (await asked(agent, "in a box?")).text == "In a box."
+    finally:
+        await agent.close()

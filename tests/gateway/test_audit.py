@@ -11,6 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from contract import Room, Speaker
 from gateway.audit import Audit, Wish, append
 from gateway.audit_anchor import read_anchor
+from gateway.departure import erase_noted
+from memory.erasure import survey
+from memory.house_erasure import WHO
 from memory.house_schema import audit
 from memory.store import Store
 from tests.conftest import NewUrl
@@ -130,6 +133,32 @@ async def test_a_missing_end_is_found_by_the_anchor_and_by_a_noted_head(
     assert "missing at the end (after row 3)" in broken.reason
     assert (await log_of(store).verify()).broken is None  # nothing tells of it
     assert (await log_of(store).verify(head)).broken is not None
+
+
+async def test_a_person_is_erased_and_the_chain_still_holds(store: Store, tmp_path: Path) -> None:
+    log = log_of(store)
+    await log.note("invoke", ASH, persona="demo", room=ROOM, turn_id="t1")
+    await log.note("grant", BO, room=ROOM, person=ASH.id, role="member")
+    await log.note("answer", BO, room=ROOM, turn_id="t2", title="Run this?")
+
+    def work(connection: Connection) -> None:
+        erase_noted(connection, survey(connection, ASH.id), 1)
+
+    await store.write(work)
+    noted = list(reversed(await log.page(Wish(), before=None, limit=9)))
+    assert [(e.act, e.by and e.by.name, dict(e.detail)) for e in noted] == [
+        ("invoke", None, {}),
+        ("grant", "Bo", {}),
+        ("answer", "Bo", {"title": "Run this?"}),
+        ("erase", "moot", {"half": "who", "rows": "1"}),
+        ("erase", "moot", {"half": "what", "rows": "2"}),
+    ]
+    verdict = await log.verify()
+    assert (verdict.erased, verdict.broken) == (2, None)
+    await store.write(lambda c: c.execute(update(audit).where(audit.c.seq == 3).values(**WHO)))
+    broken = (await log.verify()).broken
+    assert broken is not None
+    assert (broken.seq, "no row notes that it was erased" in broken.reason) == (3, True)
 
 
 async def test_what_is_noted_later_stands_before_what_is_noted_next(

@@ -270,3 +270,15 @@ async def test_the_commands_of_the_memory_are_suggested(page: Page, house: FakeH
     await expect(page.get_by_role("option", name=re.compile("!forget"))).to_be_visible()
     await page.keyboard.press("Tab")
     await expect(page.locator("#text")).to_have_value("!forget ")
+
+
+async def test_a_slash_completes_to_what_is_sent(page: Page, house: FakeHouse) -> None:
+    text = page.locator("#text")
+    await text.press_sequentially("/stat")
+    await expect(page.get_by_role("option", name=re.compile("!status"))).to_be_visible()
+    await page.keyboard.press("Enter")
+    await expect(text).to_have_value("!status ")
+    await page.keyboard.press("Enter")
+    await until(
+        lambda: any(message.text.strip() == "!status" for message in house.said["web:general"])
+    )

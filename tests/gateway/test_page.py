@@ -155,7 +155,7 @@ async def test_a_question_is_answered_once_by_those_who_may(
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({}, "option"),
+        ({}, "by"),
         ({"option": 0}, "by"),
         ({"option": "0", "by": "web:ana"}, "option"),
         ({"option": True, "by": "web:ana"}, "option"),

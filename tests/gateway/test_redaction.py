@@ -164,6 +164,14 @@ def test_a_quoted_password_of_an_address_is_found_unquoted() -> None:
     assert redactor("no pa/ss-12345 and no pa%2Fss-12345") == f"no {REMOVED} and no {REMOVED}"
 
 
+def test_a_terminals_picture_is_masked_also_over_two_rows() -> None:
+    rows = [[("key=", "b"), ("canary-", "")], [("7f3a91c2 end", "")]]
+    masked = Redactor(["canary-7f3a91c2"]).mask(rows)
+    assert masked == [[("key=", "b"), ("*******", "")], [("******** end", "")]]
+    clean = [[("nothing", "")]]
+    assert Redactor(["canary-7f3a91c2"]).mask(clean) is clean
+
+
 def test_what_is_printed_goes_through() -> None:
     stream = io.StringIO()
     print("say", SECRET, file=CleanStream(stream, Redactor([SECRET])))

@@ -1,4 +1,4 @@
-"""What `moot init` tries for real before it writes anything: a platform's bot, an agent."""
+"""Tries a platform's bot or an agent for real, and leaves nothing behind: for init and doctor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from adapters.catalog import profiles
 from bots.bot import Bot
 from contract import MootError
+from gateway.api_programs import API_PROGRAMS, KEY
 from gateway.check import Finding
 from gateway.config import Config
 from gateway.personas import Personas
@@ -47,9 +49,6 @@ def _quietly(name: str, what: str) -> None:
 
 def keys_of(agent: str, config: Config) -> list[str]:
     """The variables with which the agent logs in, the usual one first."""
-    from adapters.catalog import profiles
-    from gateway.api_programs import API_PROGRAMS, KEY
-
     profile = config.agents.get(agent, AgentTable(profile=agent)).profile
     if profile in API_PROGRAMS:
         return [KEY]

@@ -1,0 +1,149 @@
+"""The routes below /api/personas, over a real gateway."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from gateway.page import PageSettings, open_page
+from gateway.personas import FrontMatter
+from tests.doubles.running import PERSONA, Opened, gateway
+from tests.gateway.conftest import get, post
+
+FILES = "/api/personas/files"
+BY = "web:ana"
+
+
+@pytest.fixture
+async def moot(tmp_path: Path) -> AsyncIterator[Opened]:
+    async with gateway(tmp_path, personas=("ada", "bob")) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def client(moot: Opened, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    more = moot.house.persona_api.routes()
+    settings = PageSettings(tmp_path / "files")
+    async with (
+        open_page(moot.house.desk, settings, more=more) as url,
+        aiohttp.ClientSession(url) as session,
+    ):
+        yield session
+
+
+async def put(client: aiohttp.ClientSession, path: str, body: object, status: int = 200) -> Any:
+    async with client.put(path, json=body) as response:
+        assert response.status == status, await response.text()
+        return await response.json()
+
+
+async def test_the_schema_is_that_of_the_front_matter_and_the_one_that_comes_along(
+    client: aiohttp.ClientSession,
+) -> None:
+    schema = await get(client, "/api/personas/schema")
+    assert set(schema["properties"]) == set(FrontMatter.model_fields)
+    assert schema["additionalProperties"] is False
+    assert all(key["description"] for key in schema["properties"].values())
+    shipped = Path(__file__).parents[2] / "personas" / "persona.schema.json"
+    assert json.loads(shipped.read_text("utf-8")) == schema
+
+
+async def test_a_text_is_checked_without_being_saved(
+    client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    text = "---\nagent: scripted\nmodle: x\n---\nHi\n"
+    told = await post(client, "/api/personas/check", {"name": "eve", "text": text})
+    assert told == {
+        "usable": False,
+        "findings": [
+            {
+                "severity": "error", "line": 3, "column": 1, "end_line": 3, "end_column": 6,
+                "message": "modle: there is no such key", "suggestion": "did you mean `model`?",
+            }
+        ],
+    }  # fmt: skip
+    assert not (tmp_path / "personas" / "eve.md").exists()
+
+
+async def test_a_persona_is_made_read_changed_and_taken_away(
+    client: aiohttp.ClientSession, moot: Opened
+) -> None:
+    new = {"name": "eve", "text": PERSONA.format("eve"), "by": {"id": BY, "name": "Ana"}}
+    made = await post(client, FILES, new, 201)
+    assert (made["state"], made["version"]["number"]) == ("good", 1)
+    await post(client, FILES, new, 409)
+    edit = {"text": PERSONA.format("new"), "base": made["base"], "by": BY}
+    saved = await put(client, f"{FILES}/eve", edit)
+    assert saved["description"] == "new"
+    conflict = await put(client, f"{FILES}/eve", edit, 409)
+    assert conflict["base"] == saved["base"]
+    diff = await get(client, f"{FILES}/eve/diff?from=1&to=2")
+    assert "-You are eve.\n+You are new." in diff["diff"]
+    first = await get(client, f"{FILES}/eve/versions/1")
+    assert first["text"] == PERSONA.format("eve")
+    async with client.delete(f"{FILES}/eve", json={"base": saved["base"], "by": BY}) as response:
+        assert (await response.json())["state"] == "deleted"
+    assert moot.house.personas.get("eve") is None
+    back = await post(client, f"{FILES}/eve/rollback", {"number": 1, "by": BY})
+    assert (back["state"], back["version"]["number"]) == ("good", 4)
+    listed = (await get(client, FILES))["personas"]
+    assert [card["name"] for card in listed] == ["ada", "bob", "eve"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("GET", f"{FILES}/zoe", None, 404, "no persona 'zoe'"),
+        ("GET", f"{FILES}/..%2Fada", None, 400, "a persona's name"),
+        ("GET", f"{FILES}/%2Fetc%2Fpasswd", None, 400, "a persona's name"),
+        ("GET", f"{FILES}/ada%00", None, 400, "a persona's name"),
+        ("GET", f"{FILES}/ada/versions/9", None, 404, "no version 9"),
+        ("GET", f"{FILES}/ada/versions/x", None, 400, "number of a version"),
+        ("GET", f"{FILES}/ada/diff?from=", None, 400, "number of a version"),
+        ("PUT", f"{FILES}/..%2F..%2Fx", {"text": "x", "base": "", "by": BY}, 400, "name"),
+        ("PUT", f"{FILES}/ada", {"text": "x", "base": "", "by": BY}, 422, "begin with ---"),
+        ("PUT", f"{FILES}/ada", {"text": "x", "by": BY}, 400, "base: is required"),
+        ("PUT", f"{FILES}/ada", {"text": "x", "base": "", "by": "*"}, 400, "by"),
+        ("POST", f"{FILES}/ada/rollback", {"number": 0, "by": BY}, 400, "number"),
+        ("POST", f"{FILES}/ada/rollback", {"number": 1, "by": BY, "x": 1}, 400, "x"),
+        ("POST", FILES, {"name": "README", "text": "x", "by": BY}, 400, "a persona's name"),
+        (
+            "POST", "/api/personas/preview",
+            {"name": "ada", "message": "hi", "by": BY, "room_id": "web:nowhere"}, 400, "no room",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_cannot_be_done_says_why(
+    client: aiohttp.ClientSession, method: str, path: str, body: Any, status: int, words: str
+) -> None:
+    async with client.request(method, URL(path, encoded=True), json=body) as response:
+        assert response.status == status, await response.text()
+        assert words in (await response.json())["error"]["message"]
+
+
+async def test_another_web_site_changes_no_persona(
+    client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    body = {"text": PERSONA.format("evil"), "base": "", "by": BY}
+    for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        async with client.put(f"{FILES}/eve", json=body, headers=headers) as response:
+            assert response.status == 403
+    assert not (tmp_path / "personas" / "eve.md").exists()
+
+
+async def test_a_preview_and_a_dry_run_show_what_the_agent_gets(
+    client: aiohttp.ClientSession,
+) -> None:
+    sample = {"name": "ada", "message": "hello", "by": BY, "text": PERSONA.format("new")}
+    shown = await post(client, "/api/personas/preview", sample)
+    assert shown["system"] == "You are new."
+    assert "Room: direct message with ana" in shown["header"]
+    assert "hello" in shown["header"]
+    done = await post(client, "/api/personas/dry-run", sample)
+    assert (done["answer"], done["trouble"]) == ("Respond to ana in this direct message.", "")

@@ -1,0 +1,152 @@
+"""`moot run`, two people's direct messages, and an agent that reads whatever it is told to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from adapters.profiles.claude_code import CLAUDE_CODE
+from adapters.terminal import PYTHON
+from gateway.config import load_config
+from gateway.sandbox_check import check_sandbox
+from tests.doubles.cells import bwrap
+from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.model_steps import ToolUse
+from tests.doubles.obedience import furnish, say
+from tests.doubles.service import HOUSE, Service, service
+
+CLAUDE = HOUSE / "tests" / "agents" / "node_modules" / ".bin" / "claude"
+
+
+async def told(url: str, who: str, command: str) -> str:
+    """What the agent says that came of a command."""
+    answer = await say(url, who, f"please <<{command}>>")
+    return str(answer["replies"][0]["text"])
+
+
+@pytest.mark.parametrize("mode", ["on", "dms", "off"])
+async def test_one_persons_agent_reads_anothers_files_only_without_a_sandbox(
+    tmp_path: Path, mode: str
+) -> None:
+    bwrap()
+    async with service(tmp_path, furnish(tmp_path, mode)) as moot:
+        where = await told(moot.url, "ana", "echo xylophone > mine; echo it > ~/mine; pwd")
+        assert (Path(where) / "mine").read_text() == "xylophone\n"
+        said = await told(
+            moot.url, "budi", f"cat {where}/mine; cat {where}/../home/mine; echo the end"
+        )
+        assert said.endswith("the end")
+        assert ("xylophone" in said) == (mode == "off")
+        said = await told(moot.url, "budi", f"cat {tmp_path}/moot.toml {tmp_path}/data/moot.db")
+        assert ("[gateway]" in said) == (mode == "off")
+        assert (await told(moot.url, "ana", "cat mine ~/mine")) == "xylophone | it"
+
+
+async def test_a_persona_that_wants_a_sandbox_does_not_run_where_there_is_none(
+    tmp_path: Path,
+) -> None:
+    config = furnish(tmp_path, "on")
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "cat"):
+        (tmp_path / "bin" / name).symlink_to(f"/bin/{name}")
+    async with service(tmp_path, config, PATH=str(tmp_path / "bin")) as moot:
+        said = await told(moot.url, "ana", "touch there")
+        assert "I run in a sandbox only" in said
+        assert "bubblewrap is not installed" in said
+        assert list(tmp_path.rglob("there")) == []
+
+
+async def test_a_persona_that_asks_too_much_says_so(tmp_path: Path) -> None:
+    bwrap()
+    config = furnish(tmp_path, f"{{mounts: ['{tmp_path}/data:ro']}}")
+    async with service(tmp_path, f'[sandbox]\nmode = "on"\n{config}') as moot:
+        said = await told(moot.url, "ana", "ls")
+        assert "which is Moot's own" in said
+
+
+CLAUDE_CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+[sandbox]
+mode = "{mode}"
+[agents.claude-code]
+profile = "claude-code"
+command = ["{claude}", "--allowed-tools=Bash"]
+env = {{ ANTHROPIC_BASE_URL = "{api}", CLAUDE_CODE_MAX_RETRIES = "1" }}
+[access]
+dms = "open"
+"""
+
+
+async def _ask_claude(moot: Service, api: MessagesAPI, secret: Path) -> str:
+    """Have Claude Code read a file for Budi; what its tool gave the model."""
+    api.when("read it", ToolUse("Bash", {"command": f"cat {secret}"}), "I tried.")
+    answer = await say(moot.url, "budi", "read it please")
+    assert answer["replies"][0]["text"] == "I tried."
+    return str(api.turns[-1].body["messages"])
+
+
+@pytest.mark.parametrize("mode", ["dms", "off"])
+async def test_claude_codes_shell_reads_another_scopes_home_only_without_a_sandbox(
+    tmp_path: Path, mode: str
+) -> None:
+    bwrap()
+    if not CLAUDE.exists():
+        pytest.skip(f"{CLAUDE_CODE.title} is not installed in tests/agents")
+    (tmp_path / "personas").mkdir()
+    (tmp_path / "personas" / "ash.md").write_text("---\nagent: claude-code\n---\nYou help.\n")
+    async with MessagesAPI.open() as api:
+        config = CLAUDE_CONFIG.format(mode=mode, claude=CLAUDE, api=api.url)
+        key = "sk-ant-test-00000000000000000000000000000000"
+        async with service(tmp_path, config, ANTHROPIC_API_KEY=key) as moot:
+            api.when("hello", "Hello.")
+            assert (await say(moot.url, "ana", "hello"))["replies"][0]["text"] == "Hello."
+            (home,) = (tmp_path / "data" / "scopes").glob("dm-web-ana*/ash/home")
+            (home / "secret").write_text("the word is xylophone")
+            given = await _ask_claude(moot, api, home / "secret")
+            assert ("xylophone" in given) == (mode == "off")
+            assert mode == "off" or "No such file" in given
+
+
+ASK_THE_PAGE = (
+    "{python} -c 'import urllib.request as u; print(u.urlopen(\"{url}api/rooms\").status)'"
+    " 2>&1 | tail -1"
+)
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+async def test_an_agent_in_a_sandbox_may_not_open_the_page_on_loopback(
+    tmp_path: Path, mode: str
+) -> None:
+    bwrap()
+    async with service(tmp_path, furnish(tmp_path, mode)) as moot:
+        command = ASK_THE_PAGE.format(python=PYTHON, url=moot.url)
+        said = await told(moot.url, "ana", command)
+        assert said == (
+            "200" if mode == "off" else "urllib.error.HTTPError: HTTP Error 403: Forbidden"
+        )
+
+
+async def test_what_moot_keeps_is_for_its_own_account(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o755)
+    async with service(tmp_path, furnish(tmp_path)) as moot:
+        await told(moot.url, "ana", "echo kept > mine")
+        data = tmp_path / "data"
+        assert data.stat().st_mode & 0o007 == 0
+        folders = [path for path in (data / "scopes").rglob("*") if path.is_dir()]
+        assert len(folders) >= 4
+        assert {path.stat().st_mode & 0o777 for path in [data / "scopes", *folders]} == {0o700}
+
+
+async def test_check_says_whether_sandboxes_can_be_made(tmp_path: Path) -> None:
+    bwrap()
+    (tmp_path / "moot.toml").write_text(furnish(tmp_path, "dms"))
+    config = load_config(tmp_path / "moot.toml", base=tmp_path)
+    (fine,) = await check_sandbox(config, {"PATH": os.environ["PATH"]})
+    assert str(fine) == "· @ash runs in a sandbox in direct messages, network: host"
+    (missing,) = await check_sandbox(config, {"PATH": str(tmp_path)})
+    assert missing.mistake
+    assert "@ash can't answer: no sandbox can be made here (bubblewrap is not" in missing.text
+    assert "install bubblewrap" in missing.text
