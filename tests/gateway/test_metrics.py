@@ -257,16 +257,14 @@ def test_a_screen_that_disagrees_is_counted_for_its_agent() -> None:
     assert of(found, "moot_screen_disagreements_total", agent="codex") == 2
 
 
-def test_refusals_questions_restarts_and_waits_are_counted() -> None:
+def test_refusals_questions_and_waits_are_counted() -> None:
     metrics = Metrics()
     metrics.refused("slack")
     metrics.decided("timeout")
-    metrics.restarted("slack")
     metrics.waited(0.2)
     found = figures(metrics.text(waiting=0, sessions=Counted()))
     assert of(found, "moot_refusals_total", platform="slack") == 1
     assert of(found, "moot_questions_total", outcome="timeout") == 1
-    assert of(found, "moot_bot_restarts_total", bot="slack") == 1
     assert of(found, "moot_turn_queue_seconds_sum") == 0.2
     [build] = [labels for name, labels in found if name == "moot_build_info"]
     assert {key for key, _ in build} == {"version", "python"}
