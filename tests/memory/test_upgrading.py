@@ -28,7 +28,8 @@ MESSAGE = """INSERT INTO messages (seq, room_id, message_id, scope, sender_id, s
  VALUES (7, 'slack:C1', '1.2', 'room:slack:C1', 'slack:U1', 'Ölivia', 'human', 0,
  'why 15 “minutes”?', 1776780000000, 1776780000001, true, '{"a": 1}', '[]')"""
 TURN = """INSERT INTO turns (seq, id, message_seq, persona, scope, room_id, bot, hop, state, states)
- VALUES (3, 't1', 7, 'claude', 'room:slack:C1', 'slack:C1', 'slack', 0, 'posted', '[]')"""
+ VALUES (3, 't1', 7, 'claude', 'room:slack:C1', 'slack:C1', 'slack', 0, 'posted',
+ '[["queued", 1776780000000], ["posted", 1776780001000]]')"""
 ROOM = (
     """INSERT INTO rooms (id, name, kind, created_at) VALUES ('slack:C1', 'general', 'room', 1)"""
 )
