@@ -20,10 +20,13 @@ from memory.transcript import Stored, Transcript, micros
 QUOTED_CHARS = 60
 WAITING_SHOWN = 5
 
+Queued = Callable[[str, str], tuple[Turn | None, Sequence[Turn]]]
+"""Of a persona and a scope: what the session works on, and what waits for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class StatusCommands:
-    """Carries them out. queue: what a persona does in a scope, and what waits there."""
+    """Carries them out."""
 
     sessions: LocalSessions
     settings: RoomSettings
@@ -31,7 +34,7 @@ class StatusCommands:
     transcript: Transcript
     access: Access
     bots: Mapping[str, Bot]
-    queue: Callable[[str, str], tuple[Turn | None, Sequence[Turn]]]
+    queue: Queued
     clock: Callable[[], datetime]
 
     async def run(

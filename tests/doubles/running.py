@@ -14,13 +14,13 @@ from bots.web import WebBot
 from composer.headings import HEADINGS
 from contract import Event, Inbound
 from gateway.access_tables import AccessTable
-from gateway.app import House
 from gateway.config import Config
 from gateway.ledger import Accepted
 from gateway.limit_tables import LimitsTable
 from gateway.personas import Personas
 from gateway.sessions import Program
 from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
+from gateway.wiring.house import House
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store

@@ -1,0 +1,62 @@
+"""Personas and the sessions in which their agents live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adapters.hooks import HookListener
+from gateway.clock import clock
+from gateway.happenings import PersonasChanged
+from gateway.local_sessions import LocalSessions
+from gateway.memories import Memories
+from gateway.memory_door import MemoryDoor
+from gateway.metering import memory_bytes, most_sessions
+from gateway.opening import Opener
+from gateway.persona_desk import PersonaDesk
+from gateway.persona_versions import Versions
+from gateway.room_settings import RoomSettings
+from gateway.sandboxing import Sandboxing
+from gateway.sessions import Program
+from gateway.wiring.ground import Ground
+
+
+def make_persona_desk(ground: Ground) -> PersonaDesk:
+    """Who keeps the personas' files and their versions."""
+    return PersonaDesk(
+        ground.personas,
+        Versions(ground.store, clock),
+        own_folder=ground.config.gateway.personas_dir,
+        note=ground.audit.note,
+        changed=lambda: ground.publish(PersonasChanged()),
+    )
+
+
+def make_sessions(
+    ground: Ground,
+    settings: RoomSettings,
+    memories: Memories,
+    *,
+    programs: Callable[[str], Program],
+    hooks: HookListener | None,
+    sandboxing: Sandboxing | None,
+) -> LocalSessions:
+    """Sessions on this machine. hooks: where their agents reach the memory, if they may."""
+    config = ground.config
+    door = MemoryDoor(hooks, memories.tools, ground.spawn) if hooks and config.memory.mcp else None
+    opener = Opener(
+        programs=programs,
+        ledger=ground.ledger,
+        data_dir=config.gateway.data_dir,
+        clock=clock,
+        sandboxing=sandboxing,
+        memory_door=door,
+    )
+    return LocalSessions(
+        opener=opener,
+        ledger=ground.ledger,
+        clock=clock,
+        counts=ground.metrics,
+        most=config.sessions.most or most_sessions(memory_bytes()),
+        sleep_s=config.sessions.sleep_s,
+        as_set=settings.applied,
+    )

@@ -1,0 +1,72 @@
+"""Who carries out which commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gateway.admissions import Admissions
+from gateway.clock import clock
+from gateway.commands import Hand
+from gateway.local_sessions import LocalSessions
+from gateway.memories import Memories
+from gateway.model_commands import ModelCommands
+from gateway.people import People
+from gateway.persona_commands import PersonaCommands
+from gateway.persona_desk import PersonaDesk
+from gateway.pin_commands import PinCommands
+from gateway.remember_commands import RememberCommands
+from gateway.role_commands import RoleCommands
+from gateway.room_settings import RoomSettings
+from gateway.schedule_commands import ScheduleCommands
+from gateway.schedules import Schedules
+from gateway.status_commands import Queued, StatusCommands
+from gateway.usage import UsageBook
+from gateway.usage_commands import UsageCommands
+from gateway.wiring.ground import Ground
+
+
+def make_hands(
+    ground: Ground,
+    *,
+    memories: Memories,
+    sessions: LocalSessions,
+    settings: RoomSettings,
+    persona_desk: PersonaDesk,
+    schedules: Schedules,
+    admissions: Admissions,
+    usage: UsageBook,
+    queue: Queued,
+    page_url: Callable[[], str],
+) -> Mapping[str, Hand]:
+    """By what the table of commands calls `by`. queue: see StatusCommands."""
+    transcript, access, zone = ground.transcript, ground.access, ground.zone
+    remembering = RememberCommands(
+        memories.keeper,
+        transcript=transcript,
+        sessions=sessions,
+        access=access,
+        has_model=memories.calls is not None,
+        zone=zone,
+    )
+    status = StatusCommands(
+        sessions=sessions,
+        settings=settings,
+        ledger=ground.ledger,
+        transcript=transcript,
+        access=access,
+        bots=ground.bots,
+        queue=queue,
+        clock=clock,
+    )
+    people = People(transcript, ground.rosters, ground.bots)
+    return {
+        "pins": PinCommands(memories.landmarks, memories.slices, transcript).run,
+        "memory": remembering.run,
+        "recall": memories.recalling.run,
+        "usage": UsageCommands(usage, access, clock, zone).run,
+        "model": ModelCommands(settings, sessions.program).run,
+        "status": status.run,
+        "schedules": ScheduleCommands(schedules, access, clock).run,
+        "personas": PersonaCommands(persona_desk, access, zone, page_url=page_url).run,
+        "roles": RoleCommands(access, admissions.grants, admissions.pairings, people).run,
+    }
