@@ -16,7 +16,7 @@ from gateway.access_views import access_view, grant_view, pairing_view
 from gateway.body import Chooser, answer, error, parse, read_object
 from gateway.grants import Span
 from gateway.house import House
-from gateway.pairings import Decision
+from gateway.pairing_rows import Decision
 from gateway.person_ids import is_person_id
 
 PAGE = Speaker("web:page", "the page")  # who did it, when the caller doesn't say

@@ -9,7 +9,7 @@ from gateway.access import Access
 from gateway.access_tables import Role
 from gateway.admissions import AccessOverview, Admissions
 from gateway.grants import Kept, Span
-from gateway.pairings import Decision, Pairing
+from gateway.pairing_rows import Decision, Pairing
 from gateway.person_ids import unaliased
 from memory.transcript import Transcript
 

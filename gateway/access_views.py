@@ -8,7 +8,7 @@ from typing import Any
 from gateway.access import Grant
 from gateway.admissions import AccessOverview
 from gateway.grants import Kept
-from gateway.pairings import Pairing
+from gateway.pairing_rows import Pairing
 from gateway.views import View
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from gateway.access import Access, Grant
 from gateway.audit import Audit
 from gateway.grants import Grants, Kept
-from gateway.pairings import Pairing, Pairings, Start
+from gateway.pairing_rows import Pairing
+from gateway.pairings import Pairings, Start
 from gateway.refusals import Refusals
 from gateway.sql_ledger import SqlLedger
 from gateway.strangers import Strangers

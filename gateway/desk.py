@@ -222,18 +222,7 @@ class Desk:
 
     async def sessions(self) -> Sequence[SessionCard]:
         """Living sessions."""
-        return [
-            SessionCard(
-                id=show.session_id(live.persona, live.scope),
-                persona=live.persona,
-                room_id=live.room.id,
-                state=live.state,
-                pid=live.agent.pid,
-                started_at=live.started_at,
-                terminal=live.program.typed,
-            )
-            for live in self._sessions.all()
-        ]
+        return [show.session(live) for live in self._sessions.all()]
 
     def picture(self, session_id: str) -> Picture | None:
         """The terminal now; None: no such session."""

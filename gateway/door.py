@@ -26,6 +26,7 @@ from contract import (
 from gateway import show
 from gateway.access import Access
 from gateway.accounts import Accounts
+from gateway.addressees import Addressees, takers_of
 from gateway.books import Books
 from gateway.cards import RoomCard
 from gateway.commands import parse_command
@@ -33,13 +34,12 @@ from gateway.early import Early
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
 from gateway.ledger import Accepted, Ledger, Wanted
-from gateway.personas import Persona, Personas
-from gateway.pins import PINNER, asks_to_pin, begins_with_pin
+from gateway.personas import Personas
+from gateway.pins import PINNER
 from gateway.platform_pins import NOBODY, PlatformPins
 from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
-from gateway.routing import named, route
 from gateway.strangers import Refusal, Strangers
 from gateway.trail import Trails
 from memory.scopes import home_scope
@@ -92,7 +92,7 @@ class Door:
         self._pins = pins
         self._publish = publish
         self._clock = clock
-        self._mention_free = mention_free
+        self._addressees = Addressees(ledger, transcript, accounts, mention_free)
         self._max_hops = max_hops
         self._heard = heard
         self._changed = changed
@@ -147,7 +147,7 @@ class Door:
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
         self._personas.refresh()
         here = self._personas.of(bot.personas)
-        addressed = await self._addressed(inbound, bot, here)
+        addressed = await self._addressees.of(inbound, bot, here)
         if addressed and not trusted:
             inbound = _recalled_for(inbound)
         has_part = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
@@ -156,7 +156,7 @@ class Door:
         first = (addressed or here)[0].name if here else NOBODY
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
-        takers = _takers(inbound, addressed) if hop <= self._max_hops else []
+        takers = takers_of(inbound, addressed) if hop <= self._max_hops else []
         allowed = [name for name in takers if trusted or self._may(inbound, name)]
         wanted = self._wanted(inbound, bot, allowed, hop)
         if notice and wanted:
@@ -203,48 +203,6 @@ class Door:
     def _is_own(self, inbound: Inbound) -> bool:
         """Whether one of our accounts said it. Its owner may write through it by hand, too."""
         return not inbound.meta.is_from_me and self._accounts.is_own(inbound.meta.sender_id)
-
-    async def _addressed(
-        self, inbound: Inbound, bot: Bot, here: Sequence[Persona]
-    ) -> list[Persona]:
-        """Who must answer; a command that names nobody goes to the first persona here."""
-        if await self._is_for_siblings(inbound, bot):
-            return []
-        if answered := await self._replied_to(inbound, here):
-            return answered
-        free = bot.name in self._mention_free
-        addressed = route(inbound, here, require_mention=not free)
-        if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
-            return addressed
-        if parse_command(inbound.content, addressed=False) is None:
-            return []
-        shared = inbound.room.kind in ("room", "gdm") and self._accounts.has_siblings(bot)
-        return self._accounts.first(bot) if shared else list(here[:1])
-
-    async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
-        """Which of an account's personas said what a message replies to, where it names nobody."""
-        in_room = inbound.room.kind in ("room", "gdm")
-        if not (in_room and inbound.mentioned and inbound.reply_to and len(here) > 1):
-            return []
-        if inbound.meta.passive or named(inbound.content, here):
-            return []
-        room, post = inbound.room.id, inbound.reply_to
-        answer = await self._ledger.answer_with(room, post) or post
-        said = await self._transcript.find(room, answer)
-        return [persona for persona in here if said and persona.name == said.persona]
-
-    async def _is_for_siblings(self, inbound: Inbound, bot: Bot) -> bool:
-        """Whether all whom a message mentions are reached through other accounts of ours.
-
-        It may be an answer to what this one said, or stand in its thread, and yet not be for it.
-        """
-        if not self._accounts.has_siblings(bot):
-            return False
-        if inbound.reply_to is None and inbound.thread_id is None:
-            return False
-        peers = await self._accounts.peers(inbound.room, bot)
-        mentioned = list(self._accounts.addressing(peers).mentions(inbound.content))
-        return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
 
     async def _hop(self, inbound: Inbound, scope: str) -> int:
         """0 for a person; for a bot, how many bots have spoken in a row, this one included.
@@ -315,19 +273,6 @@ def _recalled_for(inbound: Inbound) -> Inbound:
     if inbound.meta.trigger_rag:
         return inbound
     return replace(inbound, meta=inbound.meta.model_copy(update={"trigger_rag": True}))
-
-
-def _takers(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
-    """Whose turns a message makes: of the personas that it addresses, and for what it pins.
-
-    What begins with a pin is one as a whole; on a later line it leaves the rest as it was.
-    """
-    names = [persona.name for persona in addressed]
-    if asks_to_pin(inbound):
-        return [PINNER] if begins_with_pin(inbound.content) else [PINNER, *names]
-    command = parse_command(inbound.content, addressed=True)
-    entry = command.entry if command is not None else None
-    return names[:1] if entry is not None and entry.once else names
 
 
 def _check_unicode(inbound: Inbound) -> None:

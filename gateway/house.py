@@ -14,7 +14,7 @@ from gateway.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.grants import Kept, Span
 from gateway.happenings import Happening
-from gateway.pairings import Decision, Pairing
+from gateway.pairing_rows import Decision, Pairing
 from gateway.room_memory import Found, Overview
 from gateway.schedule_tables import Missed
 from gateway.scheduled import Schedule

@@ -26,24 +26,17 @@ from gateway.admin_cards import (
     WantedTurns,
 )
 from gateway.audit import Audit
-from gateway.cards import RoomCard, SessionCard
+from gateway.cards import RoomCard
 from gateway.ledger import Ended
 from gateway.local_sessions import LocalSessions
 from gateway.metering import Taken, measure
 from gateway.personas import Personas
 from gateway.questions import Questions
+from gateway.room_figures import Lately, room_choices, rooms_lately, spent_since
 from gateway.sessions import Live
-from gateway.statistics import (
-    Lately,
-    days_of,
-    failed_since,
-    last_day,
-    page_of_turns,
-    room_choices,
-    rooms_lately,
-    spent_since,
-)
+from gateway.statistics import days_of, last_day
 from gateway.supervisor import BotHealth
+from gateway.turn_pages import failed_since, page_of_turns
 from memory.store import Store
 from memory.transcript import Transcript, micros
 
@@ -161,15 +154,7 @@ class Overseer:
             lambda c: spent_since(c, live.room.id, live.persona, since), small=True
         )
         return SessionLine(
-            card=SessionCard(
-                id=show.session_id(live.persona, live.scope),
-                persona=live.persona,
-                room_id=live.room.id,
-                state=live.state,
-                pid=live.agent.pid,
-                started_at=live.started_at,
-                terminal=live.program.typed,
-            ),
+            card=show.session(live),
             room_name=live.room.name,
             room_kind=live.room.kind,
             agent=live.program.title,

@@ -2,105 +2,45 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection
 
 from contract import Room, Speaker
 from gateway.audit import Audit
 from gateway.grants import Grants, Kept, Span, live
 from gateway.ledger import Turn, Wanted
+from gateway.pairing_rows import (
+    ASKS,
+    DECIDE,
+    END,
+    EXPIRE,
+    LAST,
+    MESSAGE,
+    WAITING,
+    Decision,
+    Knock,
+    Pairing,
+    found_with,
+    good_ones,
+    new_code,
+)
 from gateway.sql_ledger import SqlLedger
 from memory.house_schema import pairings
-from memory.schema import messages
 from memory.store import Store
-from memory.transcript import micros, moment
+from memory.transcript import micros
 
 log = logging.getLogger("moot.access")
 
-ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # nothing that looks like another: 0 O, 1 I L, U V
-CODE_CHARS = 8  # 30 to the 8th: 6.6e11 codes, of which 20 at most are good
 GOOD_FOR = timedelta(hours=24)
 MOST_WAITING = 20  # beyond it the oldest expires: strangers can't fill the list
 NEWS = "Moot's news"  # whose turn it is to tell the decision: no persona's name has a capital
 LET_IN = "You are let in: you can talk with me here now."
 DECLINED = "An administrator has declined your request, so I can't talk with you here."
-
-_C = pairings.c
-_WAITING = select(pairings).where(_C.state == "waiting").order_by(_C.seq)
-_LAST = (
-    select(pairings)
-    .where(_C.person_id == bindparam("person"), _C.state != "expired")
-    .order_by(_C.seq.desc())
-    .limit(1)
-)
-_EXPIRE = (
-    update(pairings)
-    .where(_C.state == "waiting", _C.expires_at <= bindparam("now"))
-    .values(state="expired")
-)
-_END = update(pairings).where(_C.seq == bindparam("of")).values(state="expired")
-_ASKS = (
-    update(pairings)
-    .where(_C.seq == bindparam("of"))
-    .values(
-        question_seq=bindparam("question"),
-        persona=bindparam("asked"),
-        room_id=bindparam("where"),
-        bot=bindparam("through"),
-    )
-)
-_DECIDE = (
-    update(pairings)
-    .where(_C.seq == bindparam("of"))
-    .values(
-        state=bindparam("decided"),
-        by_id=bindparam("decider"),
-        by_name=bindparam("decider_name"),
-        decided_at=bindparam("now"),
-    )
-)
-_MESSAGE = select(messages).where(messages.c.seq == bindparam("of"))
-
-Decision = Literal["approved", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """Somebody who waits. persona: whom they asked; None: nobody, they only said commands.
-
-    message_seq: the message that the code answered. question_seq: the last question since.
-    """
-
-    seq: int
-    code: str
-    person: Speaker
-    room_id: str
-    persona: str | None
-    bot: str
-    message_seq: int
-    question_seq: int | None
-    at: datetime
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Knock:
-    """A direct message of somebody unknown. persona: None: it is no question."""
-
-    person: Speaker
-    room: Room
-    bot: str
-    message_seq: int
-    persona: str | None
-
 
 Start = Callable[[Turn, str, str], None]
 """Begins a turn: the turn, and its message's platform id and text."""
@@ -130,18 +70,18 @@ class Pairings:
 
     def offer(self, connection: Connection, knock: Knock, now: datetime) -> str | None:
         """A new code, inside a `Store.write`; None: they wait with one, or were refused."""
-        connection.execute(_EXPIRE, {"now": micros(now)})
-        last = connection.execute(_LAST, {"person": knock.person.id}).first()
+        connection.execute(EXPIRE, {"now": micros(now)})
+        last = connection.execute(LAST, {"person": knock.person.id}).first()
         if last is not None and last.state == "waiting":
             if knock.persona is not None and knock.message_seq > (last.question_seq or 0):
                 self._asks(connection, last.seq, knock)
             return None
         if last is not None and last.state == "refused":
             return None
-        waiting = connection.execute(_WAITING).all()
+        waiting = connection.execute(WAITING).all()
         for row in waiting[: max(0, len(waiting) - MOST_WAITING + 1)]:
-            connection.execute(_END, {"of": row.seq})
-        code = _new_code({row.code for row in waiting})
+            connection.execute(END, {"of": row.seq})
+        code = new_code({row.code for row in waiting})
         values = {
             "code": code,
             "person_id": knock.person.id,
@@ -166,12 +106,12 @@ class Pairings:
             "where": knock.room.id,
             "through": knock.bot,
         }
-        connection.execute(_ASKS, values)
+        connection.execute(ASKS, values)
 
     async def waiting(self) -> list[Pairing]:
         """Those whose code is still good, the oldest first."""
         now = self._clock()
-        return await self._store.read(lambda connection: _good(connection, now))
+        return await self._store.read(lambda connection: good_ones(connection, now))
 
     async def approve(self, code: str, by: Speaker) -> Pairing | None:
         """Let somebody in, tell them, and let their question be answered; all in one commit.
@@ -181,7 +121,7 @@ class Pairings:
         now = self._clock()
 
         def work(connection: Connection) -> tuple[Pairing, Kept, list[Kept], list[_Begun]] | None:
-            found = _found(_good(connection, now), code)
+            found = found_with(good_ones(connection, now), code)
             if found is None:
                 return None
             self._decide(connection, found, "approved", by, now)
@@ -214,7 +154,7 @@ class Pairings:
         now = self._clock()
 
         def work(connection: Connection) -> tuple[Pairing, list[_Begun]] | None:
-            found = _found(_good(connection, now), code)
+            found = found_with(good_ones(connection, now), code)
             if found is None:
                 return None
             self._decide(connection, found, "refused", by, now)
@@ -238,12 +178,12 @@ class Pairings:
             "decider_name": by.name,
             "now": micros(now),
         }
-        connection.execute(_DECIDE, values)
+        connection.execute(DECIDE, values)
 
     def _news(
         self, connection: Connection, found: Pairing, line: str, now: datetime
     ) -> list[_Begun]:
-        row = connection.execute(_MESSAGE, {"of": found.message_seq}).one()
+        row = connection.execute(MESSAGE, {"of": found.message_seq}).one()
         wanted = Wanted(uuid4().hex, NEWS, found.bot, row.thread_id, 0, line)
         turns = self._ledger.queue(connection, found.message_seq, [wanted], now)
         return [_Begun(turn, row.message_id, row.content) for turn in turns]
@@ -252,7 +192,7 @@ class Pairings:
         """The question's turn; none where it was deleted meanwhile."""
         if found.question_seq is None or found.persona is None:
             return []
-        row = connection.execute(_MESSAGE, {"of": found.question_seq}).one()
+        row = connection.execute(MESSAGE, {"of": found.question_seq}).one()
         if row.deleted_at is not None:
             return []
         wanted = Wanted(uuid4().hex, found.persona, found.bot, row.thread_id)
@@ -277,41 +217,3 @@ class _Begun:
     turn: Turn
     message_id: str
     content: str
-
-
-def _new_code(taken: set[str]) -> str:
-    while True:
-        code = "".join(secrets.choice(ALPHABET) for _ in range(CODE_CHARS))
-        if code not in taken:
-            return code
-
-
-def as_code(text: str) -> str:
-    """A code as people copy it: in any case, with blanks, dashes or marks around it."""
-    return "".join(sign for sign in text.upper() if sign.isascii() and sign.isalnum())
-
-
-def _found(waiting: Sequence[Pairing], code: str) -> Pairing | None:
-    """Whose code it is. Each is compared, in constant time: how long it takes tells nothing."""
-    wanted = as_code(code).encode()
-    same = [one for one in waiting if hmac.compare_digest(one.code.encode(), wanted)]
-    return same[0] if same else None
-
-
-def _good(connection: Connection, now: datetime) -> list[Pairing]:
-    return [_pairing(r) for r in connection.execute(_WAITING) if r.expires_at > micros(now)]
-
-
-def _pairing(row: Row[tuple[object, ...]]) -> Pairing:
-    return Pairing(
-        row.seq,
-        row.code,
-        Speaker(row.person_id, row.person_name),
-        row.room_id,
-        row.persona,
-        row.bot,
-        row.message_seq,
-        row.question_seq,
-        moment(row.at),
-        moment(row.expires_at),
-    )

@@ -11,7 +11,8 @@ from gateway.access import TRUSTED, Access, Grant
 from gateway.access_tables import EVERYBODY, Role
 from gateway.grants import Grants, Kept, Span, of_person
 from gateway.ledger import Turn
-from gateway.pairings import Pairing, Pairings
+from gateway.pairing_rows import Pairing
+from gateway.pairings import Pairings
 from gateway.people import People
 from gateway.permits import NAME_CHARS
 from gateway.personas import Persona

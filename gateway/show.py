@@ -12,6 +12,7 @@ from gateway.cards import (
     PostRecord,
     Scored,
     SectionRecord,
+    SessionCard,
     StateChange,
     Timing,
     TurnCard,
@@ -20,7 +21,7 @@ from gateway.cards import (
 )
 from gateway.ledger import Post, State, Turn
 from gateway.personas import Persona
-from gateway.sessions import Program
+from gateway.sessions import Live, Program
 from memory.transcript import Stored, moment
 
 ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
@@ -171,3 +172,16 @@ def _timings(turn: Turn) -> tuple[Timing, ...]:
         timings.append(Timing(name, ms, after_ms))
         after_ms += ms
     return tuple(timings)
+
+
+def session(live: Live) -> SessionCard:
+    """A living session for a list."""
+    return SessionCard(
+        id=session_id(live.persona, live.scope),
+        persona=live.persona,
+        room_id=live.room.id,
+        state=live.state,
+        pid=live.agent.pid,
+        started_at=live.started_at,
+        terminal=live.program.typed,
+    )

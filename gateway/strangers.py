@@ -16,7 +16,8 @@ from gateway.access import Access
 from gateway.access_tables import Role
 from gateway.audit import Audit
 from gateway.ledger import Wanted
-from gateway.pairings import GOOD_FOR, Knock, Pairings
+from gateway.pairing_rows import Knock
+from gateway.pairings import GOOD_FOR, Pairings
 from gateway.pins import PINNER
 from gateway.refusals import Refusals, reason_for
 from memory.schema import turns

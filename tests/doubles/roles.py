@@ -9,7 +9,7 @@ from contract import Speaker
 from gateway.access_tables import Role
 from gateway.admissions import AccessOverview
 from gateway.grants import Kept, Span
-from gateway.pairings import Decision, Pairing
+from gateway.pairing_rows import Decision, Pairing
 
 NOBODY = AccessOverview("closed", "pairing", (), (), ())
 

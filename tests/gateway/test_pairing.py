@@ -14,7 +14,8 @@ from contract import Deleted, Room, Speaker
 from gateway.access_tables import AccessTable
 from gateway.admissions import Admissions
 from gateway.clock import clock
-from gateway.pairings import ALPHABET, DECLINED, LET_IN, MOST_WAITING, as_code
+from gateway.pairing_rows import ALPHABET, as_code
+from gateway.pairings import DECLINED, LET_IN, MOST_WAITING
 from memory.house_schema import audit, pairings
 from memory.schema import messages, turns
 from tests.doubles.platform import FakeBot, said

@@ -12,14 +12,9 @@ from sqlalchemy import Connection, func, select
 
 from gateway.admin_api import END
 from gateway.admin_cards import TurnPage, WantedTurns
-from gateway.statistics import (
-    days_of,
-    failed_since,
-    page_of_turns,
-    room_choices,
-    rooms_lately,
-    spent_since,
-)
+from gateway.room_figures import room_choices, rooms_lately, spent_since
+from gateway.statistics import days_of
+from gateway.turn_pages import failed_since, page_of_turns
 from memory.figures import fill
 from memory.house_schema import figures, room_settings, usage
 from memory.schema import facts, messages, rooms, turns
