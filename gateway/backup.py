@@ -24,6 +24,7 @@ from sqlalchemy.exc import ArgumentError
 from adapters.catalog import profiles
 from contract import ConfigError
 from gateway.archive import Manifest, Writer, writing
+from gateway.audit_anchor import ANCHOR
 from gateway.config import Config
 from gateway.env_file import NAME as ENV_NAME
 from gateway.lock import ADDRESS
@@ -38,6 +39,7 @@ SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below
 # Beside the logins that profiles name: what programs call files that they were logged in by.
 _LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
 _SQLITE = b"SQLite format 3\0"
+_NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
 
 
@@ -68,6 +70,7 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
     try:
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=data) as scratch:
             copies = _Copies(Path(scratch))
+            head = copies.anchor(data / ANCHOR)
             url = make_url(config.store_url)
             schema, dump = copies.database(url)
             manifest = Manifest(
@@ -81,6 +84,8 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
             )
             with writing(target) as archive:
                 archive.add(f"data/{dump.name}", dump, 0o600)
+                if head is not None:
+                    archive.add(f"data/{ANCHOR}", head, 0o600)
                 for name, path in _files(config, file, wanted, url):
                     _add(archive, copies, name, path)
                 archive.finish(manifest)
@@ -115,6 +120,16 @@ class _Copies:
             copy_sqlite(path, copy)
         except sqlite3.Error:
             return path
+        return copy
+
+    def anchor(self, file: Path) -> Path | None:
+        """The audit log's newest hash; None: there is none. Taken before the database, whose copy
+        then has its row: one that is newer than the copy would tell of rows cut off."""
+        copy = self._folder / ANCHOR
+        try:
+            shutil.copyfile(file, copy)
+        except FileNotFoundError:
+            return None
         return copy
 
     def database(self, url: URL) -> tuple[str, Path]:
@@ -167,7 +182,7 @@ def _files(config: Config, file: Path, wanted: Wanted, url: URL) -> Iterator[tup
     logins = {login for profile in profiles().values() for login in profile.logins}
     for path in _below(data):
         parts = path.relative_to(data).parts
-        if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith((".", "preflight-")):
+        if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith(_NOT_KEPT):
             continue
         if path.absolute() == database or path.name.endswith(("-wal", "-shm", "-journal")):
             continue
@@ -203,13 +218,10 @@ def _version() -> str:
 
 
 async def back_up_daily(config: Config, at: datetime) -> None:
-    """One of those that Moot makes by itself; the oldest go. A failure is a line in the log.
-
-    It has moot.toml where that lies beside the data.
-    """
+    """One of those that Moot makes by itself; the oldest go. A failure is a line in the log."""
     target = default_file(config, at)
     wanted = Wanted(scopes=config.backup.scopes)
-    file = config.gateway.data_dir.parent / "moot.toml"
+    file = config.file or config.gateway.data_dir.parent / "moot.toml"
     try:
         made = await asyncio.to_thread(back_up, config, file, target, wanted, at)
     except ConfigError as error:

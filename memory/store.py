@@ -298,19 +298,26 @@ def _only_read(url: URL) -> URL:
 def _sqlite(url: URL) -> Runner:
     if url.database and not url.database.startswith("file:"):
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    pragmas = _reads if url.query.get("mode") == "ro" else _writes
     if url.get_driver_name() == "aiosqlite":
         engine = _async_engine(url)
-        event.listen(engine.sync_engine, "connect", _set_pragmas)
+        event.listen(engine.sync_engine, "connect", pragmas)
         return AsyncRunner(engine)
     sync_engine = create_engine(url)
-    event.listen(sync_engine, "connect", _set_pragmas)
+    event.listen(sync_engine, "connect", pragmas)
     return ThreadRunner(sync_engine)
 
 
-def _set_pragmas(connection: Any, _record: object) -> None:
+def _writes(connection: Any, record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")  # acknowledged means on disk, power cuts included
+    cursor.close()
+    _reads(connection, record)
+
+
+def _reads(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
     cursor.execute("PRAGMA busy_timeout=5000")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()

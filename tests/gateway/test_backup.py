@@ -24,6 +24,8 @@ from sqlalchemy import text
 
 from contract import ConfigError
 from gateway.archive import Manifest, read
+from gateway.audit import MOOT, Audit
+from gateway.audit_anchor import ANCHOR
 from gateway.backup import Wanted, back_up, back_up_daily, newest_first
 from gateway.config import Config, load_config
 from gateway.lock import hold
@@ -115,6 +117,7 @@ async def test_a_back_up_under_load_has_all_that_was_before_it_and_runs(tmp_path
         assert during > len(before)
         assert running.log().count("Traceback") == 0
     assert f"cd {new} && moot run" in told
+    assert "is whole" in await moot(new, "audit", "verify")
     kept = said(new / "data" / "moot.db")
     assert before <= kept <= set(load.stored)
     assert said(old / "data" / "moot.db") == set(load.stored)  # nothing of the old was touched
@@ -128,6 +131,24 @@ async def test_a_back_up_under_load_has_all_that_was_before_it_and_runs(tmp_path
     finally:
         await again.stop()
     assert kept < said(new / "data" / "moot.db")
+
+
+async def test_the_audit_log_of_a_back_up_under_load_has_the_row_that_its_head_names(
+    home: Config, tmp_path: Path
+) -> None:
+    data, new = home.gateway.data_dir, tmp_path / "new"
+    for number in range(200):  # so that something is noted after the database was copied
+        (data / "files" / f"{number}.bin").write_bytes(os.urandom(10_000))
+    async with Store.open(home.store_url) as store:
+        audit = Audit(store, lambda: AT, data / ANCHOR)
+        await audit.note("start", MOOT)
+        made = asyncio.create_task(asyncio.to_thread(backed_up, home))
+        while not made.done():
+            await audit.note("start", MOOT)
+    restore_to(await made, new, head=HEAD)
+    async with Store.open(f"sqlite:///{new}/data/moot.db", read_only=True) as store:
+        verdict = await Audit(store, lambda: AT, new / "data" / ANCHOR).verify("")
+    assert (verdict.broken, verdict.rows > 0) == (None, True)
 
 
 @pytest.fixture
@@ -365,6 +386,18 @@ async def test_the_daily_ones_are_rotated(home: Config) -> None:
         "moot-20260423-140203.tar.gz",
     ]
     assert all(isinstance(read(path), Manifest) for path in kept)
+
+
+async def test_a_daily_one_has_the_moot_toml_that_moot_was_started_with(home: Config) -> None:
+    elsewhere = home.gateway.data_dir.parent / "etc" / "own.toml"
+    elsewhere.parent.mkdir()
+    folders = f'[gateway]\ndata_dir = "{home.gateway.data_dir}"\n'
+    elsewhere.write_text(f'{folders}timezone = "Asia/Tokyo"')
+    await back_up_daily(load_config(elsewhere, base=elsewhere.parent), AT)
+    [made] = newest_first(home.gateway.data_dir / "backups")
+    restored = home.gateway.data_dir.parent / "restored"
+    restore_to(made, restored, head=HEAD)
+    assert "Asia/Tokyo" in (restored / "moot.toml").read_text()
 
 
 async def test_a_postgresql_is_dumped_and_its_dump_restores(
