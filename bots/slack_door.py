@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import json
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
@@ -109,11 +111,26 @@ def http_handler(
             text = body.decode()
         except UnicodeDecodeError:
             return web.json_response({"error": "not UTF-8"}, status=400)
+        if not _is_payload(text, request.content_type):
+            return web.json_response({"error": "no payload of Slack's"}, status=400)
         headers: dict[str, str | Sequence[str]] = dict(request.headers.items())
         asked = AsyncBoltRequest(body=text, query=request.query_string, headers=headers)
         return await to_aiohttp_response(await app.async_dispatch(asked))
 
     return handle
+
+
+def _is_payload(text: str, content_type: str) -> bool:
+    """Whether Bolt can read it: a JSON object, also as a form's `payload`; or a slash command."""
+    if content_type == "application/x-www-form-urlencoded":
+        form = dict(parse_qsl(text))
+        if "payload" not in form:
+            return "command" in form or "ssl_check" in form
+        text = form["payload"]
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 # ── Socket Mode ─────────────────────────────────────────────────────────────────────────

@@ -101,11 +101,12 @@ class Access:
         """The least role that may ask a persona's agent."""
         return self._rule(persona, "invoke")
 
-    def may_approve(self, room: Room, person_id: str, persona: str) -> bool:
-        """Whether this person may answer this persona's permission questions here."""
-        role = self.role(room, person_id, persona)
-        listed = unaliased(person_id) in set(map(unaliased, self.table.approvers))
-        return listed or reaches(role, self._rule(persona, "approve"))
+    def may_approve(self, room: Room, by: Speaker, persona: str) -> bool:
+        """Whether somebody may answer this persona's permission questions here: never a bot."""
+        if by.kind == "bot":
+            return False
+        listed = unaliased(by.id) in set(map(unaliased, self.table.approvers))
+        return listed or reaches(self.role(room, by.id, persona), self._rule(persona, "approve"))
 
     def has_approvers(self, room: Room, persona: str) -> bool:
         """Whether anybody could answer this persona's permission questions here."""

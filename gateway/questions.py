@@ -210,8 +210,7 @@ class Questions:
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
         room, persona = entry.turn.room, entry.turn.persona
-        may = trusted or self._access.may_approve(room, by.id, persona)
-        if not may or by.kind == "bot":
+        if not (trusted or self._access.may_approve(room, by, persona)):
             if self._is_first("denied", question_id, by):
                 self._note(entry, "deny", by, option=option)
             return "forbidden"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import Room
+from contract import Room, Speaker
 from gateway.access import Access
 from gateway.access_cli import add_access
 from gateway.commands import parse_command
@@ -37,11 +37,11 @@ def test_every_example_of_the_access_page_is_a_configuration(tmp_path: Path) -> 
     smallest, whole = (Access(loaded(tmp_path, text).access) for text in blocks("access", "toml"))
     general, other = Room("slack:C06RY3YBSLE", "general"), Room("slack:C1", "other")
     assert smallest.may_invoke(other, "slack:U0NOBODY1", "claude")
-    assert smallest.may_approve(other, "slack:U06STGBF4Q0", "claude")
+    assert smallest.may_approve(other, Speaker("slack:U06STGBF4Q0", "Olivia"), "claude")
     assert whole.may_invoke(general, "slack:U0NOBODY1", "claude")
     assert not whole.may_invoke(other, "slack:U0NOBODY1", "claude")
     assert not whole.may_invoke(other, "slack:U0BUDI001", "deploy")
-    assert whole.may_approve(other, "slack:U0CAROL01", "claude")
+    assert whole.may_approve(other, Speaker("slack:U0CAROL01", "Carol"), "claude")
 
 
 @pytest.mark.parametrize("platform", FIRST)
@@ -52,7 +52,7 @@ def test_with_a_platforms_page_alone_a_first_mention_is_answered(
     room = Room(f"{platform}:{FIRST[platform]}", "general")
     assert access.may_invoke(room, f"{platform}:stranger", "claude")
     [owner] = access.table.owners
-    assert access.may_approve(room, owner, "claude")
+    assert access.may_approve(room, Speaker(owner, "Olivia"), "claude")
 
 
 def test_with_bluebubbles_page_alone_its_owner_is_answered(tmp_path: Path) -> None:

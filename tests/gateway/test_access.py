@@ -32,7 +32,7 @@ def test_by_default_nobody_may_do_anything() -> None:
     for room in (ROOM, DM, ODD):
         assert access.role(room, ASH.id) is None
         assert not access.may_invoke(room, ASH.id, "claude")
-        assert not access.may_approve(room, ASH.id, "claude")
+        assert not access.may_approve(room, ASH, "claude")
         assert not any(access.may(entry.name, room, ASH) for entry in TABLE)
     assert access.table.is_empty
 
@@ -106,13 +106,16 @@ def test_a_bot_never_has_an_owners_powers() -> None:
     for act in ("role", "pair", "new", "pin", "1", "persona rollback"):
         assert not access.may(act, ROOM, BOT)
     assert access.may("help", ROOM, BOT)
+    for rule in ({"approvers": [BOT.id]}, {"rooms": "open", "approve": "guest"}):
+        assert not kept(**rule).may_approve(ROOM, BOT, "claude")
+    assert not access.may_approve(Room("web:general", "general"), BOT, "claude")
 
 
 def test_an_alias_of_a_source_means_the_same_person() -> None:
     room = Room("bluebubbles:c1", "Ash", "dm")
     access = kept(people=["bb:+15550001111"], approvers=["bluebubbles:+15550002222"])
     assert access.may_invoke(room, "bluebubbles:+15550001111", "claude")
-    assert access.may_approve(room, "bb:+15550002222", "claude")
+    assert access.may_approve(room, Speaker("bb:+15550002222", "Ash"), "claude")
     assert access.is_named("bb:+15550002222")
 
 

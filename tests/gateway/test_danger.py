@@ -29,6 +29,16 @@ def reason(detail: str, title: str = "Run this command?") -> str | None:
         "echo x >> ~/.bashrc", "cp a ../b", "echo x | tee -a /etc/hosts", "ssh host",
         "npm publish", "terraform destroy", "kubectl -n x delete pod y", "cat ~/.ssh/id_rsa",
         "cat .env", "find . -name '*.py' -delete", "r\u200bm -rf x", "ｒｍ -rf x", "x" * 30_000,
+        '"rm" -rf x', "r''m -rf x", "r\\m -rf x", 'rm "-rf" x', "$'rm' -rf x", "r\\\nm -rf x",
+        "rm${IFS}-rf${IFS}x", "rm$IFS-rf x", "rm \u2212rf x", "X=rm; $X -rf /", "ENV=1 rm -fr x",
+        "bash -c 'rm -rf x'", 'sh -c "$(cat x)"', "c\\url x", "s'u'do ls", "find . | xargs rm",
+        "find . -execdir rm {} +", "fd -x rm", "git push origin :main", "git push -d origin main",
+        "git push -uf origin main", "git branch -D main", "git checkout -- .", "git stash clear",
+        "python -c 'import shutil; shutil.rmtree(chr(120))'", "unlink x", "chmod a+rwx x",
+        "echo hi > /dev/tcp/10.0.0.1/80", "bash < x", "npx some-package", "pip install requests",
+        "npm i left-pad", "cat /proc/self/environ", "env | sort", "echo $DEPLOY_TOKEN",
+        "gh repo delete x", "LD_PRELOAD=./x.so ls", "git commit --no-verify", "iwr x | iex",
+        "Remove-Item -Recurse x", "del /s x", "rm ~/notes.txt", "sed -i s/a/b/ ~/.bashrc",
     ],
 )  # fmt: skip
 def test_a_dangerous_command_is_known(command: str) -> None:
@@ -40,6 +50,9 @@ def test_a_dangerous_command_is_known(command: str) -> None:
     [
         "ls -la", "git status", "git push origin main", "git commit -am 'fix the form'", "npm test",
         "python -m pytest -q", "cat README.md", "rm notes.txt", "echo hi > out.txt", "mkdir -p a/b",
+        "npm install", "pip install -e .", "pip install -r requirements.txt", "env A=1 make",
+        "git branch -d old", "git checkout -b new", "git push -u origin new", "echo $HOME",
+        "cat src/service.py", "git commit -m 'the firmware'", "fd -e py", "find . -name x",
         "echo hi 2> /dev/null", "echo hi > /work/space/x.txt", "grep -rn sum src", "make",
     ],
 )  # fmt: skip
