@@ -30,6 +30,12 @@ ETC = (
 """Of /etc. Who lives on this machine (passwd, group) is told of the program's own account alone."""
 
 
+KNOBS = tuple(f"/proc/{name}" for name in ("acpi", "asound", "fs", "mtrr", "scsi", "sys"))
+"""Of /proc: what root sets for the whole machine, by its id alone, whatever rights it has dropped
+(`kernel.core_pattern` runs a program outside). Bubblewrap covers `sysrq-trigger`, `irq` and `bus`,
+and leaves these: it asks whether the folder can be written to, not what is in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A folder or file that is shown at its own path."""
@@ -81,6 +87,8 @@ def wrap(sandbox: Sandbox, view: View, *, cwd: Path, nests: bool = False) -> tup
     if sandbox.network == "none":
         words += ["--unshare-net"]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108  # its own
+    for knobs in KNOBS:
+        words += ["--ro-bind-try", knobs, knobs]
     words += _shown(view)
     return (*words, "--remount-ro", "/", "--chdir", str(cwd), "--")
 

@@ -129,6 +129,11 @@ async def test_it_sees_no_process_but_its_own_and_has_no_rights(inside: CliAgent
     assert said.endswith("0000000000000000")
 
 
+async def test_it_sets_nothing_of_the_kernel_even_where_it_is_root(inside: CliAgent) -> None:
+    told = await ran(inside, "find /proc/[!0-9st]* /proc/sys -writable | grep -v pressure; echo end")
+    assert told == "end"
+
+
 async def test_another_process_can_not_be_signalled(inside: CliAgent) -> None:
     assert "No such process" in await ran(inside, f"kill -9 {os.getpid()}")
 
