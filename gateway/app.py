@@ -141,7 +141,9 @@ async def _run(
     metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
-    bots = make_bots(config, environment, personas, access)
+    bots = make_bots(
+        config, environment, personas, access, lambda secret: redactor.learn((secret,))
+    )
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
@@ -218,7 +220,7 @@ class House:
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.access = access or Access(config.access)
-        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
+        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, self._redactor)
         self.admissions = Admissions.over(
             store,
             self.ledger,
