@@ -152,6 +152,7 @@ async def _run(
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open() as hooks,
     ):
+        redactor.learn((hooks.secret,))
         sessions: LocalSessions | None = None
         try:
             async with asyncio.TaskGroup() as group:
@@ -632,7 +633,7 @@ class House:
             self._group.create_task(tidying, name="memory consolidates")
         if (at := self._config.backup.at) is not None:
             copying = nightly(
-                lambda: back_up_daily(self._config, clock()),
+                lambda: back_up_daily(self._config, clock(), self._redactor),
                 at=at,
                 zone=self._config.gateway.zone,
                 clock=clock,
