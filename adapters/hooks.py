@@ -22,11 +22,14 @@ PAYLOAD_BYTES = 64 * 1024 * 1024  # PostToolUse carries whole tool outputs
 class HookListener:
     """Listens on 127.0.0.1, a free port. Every session has a path that nobody can guess.
 
+    secret: every path begins with it, so that one word finds them all, whoever shows one.
+
     A request whose sender goes away is cancelled, and with it what `Receive` waits for.
     """
 
     def __init__(self) -> None:
         self._receivers: dict[str, Receive] = {}
+        self.secret = secrets.token_hex(12)
         self._port = 0
 
     @classmethod
@@ -50,7 +53,7 @@ class HookListener:
 
     def register(self, receive: Receive) -> str:
         """A new URL whose payloads go to `receive` until it is released."""
-        key = secrets.token_urlsafe(24)
+        key = self.secret + secrets.token_urlsafe(24)
         self._receivers[key] = receive
         return f"http://127.0.0.1:{self._port}/hook/{key}"
 

@@ -28,7 +28,7 @@ from bots.bluebubbles_store import SECRET, Store
 from bots.bluebubbles_text import LIMIT, size, written
 from bots.bluebubbles_watch import POLL_S, Watch
 from bots.bluebubbles_webhook import Webhook
-from bots.bot import Manners, Mark, Receive
+from bots.bot import Learned, Manners, Mark, Receive, forget
 from bots.naming import Named, by_names
 from bots.split import split
 from contract import (
@@ -78,6 +78,7 @@ class BlueBubblesBot:
         most_file_bytes: int = 50_000_000,
         poll_s: float = POLL_S,
         now: Callable[[], float] = time.time,
+        learned: Learned = forget,
     ) -> None:
         if not password:
             raise ConfigError(f"BlueBubbles bot {name!r}: the server's password is missing")
@@ -88,7 +89,7 @@ class BlueBubblesBot:
             )
         self.name = name
         self.personas: Sequence[str] = tuple(personas)
-        self._secret = secret
+        self._secret, self._learned = secret, learned
         self._api = BlueBubblesApi(url, password)
         self._store = Store(own_dir)
         self._directory = Directory(self._api, now=now)
@@ -140,6 +141,7 @@ class BlueBubblesBot:
             await self._echoes.load()
             if self._secret is None:
                 self._secret = await asyncio.to_thread(self._store.secret)
+                self._learned(self._secret)
             self._webhook.open(self._secret)
             self._receive = receive
             await self._directory.is_own_address("")  # asks the server who we are

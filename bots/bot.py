@@ -14,8 +14,15 @@ from contract import Event, Place, Question, Room, Speaker
 Receive = Callable[[Event], Awaitable[None]]
 """Takes one event; returns when it is on disk. Raises Rejected when the contract is broken."""
 
+Learned = Callable[[str], None]
+"""Told of a secret that no configuration names: a token that a login gave."""
+
 Mark = Literal["waiting", "working", "done", "failed"]
 """An acknowledgement on somebody's message: a reaction where the platform has them."""
+
+
+def forget(_secret: str) -> None:
+    """Nobody keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
+from bots.bot import Learned, Manners, Mark, Receive, forget
 from bots.matrix_account import Account, Credentials, Wallet, sign_in
 from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused
 from bots.matrix_content import text_content
@@ -62,6 +62,7 @@ class MatrixBot:
     its device, its keys and how far it has heard. invited_by: whether it follows the invitation of
     somebody (`matrix:@user:server`). unlisted: nobody is named whose it might follow. files_dir:
     where files of people's messages are kept. now: the time in seconds since 1970.
+    learned: told of secrets that the configuration doesn't name.
     """
 
     platform = SOURCE
@@ -81,12 +82,13 @@ class MatrixBot:
         require_mention: bool = True,
         most_file_bytes: int = 20_000_000,
         now: Callable[[], float] = time.time,
+        learned: Learned = forget,
     ) -> None:
         if not credentials.token and not (credentials.user and credentials.password):
             raise ConfigError(
                 f"Matrix bot {name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
             )
-        self.name, self._now = name, now
+        self.name, self._now, self._learned = name, now, learned
         self.personas: Sequence[str] = tuple(personas)
         self._credentials, self._own_dir, self._encrypts = credentials, own_dir, encryption
         self._require_mention, self._invited_by = require_mention, invited_by
@@ -149,7 +151,7 @@ class MatrixBot:
 
     async def _come_in(self) -> Account:
         wallet = Wallet(self._own_dir)
-        own = await sign_in(self._api, wallet, self._credentials, self.name)
+        own = await sign_in(self._api, wallet, self._credentials, self.name, self._learned)
         await self._directory.introduce(own.user_id)
         self._signs.user_id = own.user_id
         if self._encrypts:
@@ -179,7 +181,9 @@ class MatrixBot:
     async def check(self) -> Sequence[str]:
         """What the homeserver says is missing."""
         try:
-            own = await sign_in(self._api, Wallet(self._own_dir), self._credentials, self.name)
+            own = await sign_in(
+                self._api, Wallet(self._own_dir), self._credentials, self.name, self._learned
+            )
             return await self._missing(own)
         finally:
             await self.close()

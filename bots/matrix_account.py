@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bots.bot import Learned, forget
 from bots.files import write
 from bots.matrix_api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract import ConfigError
@@ -72,13 +73,21 @@ class Wallet:
         write(self._path, json.dumps(asdict(account)).encode())
 
 
-async def sign_in(api: MatrixApi, wallet: Wallet, given: Credentials, bot: str) -> Account:
+async def sign_in(
+    api: MatrixApi,
+    wallet: Wallet,
+    given: Credentials,
+    bot: str,
+    learned: Learned = forget,
+) -> Account:
     """The account, with a token that the homeserver takes; `api` uses it from now on.
 
     With a password the device of the last time is used again: it has the keys. Raises ConfigError
     when the homeserver won't have us.
     """
     kept = wallet.load()
+    for secret in (kept.token, kept.pickle_key) if kept else ():
+        learned(secret)
     if given.token:
         who = await _asked(api, given.token)
         if who is None:
@@ -94,7 +103,10 @@ async def sign_in(api: MatrixApi, wallet: Wallet, given: Credentials, bot: str) 
         log.warning("bot.login_renewed bot=%s reason=its stored token is refused", bot)
     same_device = kept if kept and _same_user(kept.user_id, given.user) else None
     who = await _log_in(api, given, same_device.device_id if same_device else "", bot)
-    return _take(api, wallet, who, who.access_token, kept)
+    learned(who.access_token)
+    own = _take(api, wallet, who, who.access_token, kept)
+    learned(own.pickle_key)
+    return own
 
 
 def _same_user(user_id: str, given: str) -> bool:

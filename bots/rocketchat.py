@@ -11,7 +11,7 @@ from pathlib import Path
 from aiohttp import web
 
 from bots.asking import question_markdown
-from bots.bot import Manners, Mark, Receive
+from bots.bot import Learned, Manners, Mark, Receive, forget
 from bots.rocketchat_account import ROLE_REMEDY, Admission, Login, lacks, rules
 from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_cursor import Cursor
@@ -46,6 +46,7 @@ class RocketChatBot:
 
     url: the server's. login: the account's secrets. files_dir: where files of people's messages
     are kept. own_dir: what must not be forgotten over a restart. now: seconds since 1970.
+    learned: told of secrets that the configuration doesn't name.
     """
 
     platform = SOURCE
@@ -63,6 +64,7 @@ class RocketChatBot:
         most_file_bytes: int = 20_000_000,
         patience: Patience = Patience(),  # noqa: B008 - frozen
         now: Callable[[], float] = time.time,
+        learned: Learned = forget,
     ) -> None:
         if not (login.token and login.user_id) and not (login.username and login.password):
             raise ConfigError(
@@ -73,7 +75,7 @@ class RocketChatBot:
         self._patience = patience
         self._limit = LIMIT
         self._api = RocketApi(url, now=now)
-        self._admission = Admission(self._api, login, name)
+        self._admission = Admission(self._api, login, name, learned)
         self._directory = Directory(self._api, now=now)
         self._files = Files(
             self._api, self._directory, files_dir, own_dir / "uploads.json", most_file_bytes

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bots.bot import Learned, forget
 from bots.rocketchat_api import RocketApi, RocketRefused
 from bots.rocketchat_ddp import Ddp, DdpRefused
 from bots.rocketchat_events import Account
@@ -47,25 +48,30 @@ class Login:
     username: str = ""
     password: str = ""
 
+    @property
+    def digest(self) -> str:
+        """The password as DDP has it."""
+        return hashlib.sha256(self.password.encode()).hexdigest()
+
     def credentials(self, token: str) -> Mapping[str, Any]:
         """DDP's login. token: from an earlier login of this process, or the account's own."""
         if token:
             return {"resume": token}
-        digest = hashlib.sha256(self.password.encode()).hexdigest()
         user = {"email" if "@" in self.username else "username": self.username}
-        return {"user": user, "password": {"digest": digest, "algorithm": "sha-256"}}
+        return {"user": user, "password": {"digest": self.digest, "algorithm": "sha-256"}}
 
 
 class Admission:
     """Signs the account in, over DDP for the stream and with its token for REST."""
 
-    def __init__(self, api: RocketApi, login: Login, bot: str) -> None:
-        self._api, self._login, self._bot = api, login, bot
+    def __init__(self, api: RocketApi, login: Login, bot: str, learned: Learned = forget) -> None:
+        self._api, self._login, self._bot, self._learned = api, login, bot, learned
         self._given = ""  # the token that a login by password gave
         self._renewing = asyncio.Lock()
         if login.token:
             api.sign_in(login.user_id, login.token)
         else:
+            learned(login.digest)  # logs in as well as the password does
             api.renew = self._renew
 
     async def enter(self, ddp: Ddp) -> str:
@@ -77,8 +83,7 @@ class Admission:
                 raise PlatformError(str(error), outcome="retry", retry_after_s=10.0) from error
             raise self._refused(error.reason) from error
         if not self._login.token:
-            self._given = token
-            self._api.sign_in(user_id, token)
+            self._take(user_id, token)
         elif user_id and user_id != self._login.user_id:
             raise ConfigError(
                 f"Rocket.Chat bot {self._bot!r}: the token isn't that of ROCKETCHAT_USER_ID: it "
@@ -106,9 +111,13 @@ class Admission:
             except RocketRefused as error:
                 log.warning("bot.login_refused reason=%s", self._refused(error.code))
                 return False
-            self._given = token
-            self._api.sign_in(user_id, token)
+            self._take(user_id, token)
             return True
+
+    def _take(self, user_id: str, token: str) -> None:
+        self._learned(token)
+        self._given = token
+        self._api.sign_in(user_id, token)
 
     def _refused(self, why: str) -> ConfigError:
         remedy = (

@@ -68,7 +68,9 @@ async def _run(
     metrics = Metrics()
     personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
-    bots = make_bots(config, environment, personas, access)
+    bots = make_bots(
+        config, environment, personas, access, lambda secret: redactor.learn((secret,))
+    )
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
@@ -77,6 +79,7 @@ async def _run(
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open() as hooks,
     ):
+        redactor.learn((hooks.secret,))
         sessions: LocalSessions | None = None
         try:
             async with asyncio.TaskGroup() as group:

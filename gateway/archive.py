@@ -71,13 +71,14 @@ class Writer:
             self._tar.addfile(info, copy)
         self.items.append(Item(name=name, size=size, sha256=digest))
 
-    def finish(self, manifest: Manifest) -> None:
-        """Add the manifest, with every file that was added."""
+    def finish(self, manifest: Manifest) -> Manifest:
+        """Add the manifest, with every file that was added; return it."""
         told = manifest.model_copy(update={"files": tuple(self.items)})
         data = told.model_dump_json(indent=1).encode()
         info = tarfile.TarInfo(MANIFEST)
         info.size, info.mode = len(data), 0o600
         self._tar.addfile(info, io.BytesIO(data))
+        return told
 
 
 @contextmanager

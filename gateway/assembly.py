@@ -79,7 +79,7 @@ def _hits(known: Remembered) -> Mapping[str, int]:
 def agent_attributes(turn: Turn, live: Live, answer: Answer) -> Mapping[str, Attribute]:
     """Of the step in which the agent worked, by OpenTelemetry's conventions for agents.
 
-    A program in a terminal doesn't tell its tokens, so there are none.
+    Tokens only where the program tells them.
     """
     told: dict[str, Attribute] = {
         "gen_ai.operation.name": "invoke_agent",
@@ -92,6 +92,11 @@ def agent_attributes(turn: Turn, live: Live, answer: Answer) -> Mapping[str, Att
         told["gen_ai.conversation.id"] = live.agent.session_id
     if answer.ended_by:
         told["moot.answer.ended_by"] = answer.ended_by
+    if (usage := answer.usage) is not None:
+        told["gen_ai.response.model"] = usage.model
+        told["gen_ai.usage.input_tokens"] = usage.input_tokens
+        told["gen_ai.usage.output_tokens"] = usage.output_tokens
+        told["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
     return told
 
 

@@ -93,14 +93,20 @@ class Audit:
     """Writes it and reads it. What is noted is on disk when `note` returns.
 
     anchor: the file that is told the newest hash, so that a missing end is found; None: none.
+    clean: takes secrets out of a text; what is written can't be mended any more.
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], datetime], anchor: Path | None = None
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        anchor: Path | None = None,
+        clean: Callable[[str], str] = str,
     ) -> None:
         self._store = store
         self._clock = clock
         self._anchor = anchor
+        self._clean = clean
         self._logged_at: datetime | None = None
 
     async def note(
@@ -148,7 +154,11 @@ class Audit:
         detail: Detail,
     ) -> Mapping[str, object]:
         place = {"persona": persona, "room_id": room.id if room else None, "turn_id": turn_id}
-        return row_of(act, by, micros(self._clock()), detail) | place
+        told = {
+            key: self._clean(value) if isinstance(value, str) else value
+            for key, value in detail.items()
+        }
+        return row_of(act, by, micros(self._clock()), told) | place
 
     def _later_told(self, written: asyncio.Future[str]) -> None:
         if not written.cancelled() and written.exception() is None:  # else the store says so

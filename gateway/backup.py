@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -11,8 +12,8 @@ import sqlite3
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -29,6 +30,7 @@ from gateway.config import Config
 from gateway.env_file import NAME as ENV_NAME
 from gateway.lock import ADDRESS
 from gateway.lock import NAME as LOCK_NAME
+from gateway.redaction import Redactor, secrets_in, without_secrets
 from memory.store import HEAD
 from memory.upgrading import FOLDER, copy_sqlite
 
@@ -38,6 +40,7 @@ SCOPES = frozenset({"scopes", "model"})  # agents' HOMEs and working directories
 SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below data/bots/<name>
 # Beside the logins that profiles name: what programs call files that they were logged in by.
 _LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
+CONFIG_NAME = "moot.toml"
 _SQLITE = b"SQLite format 3\0"
 _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
@@ -46,10 +49,23 @@ _DUMP_S = 3600.0
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What goes into it. scopes: what agents keep and work on. secrets: moot.env, bots' keys and
-    tokens, agents' logins."""
+    tokens, agents' logins. clean: without them, takes secrets out of what names them beside
+    other things."""
 
     scopes: bool = False
     secrets: bool = False
+    clean: Callable[[str], str] = str
+
+
+def knowing_bots(config: Config, redactor: Redactor) -> Redactor:
+    """The redactor, which from now on knows what the bots keep: tokens that a login gave."""
+    for path in (config.gateway.data_dir / "bots").glob("*/*"):
+        if path.name not in SECRET_FILES or path.suffix == ".db":
+            continue
+        with suppress(OSError, ValueError):
+            text = path.read_text(encoding="utf-8")
+            redactor.learn(secrets_in(json.loads(text)) if path.suffix == ".json" else (text,))
+    return redactor
 
 
 def default_file(config: Config, at: datetime) -> Path:
@@ -87,21 +103,22 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
                 if head is not None:
                     archive.add(f"data/{ANCHOR}", head, 0o600)
                 for name, path in _files(config, file, wanted, url):
-                    _add(archive, copies, name, path)
-                archive.finish(manifest)
+                    _add(archive, copies, name, path, wanted)
+                return archive.finish(manifest)
     except ArgumentError:
         raise ConfigError("[store] url is not a database's address") from None
     except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"no back-up could be made: {error}") from error
-    return manifest
 
 
-def _add(archive: Writer, copies: _Copies, name: str, path: Path) -> None:
+def _add(archive: Writer, copies: _Copies, name: str, path: Path, wanted: Wanted) -> None:
     """One file; one that vanishes meanwhile is left out, a SQLite database is copied whole."""
     try:
         mode = 0o700 if path.stat().st_mode & stat.S_IXUSR else 0o600
         with path.open("rb") as file:
             is_database = file.read(len(_SQLITE)) == _SQLITE
+        if not wanted.secrets and (name == CONFIG_NAME or name.startswith("data/bots/")):
+            path = copies.bare(path, wanted.clean)
         archive.add(name, copies.sqlite(path) if is_database else path, mode)
     except FileNotFoundError:
         log.info("backup.vanished file=%s", name)
@@ -130,6 +147,19 @@ class _Copies:
             shutil.copyfile(file, copy)
         except FileNotFoundError:
             return None
+        return copy
+
+    def bare(self, path: Path, clean: Callable[[str], str]) -> Path:
+        """A small text without its secrets; what is none is taken as it is."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            return path
+        bare = without_secrets(text, clean) if path.suffix == ".toml" else clean(text)
+        if bare == text:
+            return path
+        copy = self._folder / "bare"
+        copy.write_text(bare, encoding="utf-8")
         return copy
 
     def database(self, url: URL) -> tuple[str, Path]:
@@ -171,7 +201,7 @@ class _Copies:
 def _files(config: Config, file: Path, wanted: Wanted, url: URL) -> Iterator[tuple[str, Path]]:
     """Each file's name in the archive, and where it is."""
     if file.is_file():
-        yield "moot.toml", file
+        yield CONFIG_NAME, file
     secrets = file.parent / ENV_NAME
     if wanted.secrets and secrets.is_file():
         yield ENV_NAME, secrets
@@ -217,10 +247,10 @@ def _version() -> str:
         return "unknown"
 
 
-async def back_up_daily(config: Config, at: datetime) -> None:
+async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str] = str) -> None:
     """One of those that Moot makes by itself; the oldest go. A failure is a line in the log."""
     target = default_file(config, at)
-    wanted = Wanted(scopes=config.backup.scopes)
+    wanted = Wanted(scopes=config.backup.scopes, clean=clean)
     file = config.file or config.gateway.data_dir.parent / "moot.toml"
     try:
         made = await asyncio.to_thread(back_up, config, file, target, wanted, at)

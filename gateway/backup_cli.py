@@ -31,14 +31,15 @@ def add_backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run_backup(arguments: argparse.Namespace) -> int:
     """Raises ConfigError."""
-    from gateway.backup import Wanted, back_up, default_file
+    from gateway.backup import Wanted, back_up, default_file, knowing_bots
     from gateway.clock import clock
     from gateway.config import load_config
 
     config = load_config(arguments.config, base=Path.cwd())
     at = clock()
     target = (arguments.file or default_file(config, at)).absolute()
-    wanted = Wanted(scopes=arguments.scopes, secrets=arguments.with_secrets)
+    clean = knowing_bots(config, arguments.redactor)
+    wanted = Wanted(scopes=arguments.scopes, secrets=arguments.with_secrets, clean=clean)
     made = back_up(config, _config_file(arguments), target, wanted, at)
     size_mb = target.stat().st_size / 1e6
     sys.stdout.write(

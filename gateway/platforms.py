@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bots.bot import Bot
+from bots.bot import Bot, Learned, forget
 from bots.slash import SlashCommand, SlashOption
 from bots.web import WebBot
 from contract import ConfigError
@@ -44,6 +44,7 @@ class _Account:
     environment: Mapping[str, str]
     personas: Personas
     access: Access
+    learned: Learned
 
     def secret(self, key: str) -> str:
         """Raises ConfigError when it isn't set."""
@@ -79,10 +80,12 @@ def make_bots(
     environment: Mapping[str, str],
     personas: Personas,
     access: Access | None = None,
+    learned: Learned = forget,
 ) -> dict[str, Bot]:
     """Every bot by its name; "web" is the page's. Raises ConfigError for a missing secret.
 
-    access: with the roles that are kept; without it moot.toml's are known.
+    access: with the roles that are kept; without it moot.toml's are known. learned: told of the
+    secrets that a login gives.
     """
     access = access or Access(config.access)
     bots: dict[str, Bot] = {"web": WebBot(personas.names)}
@@ -90,7 +93,7 @@ def make_bots(
         name = table.name or table.platform
         if name in bots:
             raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
-        bots[name] = _make(table, _Account(name, config, environment, personas, access))
+        bots[name] = _make(table, _Account(name, config, environment, personas, access, learned))
     return bots
 
 
@@ -145,6 +148,7 @@ def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
         ),
         files_dir=account.files_dir,
         own_dir=account.own_dir,
+        learned=account.learned,
         require_mention=table.require_mention,
     )
 
@@ -185,6 +189,7 @@ def _matrix(table: MatrixTable, account: _Account) -> Bot:
         invited_by=follows(table.invites, account.access),
         unlisted=table.invites == "people" and not listed,
         encryption=table.encryption,
+        learned=account.learned,
         require_mention=table.require_mention,
     )
 
@@ -211,6 +216,7 @@ def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:
         listen_port=gateway.port,
         files_dir=account.files_dir,
         own_dir=account.own_dir,
+        learned=account.learned,
         require_mention=table.require_mention,
         is_named=account.named(table.personas),
     )

@@ -6,8 +6,10 @@ import html
 import io
 import json
 import re
+import shlex
+import tomllib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from typing import Any, TextIO, TypeVar, cast
@@ -41,8 +43,9 @@ Rows = Sequence[Sequence[tuple[str, str]]]
 class Redactor:
     """Knows what is secret, and writes REMOVED in its place.
 
-    Found are a secret as it is, and as JSON, a URL, HTML, `repr`, hex and base64 (at any offset)
-    write it. Takes time linear in the text. A text without a secret is returned as it came.
+    Found are a secret as it is, in capitals or small letters, and as JSON, a URL, HTML, `repr`,
+    Markdown, a shell, hex and base64 (at any offset) write it. Takes time linear in the text.
+    A text without a secret is returned as it came.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -65,7 +68,10 @@ class Redactor:
     def unfinished(self, text: str) -> str:
         """A text that goes on later: without an end that may be a secret's beginning, either."""
         text = self(text)
+        end = text[-len(max(self._forms, key=len, default="")) :]
         for form in self._forms:
+            if form[:_SHORTEST_END] not in end:
+                continue
             for size in range(min(len(form) - 1, len(text)), _SHORTEST_END - 1, -1):
                 if text.endswith(form[:size]):
                     return text[:-size]
@@ -153,6 +159,15 @@ def secrets_in(table: Mapping[str, object]) -> Iterator[str]:
         yield from _secrets_of(name, value)
 
 
+def without_secrets(toml: str, clean: Callable[[str], str] = str) -> str:
+    """A moot.toml with REMOVED in the place of its secrets, and cleaned of others'."""
+    try:
+        own = Redactor(secrets_in(tomllib.loads(toml)))
+    except tomllib.TOMLDecodeError:
+        own = Redactor()
+    return clean(own(toml))
+
+
 def _secrets_of(name: str, value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield from _in_addresses(value)
@@ -206,18 +221,33 @@ def _forms(secret: str) -> set[str]:
     quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
     quoted |= {quote_plus(secret, errors="replace")}
     lower = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text) for text in quoted}
+    told = json.dumps(secret)[1:-1]
     return {
         secret,
+        secret.upper(),
+        secret.lower(),
+        *_escaped(secret),
+        shlex.quote(secret)[1:-1] if shlex.quote(secret) != secret else secret,
         *quoted,
         *lower,
-        json.dumps(secret)[1:-1],
+        told,
+        json.dumps(told)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
         repr(secret)[1:-1],
         html.escape(secret),
         html.escape(secret, quote=False),
         raw.hex(),
+        raw.hex().upper(),
         *_base64(raw),
     }
+
+
+def _escaped(secret: str) -> Iterator[str]:
+    """With backslashes, as Markdown takes them, a pattern or a shell."""
+    yield re.sub(r"([_*`~])", r"\\\1", secret)
+    yield re.sub(r"([^\w])", r"\\\1", secret)
+    yield re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", secret)
+    yield re.escape(secret)
 
 
 def _base64(raw: bytes) -> Iterator[str]:

@@ -18,6 +18,7 @@ from gateway.config import Config
 from gateway.env_file import NAME as ENV_NAME
 from gateway.lock import ADDRESS, InUse, hold
 from gateway.lock import NAME as LOCK_NAME
+from gateway.redaction import REMOVED, without_secrets
 from memory.upgrading import check_known
 
 Lines = list[str]
@@ -59,6 +60,9 @@ def restore_to(archive: Path, folder: Path, *, head: str) -> Lines:
     lines = [f"restored into {folder}"]
     if not manifest.secrets:
         lines.append(f"secrets are not in it: copy {ENV_NAME} into {folder}, mode 600")
+        toml = folder / "moot.toml"
+        if toml.exists() and REMOVED in toml.read_text(encoding="utf-8"):
+            lines.append(f"{toml}: fill in what says {REMOVED}")
     if manifest.database == "postgresql":
         lines.append(_pg_restore(folder / "data"))
     return [*lines, f"To switch: stop the Moot that runs now, then: cd {folder} && moot run"]
@@ -126,7 +130,7 @@ def _beside(staging: Path, config: Config, file: Path, stamp: str, *, force: boo
     }
     for name, place in places.items():
         source = staging / name
-        if not source.exists() or _same(source, place):
+        if not source.exists() or _same(source, place) or _same_but_secrets(source, place):
             continue
         if place.exists() and not force:
             lines.append(f"kept {place}: the back-up's differs (--force takes it)")
@@ -136,6 +140,8 @@ def _beside(staging: Path, config: Config, file: Path, stamp: str, *, force: boo
         place.parent.mkdir(parents=True, exist_ok=True)
         os.replace(source, place)
         lines.append(f"restored {place}")
+        if place.is_file() and REMOVED in place.read_text(encoding="utf-8"):
+            lines.append(f"{place}: fill in what says {REMOVED}")
     return lines
 
 
@@ -144,6 +150,14 @@ def _same(one: Path, other: Path) -> bool:
         names = {path.name for path in one.iterdir()}
         return other.is_dir() and all(_same(one / name, other / name) for name in names)
     return other.is_file() and one.read_bytes() == other.read_bytes()
+
+
+def _same_but_secrets(one: Path, other: Path) -> bool:
+    """Whether a moot.toml of a back-up is the one that is here, which still has its secrets."""
+    if one.suffix != ".toml" or not other.is_file():
+        return False
+    here = without_secrets(other.read_text(encoding="utf-8"))
+    return here == one.read_text(encoding="utf-8")
 
 
 def _database(manifest: Manifest, config: Config, data: Path) -> Lines:

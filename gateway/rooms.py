@@ -192,6 +192,7 @@ class Rooms:
                 await self._apologise(turn)
             return None
         for handed_over in more:
+            self._middle.trails.of(handed_over.id).after = turn.id
             self._enqueue(handed_over, None)
         return None
 
@@ -201,13 +202,16 @@ class Rooms:
             await self._middle.answer(outcome)
         except Exception:  # the store or the bot is what broke: the next start tries again
             log.exception("turn.lost turn=%s", turn.id)
+            self._middle.trails.ended(outcome, "lost")
 
     async def _command(self, turn: Turn, command: Command) -> None:
         asked = await self._transcript.get(turn.message_seq)
         if asked is None:
             return
-        here = await self._here(turn, asked)
-        text = await self._commands.run(command, turn, asked, here)
+        with self._middle.trails.of(turn.id).step("command") as told:
+            told["moot.command"] = command.entry.name if command.entry else "unknown"
+            here = await self._here(turn, asked)
+            text = await self._commands.run(command, turn, asked, here)
         alone = command.is_private and not stands(asked.message_id)
         private = {"only_for": asked.message_id} if alone else {}
         await self._middle.answer(replace(turn, answer=text, record=private))

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from gateway.ledger import Turn
 from gateway.logs_tables import TelemetryTable
 from gateway.redaction import Redactor
+from gateway.sending import Sender
 from gateway.trail import Attribute, Step, Trail
 
 if TYPE_CHECKING:
@@ -37,14 +38,16 @@ class Telemetry:
         self._redactor = redactor
 
     def turn(self, turn: Turn, trail: Trail) -> None:
-        """A turn that is over: a root span, and below it a span a step."""
+        """A turn that is over: a root span, and below it a span a step; linked to the turn whose
+        answer handed over to it."""
         if not trail.steps:
             return
         began_ns = min(step.began_ns for step in trail.steps)
         ended_ns = max(step.ended_ns for step in trail.steps)
         self._ids.next_trace, self._ids.next_span = trace_id(turn.id), _root_id(turn.id)
-        whole = Step("turn", began_ns, ended_ns, "", turn.fault or "", _of_turn(turn))
-        spans = {"": self._span(whole, None)}
+        failed = trail.failed or turn.fault or ""
+        whole = Step("turn", began_ns, ended_ns, "", failed, _of_turn(turn))
+        spans = {"": self._span(whole, None, linked_to=trail.after)}
         for step in sorted(trail.steps, key=lambda step: (step.parent != "", step.began_ns)):
             above = spans.get(step.parent) or spans[""]
             spans[step.name] = self._span(step, above)
@@ -131,7 +134,10 @@ def _open(endpoint: str, headers: Mapping[str, str]) -> tuple[Ids, TracerProvide
         id_generator=ids,  # type: ignore[arg-type]
         shutdown_on_exit=False,
     )
-    provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1_000))
+    sender = Sender(exporter)
+    provider.add_span_processor(
+        BatchSpanProcessor(sender, schedule_delay_millis=1_000)  # type: ignore[arg-type]
+    )
     return ids, provider
 
 

@@ -37,6 +37,8 @@ class Trail:
 
     steps: list[Step] = field(default_factory=list)
     queued_ns: int = 0  # when it began to wait for its session; 0: not known, or over
+    after: str = ""  # the turn whose answer handed over to this one
+    failed: str = ""  # why it has no answer in the room, where the turn doesn't tell
     now_ns: Callable[[], int] = time.time_ns
 
     def add(
@@ -90,10 +92,11 @@ class Trails:
                 self._open.popitem(last=False)
         return trail
 
-    def ended(self, turn: Turn) -> None:
-        """It is over."""
+    def ended(self, turn: Turn, failed: str = "") -> None:
+        """It is over. failed: a word, of one that has no answer in the room."""
         trail = self._open.pop(turn.id, None)
         if trail is not None:
+            trail.failed = failed
             self._ended(turn, trail)
 
 

@@ -149,8 +149,9 @@ class Middle:
                     await bot.delete(place, post.platform_id)
                 except PlatformError as error:
                     log.info("draft.not_deleted turn=%s reason=%r", turn.id, str(error))
-        self._tell(await self.ledger.dropped(replace(turn, answer=None), self.clock()))
-        self.trails.ended(turn)
+        dropped = await self.ledger.dropped(replace(turn, answer=None), self.clock())
+        self._tell(dropped)
+        self.trails.ended(dropped, "withdrawn")
 
     def place_of(self, turn: Turn) -> Place:
         """Where everything goes that is posted in a turn."""
@@ -295,18 +296,23 @@ class Middle:
         self, turn: Turn, posts: list[Post], clockwork: Clockwork | None = None
     ) -> tuple[Turn, ...]:
         bot, place = self.bots[turn.bot], self.place_of(turn)
+        trail = self.trails.of(turn.id)
+        began_ns = trail.now_ns()
         try:
-            sent = await deliver(turn, posts, bot, place, self.ledger, self.trails.of(turn.id))
+            sent = await deliver(turn, posts, bot, place, self.ledger, trail)
         except PlatformError as error:
             log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
             await self.presence.left(turn.room, turn.bot)
-            self._tell(await self.ledger.dropped(replace(turn, fault="crash"), self.clock()))
+            dropped = await self.ledger.dropped(replace(turn, fault="crash"), self.clock())
+            self._tell(dropped)
             self.marks.ended(turn.id, "failed")
-            self.trails.ended(replace(turn, fault="crash"))
+            self.trails.ended(dropped, "undeliverable")
             return ()
         if clockwork is not None:
             clockwork.step("post")
             turn.record["timings"] = clockwork.ms
+        else:
+            trail.add("post", began_ns)
         by = MOOT if turn.header is None else speaker(turn.persona)
         peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
         wanted = [*peers, *await self._suggested(turn)]

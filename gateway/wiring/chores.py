@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import time
+from functools import partial
 
 from gateway.backup import back_up_daily
 from gateway.clock import clock
@@ -45,7 +46,8 @@ def begin_chores(
         group.create_task(supervisor.run(bot, door.receive), name=f"bot {bot.name}")
     tidy = memories.consolidation.run_all
     _nightly(ground, "memory consolidates", config.memory.consolidates, tidy)
-    _nightly(ground, "daily back-up", config.backup.at, lambda: back_up_daily(config, clock()))
+    copy = partial(back_up_daily, config, clean=ground.redactor)
+    _nightly(ground, "daily back-up", config.backup.at, lambda: copy(clock()))
 
 
 def _nightly(

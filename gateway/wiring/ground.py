@@ -58,7 +58,7 @@ class Ground:
         self.bus = Bus()
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
-        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
+        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, redactor)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.rosters = Rosters(group)

@@ -130,7 +130,9 @@ async def test_it_sees_no_process_but_its_own_and_has_no_rights(inside: CliAgent
 
 
 async def test_it_sets_nothing_of_the_kernel_even_where_it_is_root(inside: CliAgent) -> None:
-    told = await ran(inside, "find /proc/[!0-9st]* /proc/sys -writable | grep -v pressure; echo end")
+    told = await ran(
+        inside, "find /proc/[!0-9st]* /proc/sys -writable | grep -v pressure; echo end"
+    )
     assert told == "end"
 
 

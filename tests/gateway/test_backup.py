@@ -24,9 +24,10 @@ from sqlalchemy import text
 
 from contract import ConfigError
 from gateway.archive import Manifest, read
-from gateway.audit import MOOT, Audit
+from gateway.audit import Audit
 from gateway.audit_anchor import ANCHOR
 from gateway.backup import Wanted, back_up, back_up_daily, newest_first
+from gateway.briefings import MOOT
 from gateway.config import Config, load_config
 from gateway.lock import hold
 from gateway.restore import restore_in_place, restore_to
@@ -414,3 +415,32 @@ async def test_a_postgresql_is_dumped_and_its_dump_restores(
     async with Store.open(other) as store:
         found = await store.read(lambda c: c.execute(text("SELECT content FROM messages")).all())
     assert [tuple(row) for row in found] == [("in PostgreSQL",)]
+
+
+async def test_a_back_up_without_secrets_has_none_of_moot_toml_and_of_the_bots(
+    tmp_path: Path,
+) -> None:
+    own = RUNNING + '[agents.x]\nprofile = "demo"\nenv = { X_API_KEY = "canary-1-a8f7" }\n'
+    async with service(tmp_path, own):
+        kept = tmp_path / "data" / "bots" / "bb"
+        kept.mkdir(parents=True)
+        (kept / "webhook_secret").write_text("canary-2-b7e6")
+        (kept / "history.json").write_text('{"webhooks": ["http://here/canary-2-b7e6"], "at": 7}')
+        told = await moot(tmp_path, "backup", "bare.tar.gz")
+        await moot(tmp_path, "backup", "--with-secrets", "all.tar.gz")
+    with tarfile.open(tmp_path / "bare.tar.gz") as archive:
+        files = {m.name: (archive.extractfile(m) or io.BytesIO()).read() for m in archive}
+    assert f"{len(files) - 1} files" in told
+    assert not [name for name, data in files.items() if b"canary" in data]
+    assert json.loads(files["data/bots/bb/history.json"])["at"] == 7
+    assert b"[secret removed]" in files["moot.toml"]
+    with tarfile.open(tmp_path / "all.tar.gz") as archive:
+        whole = archive.extractfile("moot.toml")
+        assert whole is not None
+        assert b"canary-1-a8f7" in whole.read()
+    # The file that is here has its secrets, and is what the back-up's was: it stays.
+    said = await moot(tmp_path, "restore", "bare.tar.gz", "--force")
+    assert "moot.toml" not in said
+    assert (tmp_path / "moot.toml").read_text() == own
+    said = await moot(tmp_path, "restore", "bare.tar.gz", "--to", "elsewhere")
+    assert "moot.toml: fill in what says [secret removed]" in said

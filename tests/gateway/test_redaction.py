@@ -6,6 +6,8 @@ import base64
 import html
 import io
 import json
+import re
+import shlex
 import string
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
@@ -23,7 +25,7 @@ from gateway.redaction import (
     secrets_in,
 )
 
-SECRET = 'xoxb-9"Qé/7+&<z\\k=='
+SECRET = 'xoxb-9"Qé/7_+*&<z\\k=='
 REPLY = "# An answer\n\n" + "Some words of an answer with `code` and [a link](x). " * 600
 
 
@@ -40,7 +42,15 @@ REPLY = "# An answer\n\n" + "Some words of an answer with `code` and [a link](x)
         lambda s: json.dumps(s, ensure_ascii=False),
         repr,
         html.escape,
+        str.lower,
+        lambda s: json.dumps(json.dumps(s)),
+        lambda s: s.replace("_", "\\_").replace("*", "\\*"),
+        re.escape,
+        lambda s: re.sub(r"(\W)", r"\\\1", s),
+        lambda s: re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", s),
+        shlex.quote,
         lambda s: s.encode().hex(),
+        lambda s: s.encode().hex().upper(),
         lambda s: base64.b64encode(s.encode()).decode(),
         lambda s: base64.b64encode(f"user:{s}".encode()).decode(),
         lambda s: base64.b64encode(f"us:{s}:more".encode()).decode(),
