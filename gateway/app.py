@@ -419,6 +419,7 @@ class House:
             table=self._config.scheduling,
             zone=self._config.gateway.zone,
             clock=clock,
+            note=self.audit.note,
         )
 
     def _status(self) -> StatusCommands:

@@ -74,11 +74,11 @@ class StatusCommands:
     async def _status(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
         lines = ["Nobody answers here."] if not here else []
         for persona in here:
-            lines += await self._persona(persona, _scope(turn, asked, persona))
+            lines += ["", *await self._persona(persona, _scope(turn, asked, persona))]
         if self.access.is_owner(turn.room, asked.by.id):
             lines += ["", "The bots:", *(_bot(bot) for bot in self.bots.values())]
-            lines.append(f"Sessions: {self._sessions()}")
-        return "\n".join(lines)
+            lines += ["", f"Sessions: {self._sessions()}"]
+        return "\n".join(lines).lstrip("\n")
 
     async def _persona(self, persona: Persona, scope: str) -> list[str]:
         current, waiting = self.queue(persona.name, scope)
