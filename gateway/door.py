@@ -25,7 +25,7 @@ from contract import (
 )
 from gateway import show
 from gateway.access import Access
-from gateway.accounts import Accounts
+from gateway.accounts import Accounts, Peer
 from gateway.books import Books
 from gateway.cards import RoomCard
 from gateway.commands import parse_command
@@ -39,7 +39,7 @@ from gateway.platform_pins import NOBODY, PlatformPins
 from gateway.presence import Presence
 from gateway.questions import Questions
 from gateway.rooms import Rooms
-from gateway.routing import named, route
+from gateway.routing import named, route, unaddressed
 from gateway.strangers import Refusal, Strangers
 from gateway.trail import Trails
 from memory.scopes import home_scope
@@ -218,8 +218,9 @@ class Door:
             return addressed
         if parse_command(inbound.content, addressed=False) is None:
             return []
-        shared = inbound.room.kind in ("room", "gdm") and self._accounts.has_siblings(bot)
-        return self._accounts.first(bot) if shared else list(here[:1])
+        if inbound.room.kind not in ("room", "gdm") or not self._accounts.has_siblings(bot):
+            return list(here[:1])
+        return [] if await self._names_siblings(inbound, bot) else self._accounts.first(bot)
 
     async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
         """Which of an account's personas said what a message replies to, where it names nobody."""
@@ -242,9 +243,23 @@ class Door:
             return False
         if inbound.reply_to is None and inbound.thread_id is None:
             return False
-        peers = await self._accounts.peers(inbound.room, bot)
-        mentioned = list(self._accounts.addressing(peers).mentions(inbound.content))
+        mentioned = await self._mentioned(inbound, bot)
         return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
+
+    async def _names_siblings(self, inbound: Inbound, bot: Bot) -> bool:
+        """Whether a command mentions another account of ours, which answers then.
+
+        What an account is called on its platform isn't known here: whom a command begins with is
+        taken for one.
+        """
+        if unaddressed(inbound.content) != inbound.content.strip():
+            return True
+        mentioned = await self._mentioned(inbound, bot)
+        return any(peer is not None and peer.bot is not bot for peer in mentioned)
+
+    async def _mentioned(self, inbound: Inbound, bot: Bot) -> list[Peer | None]:
+        peers = await self._accounts.peers(inbound.room, bot)
+        return list(self._accounts.addressing(peers).mentions(inbound.content))
 
     async def _hop(self, inbound: Inbound, scope: str) -> int:
         """0 for a person; for a bot, how many bots have spoken in a row, this one included.

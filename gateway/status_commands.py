@@ -13,6 +13,7 @@ from gateway.local_sessions import LocalSessions
 from gateway.personas import Persona
 from gateway.quoting import quoted
 from gateway.room_settings import RoomSettings
+from gateway.routing import unaddressed
 from gateway.sessions import Live
 from memory.scopes import home_scope
 from memory.transcript import Stored, Transcript, micros
@@ -112,7 +113,8 @@ class StatusCommands:
         asked = await self.transcript.get(turn.message_seq)
         if asked is None or asked.deleted:
             return "a message that is gone"
-        return f'what {quoted(asked.by.name, 80)} said: "{quoted(asked.content, QUOTED_CHARS)}"'
+        text = unaddressed(asked.content) or asked.content
+        return f'what {quoted(asked.by.name, 80)} said: "{quoted(text, QUOTED_CHARS)}"'
 
     def _since(self, turn: Turn) -> str:
         """How long ago it was asked."""
