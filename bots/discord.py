@@ -122,6 +122,7 @@ class DiscordBot:
             receive,
             recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
             require_mention=self._require_mention,
+            commands=self._commands,
         )
         try:
             listening = asyncio.create_task(

@@ -75,6 +75,13 @@ async def register(
     log.info("commands.registered count=%d", len(body))
 
 
+def in_order(given: Sequence[tuple[str, str]], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The options of a command that was run, as the command has them: Discord tells them as they
+    were filled in."""
+    place = {name: number for number, name in enumerate(names)}
+    return tuple(sorted(given, key=lambda option: place.get(option[0], len(place))))
+
+
 async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str = "") -> None:
     """Tell Discord that an interaction was taken. text: shown to who ran it, to nobody else."""
     body: dict[str, Any] = {"type": _NOTHING}

@@ -132,14 +132,20 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Commanded:
-    """A slash command. text: as one would type it, e.g. `!new codex`."""
+    """A slash command. given: its options, in the order in which they were filled in."""
 
     interaction: str
     token: str
     channel: str
     guild: str | None
     by: Person
-    text: str
+    name: str
+    given: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """As one would type it, e.g. `!new codex`."""
+        return " ".join((f"!{self.name}", *(value for _, value in self.given)))
 
     def said(self) -> Said:
         """The same as a message; its id is the interaction's, and nobody can reply to it."""
@@ -269,9 +275,9 @@ def _interaction(event: WireInteraction) -> Pressed | Commanded | Strange | None
         return Strange(event.id, event.token)
     if event.type != _COMMAND or not event.channel_id:
         return None
-    given = " ".join(str(o.value) for o in event.data.options if o.value is not None)
-    text = f"!{event.data.name} {given}".strip()
-    return Commanded(event.id, event.token, event.channel_id, event.guild_id, by, text)
+    given = tuple((o.name, str(o.value)) for o in event.data.options if o.value is not None)
+    where = event.channel_id, event.guild_id
+    return Commanded(event.id, event.token, *where, by, event.data.name, given)
 
 
 def person(user: WireUser, member: WireMember | None, *, is_bot: bool | None = None) -> Person:

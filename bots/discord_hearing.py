@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from bots.bot import Receive
 from bots.discord_api import DiscordApi
-from bots.discord_commands import acknowledge
+from bots.discord_commands import acknowledge, in_order
 from bots.discord_cursors import Cursors
 from bots.discord_directory import Directory
 from bots.discord_events import (
@@ -39,6 +39,7 @@ from bots.discord_reader import Reader
 from bots.discord_state import learn
 from bots.discord_threads import Threads
 from bots.discord_wire import WireChannel, WireGuild
+from bots.slash import SlashCommand
 from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned, Rejected
 
 log = logging.getLogger("moot.bots")
@@ -74,10 +75,12 @@ class Hearing:
         *,
         recipient_id: str | None,
         require_mention: bool,
+        commands: Sequence[SlashCommand] = (),
     ) -> None:
         self._bot, self._around, self._receive = bot, around, receive
         self._recipient_id, self._require_mention = recipient_id, require_mention
         self._api, self._directory = around.api, around.directory
+        self._options = {one.name: [option.name for option in one.options] for one in commands}
         self._lanes = Lanes()
         self._reader = Reader(
             around.api, cursors, self._lanes, self._read_back, around.directory.room_id
@@ -246,6 +249,8 @@ class Hearing:
 
     async def _interact(self, found: Pressed | Commanded | Strange) -> None:
         """Acknowledge at once (Discord waits three seconds), and hand it on."""
+        if isinstance(found, Commanded):
+            found = replace(found, given=in_order(found.given, self._options.get(found.name, ())))
         text = f"`{found.text}`" if isinstance(found, Commanded) else ""
         telling = asyncio.create_task(
             acknowledge(self._api, found.interaction, found.token, text),

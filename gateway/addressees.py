@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from bots.bot import Bot
 from contract import Inbound
-from gateway.accounts import Accounts
+from gateway.accounts import Accounts, Peer
 from gateway.commands import parse_command
 from gateway.ledger import Ledger
 from gateway.personas import Persona
 from gateway.pins import PINNER, asks_to_pin, begins_with_pin
-from gateway.routing import named, route
+from gateway.routing import named, route, unaddressed
 from memory.transcript import Transcript
 
 
@@ -37,8 +37,9 @@ class Addressees:
             return addressed
         if parse_command(inbound.content, addressed=False) is None:
             return []
-        shared = inbound.room.kind in ("room", "gdm") and self.accounts.has_siblings(bot)
-        return self.accounts.first(bot) if shared else list(here[:1])
+        if inbound.room.kind not in ("room", "gdm") or not self.accounts.has_siblings(bot):
+            return list(here[:1])
+        return [] if await self._names_siblings(inbound, bot) else self.accounts.first(bot)
 
     async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
         """Which of an account's personas said what a message replies to, where it names nobody."""
@@ -61,9 +62,23 @@ class Addressees:
             return False
         if inbound.reply_to is None and inbound.thread_id is None:
             return False
-        peers = await self.accounts.peers(inbound.room, bot)
-        mentioned = list(self.accounts.addressing(peers).mentions(inbound.content))
+        mentioned = await self._mentioned(inbound, bot)
         return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
+
+    async def _names_siblings(self, inbound: Inbound, bot: Bot) -> bool:
+        """Whether a command mentions another account of ours, which answers then.
+
+        What an account is called on its platform isn't known here: whom a command begins with is
+        taken for one.
+        """
+        if unaddressed(inbound.content) != inbound.content.strip():
+            return True
+        mentioned = await self._mentioned(inbound, bot)
+        return any(peer is not None and peer.bot is not bot for peer in mentioned)
+
+    async def _mentioned(self, inbound: Inbound, bot: Bot) -> list[Peer | None]:
+        peers = await self.accounts.peers(inbound.room, bot)
+        return list(self.accounts.addressing(peers).mentions(inbound.content))
 
 
 def takers_of(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:

@@ -124,10 +124,10 @@ class Scheduling(Protocol):
     async def create(self, wish: Wish) -> Schedule:
         """A new one. Raises MootError."""
 
-    async def pause(self, seq: int, *, paused: bool) -> Schedule | None:
+    async def pause(self, seq: int, by: Speaker, *, paused: bool) -> Schedule | None:
         """It; None: there is none. Raises Rejected for one whose time is over."""
 
-    async def end(self, seq: int) -> bool:
+    async def end(self, seq: int, by: Speaker) -> bool:
         """End it; False: there is none. Raises Rejected for one of moot.toml."""
 
 

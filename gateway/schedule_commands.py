@@ -11,6 +11,7 @@ from gateway.access import Access
 from gateway.ledger import Turn
 from gateway.personas import Persona
 from gateway.quoting import number_in, quoted
+from gateway.routing import unaddressed
 from gateway.scheduled import Schedule
 from gateway.schedules import Schedules
 from memory.transcript import Stored
@@ -40,7 +41,7 @@ class ScheduleCommands:
                 return await self._list(turn)
             if verb.lower() in _VERBS:
                 return await self._change(verb.lower(), which, turn, asked)
-            return await self._make(argument, turn, asked, once=name == "once")
+            return await self._make(unaddressed(argument), turn, asked, once=name == "once")
         except MootError as error:
             return error.say
 
@@ -88,12 +89,12 @@ class ScheduleCommands:
             return f"Only {quoted(one.by.name, 80)}, who made {seq}, or an owner may do that."
         match verb:
             case "stop":
-                await self._schedules.end(one)
+                await self._schedules.end(one, asked.by)
                 return f"Ended {seq}: {quoted(one.text, TEXT_CHARS)}"
             case "pause":
-                await self._schedules.pause(one)
+                await self._schedules.pause(one, asked.by)
                 return f"Paused {seq}; `!every resume {seq}` goes on."
-        due = await self._schedules.resume(one)
+        due = await self._schedules.resume(one, asked.by)
         return f"{seq} goes on; next: {_at(one, due)}." if due else f"The time of {seq} is over."
 
 

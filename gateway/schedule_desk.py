@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import Rejected
+from contract import Rejected, Speaker
 from gateway.house import Wish
 from gateway.personas import Personas
+from gateway.schedule_file import bot_for
 from gateway.scheduled import Schedule
-from gateway.schedules import ScheduleError, Schedules, bot_for
+from gateway.schedules import ScheduleError, Schedules
 from gateway.when import WhenError
 from memory.transcript import Transcript
 
@@ -61,21 +62,21 @@ class ScheduleDesk:
         except ScheduleError as error:
             raise Rejected(error.field, error.say) from None
 
-    async def pause(self, seq: int, *, paused: bool) -> Schedule | None:
+    async def pause(self, seq: int, by: Speaker, *, paused: bool) -> Schedule | None:
         one = await self.schedules.rows.get(seq)
         if one is None:
             return None
         if paused:
-            await self.schedules.pause(one)
-        elif await self.schedules.resume(one) is None:
+            await self.schedules.pause(one, by)
+        elif await self.schedules.resume(one, by) is None:
             raise Rejected("paused", "its time is over")
         return await self.schedules.rows.get(seq)
 
-    async def end(self, seq: int) -> bool:
+    async def end(self, seq: int, by: Speaker) -> bool:
         one = await self.schedules.rows.get(seq)
         if one is None:
             return False
         if one.key is not None:
             raise Rejected("id", "it stands in moot.toml: take it out there")
-        await self.schedules.end(one)
+        await self.schedules.end(one, by)
         return True

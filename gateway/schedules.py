@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,15 +18,18 @@ from zoneinfo import ZoneInfo
 from bots.bot import Bot
 from contract import MootError, Room, Speaker
 from gateway.access import Access, reaches
+from gateway.briefings import MOOT
 from gateway.command_table import entry_of
 from gateway.commands import parse_command
 from gateway.cron import Cron
 from gateway.door import Door
+from gateway.persona_desk import Note
 from gateway.personas import Personas
 from gateway.pins import begins_with_pin
+from gateway.schedule_file import configured, key_of
 from gateway.schedule_rows import ScheduleRows
-from gateway.schedule_tables import ScheduleTable, SchedulingTable, read_configured
-from gateway.scheduled import CONFIGURED, Schedule
+from gateway.schedule_tables import ScheduleTable, SchedulingTable
+from gateway.scheduled import Schedule
 from gateway.sql_ledger import SqlLedger
 from gateway.when import read_once, read_when
 from memory.transcript import Transcript
@@ -33,6 +37,7 @@ from memory.transcript import Transcript
 log = logging.getLogger("moot.schedules")
 
 LONGEST_SLEEP_S = 30.0  # then the clock is looked at again: it may have been set, or have slept
+RETRY_S, TRIES = 5.0, 60  # of a run that fails: a store that is away for minutes comes back
 NO_TEXT = "Say what I shall ask then: `!every weekday 9:00 summarise yesterday`."
 NO_ORDER = "A schedule asks an agent; it can't give me a command."
 
@@ -66,8 +71,9 @@ class Schedules:
         table: SchedulingTable,
         zone: ZoneInfo,
         clock: Callable[[], datetime],
+        note: Note,
     ) -> None:
-        """zone: of whoever names none."""
+        """zone: of whoever names none. note: keeps who changed what, in the audit log."""
         self.rows = rows
         self._door = door
         self._ledger = ledger
@@ -78,7 +84,9 @@ class Schedules:
         self._table = table
         self.zone = zone
         self._clock = clock
+        self._note = note
         self._changed = asyncio.Event()
+        self._failed: Counter[int] = Counter()  # how often in a row, by a schedule's number
 
     # ── Running ─────────────────────────────────────────────────────────────────────────
 
@@ -99,6 +107,8 @@ class Schedules:
                 pass
 
     async def _due_in_s(self) -> float:
+        if self._failed:
+            return RETRY_S
         due = await self.rows.next_due()
         if due is None:
             return LONGEST_SLEEP_S
@@ -106,13 +116,28 @@ class Schedules:
 
     async def look(self) -> None:
         """Say what is due now."""
-        for one in await self.rows.due(self._clock()):
+        due = await self.rows.due(self._clock())
+        self._failed = Counter({one.seq: self._failed[one.seq] for one in due})
+        for one in due:
             try:
                 await self._run(one)
+                del self._failed[one.seq]
             except Exception as error:  # one schedule's failure is its own
-                log.warning("schedule.failed id=%d error=%s", one.seq, type(error).__name__)
                 log.debug("schedule.failed", exc_info=True)
-                await self._pause(one, "it failed; the administrator finds why in the log")
+                await self._again(one, error)
+
+    async def _again(self, one: Schedule, error: Exception) -> None:
+        """It stays due, and is tried again; what fails for good is paused."""
+        self._failed[one.seq] += 1
+        log.warning(
+            "schedule.failed id=%d tries=%d error=%s",
+            one.seq,
+            self._failed[one.seq],
+            type(error).__name__,
+        )
+        if self._failed[one.seq] >= TRIES:
+            await self._pause(one, "it failed; the administrator finds why in the log")
+            del self._failed[one.seq]
 
     async def _run(self, one: Schedule) -> None:
         now, due = self._clock(), one.due_at
@@ -166,6 +191,25 @@ class Schedules:
     async def _pause(self, one: Schedule, why: str) -> None:
         log.warning("schedule.paused id=%d room=%s reason=%r", one.seq, one.room_id, why)
         await self.rows.pause(one.seq, why)
+        await self._noted("paused", one, MOOT, why)
+
+    async def _noted(
+        self, change: str, one: Schedule, by: Speaker, reason: str | None = None
+    ) -> None:
+        """What is asked is a message's body, and no part of the audit log."""
+        room = await self._room(one)
+        why = {} if reason is None else {"reason": reason}
+        await self._note(
+            "schedule",
+            by,
+            persona=one.persona,
+            room=room,
+            turn_id=None,
+            id=one.seq,
+            change=change,
+            when=one.words,
+            **why,
+        )
 
     async def _room(self, one: Schedule) -> Room:
         known = await self._transcript.room(one.room_id)
@@ -209,77 +253,41 @@ class Schedules:
             say = f"There are {most} schedules here already, and no room for more."
             raise ScheduleError(say, "room_id")
         self._changed.set()
+        await self._noted("made", kept, kept.by)
         return kept
 
-    async def resume(self, one: Schedule) -> datetime | None:
+    async def resume(self, one: Schedule, by: Speaker) -> datetime | None:
         """Run it again; its next run. None: its time is over, so it stays as it is."""
         due = one.due_at if not one.cron else await self._after(one, self._clock())
         if due is not None:
             await self.rows.resume(one.seq, due)
             self._changed.set()
+            await self._noted("resumed", one, by)
         return due
 
-    async def pause(self, one: Schedule) -> None:
+    async def pause(self, one: Schedule, by: Speaker) -> None:
         """Somebody said so."""
         await self.rows.pause(one.seq, None)
+        await self._noted("paused", one, by)
 
-    async def end(self, one: Schedule) -> None:
+    async def end(self, one: Schedule, by: Speaker) -> None:
         """Run it never again."""
         await self.rows.end(one.seq, self._clock())
+        await self._noted("ended", one, by)
 
     # ── moot.toml ───────────────────────────────────────────────────────────────────────
 
     async def take_configured(self, tables: Sequence[ScheduleTable]) -> None:
         """Let the rows say what moot.toml says. What was due meanwhile stays due."""
         known = {one.key: one for one in await self.rows.all() if one.key is not None}
-        for key, table in {_key(table): table for table in tables}.items():
-            new = self._configured(table, key)
+        for key, table in {key_of(table): table for table in tables}.items():
+            new = configured(table, self._bots, self.zone, self._clock())
             if new is None:
                 continue
             if (old := known.pop(key, None)) is None:
-                await self.rows.add(new, self._table.most)
+                if kept := await self.rows.add(new, self._table.most):
+                    await self._noted("made", kept, MOOT)
             elif (old.bot, old.missed) != (new.bot, new.missed):
                 await self.rows.reword(replace(old, bot=new.bot, missed=new.missed))
         for gone in known.values():
-            await self.end(gone)
-
-    def _configured(self, table: ScheduleTable, key: str) -> Schedule | None:
-        zone = table.timezone or self.zone.key
-        source = table.room.partition(":")[0]
-        bot = bot_for(self._bots, source, table.persona)
-        if table.bot is not None:
-            bot = table.bot if table.bot in self._bots else None
-        if bot is None:
-            log.warning("schedule.no_bot room=%s persona=%s", table.room, table.persona)
-            return None
-        now = self._clock()
-        words, cron = read_configured(table, ZoneInfo(zone), now)
-        return Schedule(
-            seq=0,
-            key=key,
-            room_id=table.room,
-            thread_id=table.thread,
-            bot=bot,
-            persona=table.persona,
-            words=words,
-            cron=cron,
-            timezone=zone,
-            text=table.text,
-            missed=table.missed,
-            by=Speaker(f"{source}:{CONFIGURED}", CONFIGURED, "human"),
-            created_at=now,
-            due_at=Cron(cron, ZoneInfo(zone)).after(now),
-        )
-
-
-def bot_for(bots: Mapping[str, Bot], source: str, persona: str) -> str | None:
-    """The name of the bot that speaks for a persona on a platform, or of any there; or None."""
-    served = [bot for bot in bots.values() if bot.platform == source]
-    own = [bot for bot in served if persona in bot.personas]
-    return next((bot.name for bot in own or served), None)
-
-
-def _key(table: ScheduleTable) -> str:
-    """What makes it another one when it changes; which bot posts and what is missed don't."""
-    parts = (table.room, table.thread or "", table.persona, table.when, table.timezone or "")
-    return "\n".join((*parts, table.text))
+            await self.end(gone, MOOT)

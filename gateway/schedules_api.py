@@ -75,11 +75,15 @@ class SchedulesApi:
 
     async def pause(self, request: web.Request) -> web.Response:
         body = parse(PausedBody, await read_object(request))
-        one = await self.house.schedules.pause(_id(request), paused=body.paused)
+        one = await self.house.schedules.pause(_id(request), OWN, paused=body.paused)
         return _none() if one is None else answer(schedule_view(one))
 
     async def end(self, request: web.Request) -> web.Response:
-        return answer({"ended": True}) if await self.house.schedules.end(_id(request)) else _none()
+        return (
+            answer({"ended": True})
+            if await self.house.schedules.end(_id(request), OWN)
+            else _none()
+        )
 
 
 def command_view(entry: Entry) -> dict[str, Any]:

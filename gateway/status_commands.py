@@ -13,6 +13,7 @@ from gateway.local_sessions import LocalSessions
 from gateway.personas import Persona
 from gateway.quoting import quoted
 from gateway.room_settings import RoomSettings
+from gateway.routing import unaddressed
 from gateway.sessions import Live
 from memory.scopes import home_scope
 from memory.transcript import Stored, Transcript, micros
@@ -77,11 +78,11 @@ class StatusCommands:
     async def _status(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
         lines = ["Nobody answers here."] if not here else []
         for persona in here:
-            lines += await self._persona(persona, _scope(turn, asked, persona))
+            lines += ["", *await self._persona(persona, _scope(turn, asked, persona))]
         if self.access.is_owner(turn.room, asked.by.id):
             lines += ["", "The bots:", *(_bot(bot) for bot in self.bots.values())]
-            lines.append(f"Sessions: {self._sessions()}")
-        return "\n".join(lines)
+            lines += ["", f"Sessions: {self._sessions()}"]
+        return "\n".join(lines).lstrip("\n")
 
     async def _persona(self, persona: Persona, scope: str) -> list[str]:
         current, waiting = self.queue(persona.name, scope)
@@ -115,7 +116,8 @@ class StatusCommands:
         asked = await self.transcript.get(turn.message_seq)
         if asked is None or asked.deleted:
             return "a message that is gone"
-        return f'what {quoted(asked.by.name, 80)} said: "{quoted(asked.content, QUOTED_CHARS)}"'
+        text = unaddressed(asked.content) or asked.content
+        return f'what {quoted(asked.by.name, 80)} said: "{quoted(text, QUOTED_CHARS)}"'
 
     def _since(self, turn: Turn) -> str:
         """How long ago it was asked."""

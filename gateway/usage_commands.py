@@ -48,6 +48,8 @@ class UsageCommands:
 
     async def _everybody(self, since: datetime) -> list[str]:
         people = await self.usage.sums(since, "person_id")
+        if not people:
+            return []
         told_of = [f"{n}. {quoted(p.name, NAME_CHARS)}: {told(p)}" for n, p in enumerate(people, 1)]
         return ["", "Everybody this month:", *told_of[:TOP]]
 

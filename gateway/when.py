@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import takewhile
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from contract import MootError
 from gateway.cron import BETWEEN, Cron
+from gateway.days import Days, is_weekday, read_date, read_days, read_days_behind
+from gateway.times import Clock, behind, read_times, told
 
 EXAMPLES = "`weekday 9:00`, `monday,thursday 9am`, `15 minutes`, `hour`, `month 8:00`"
 ONCE_EXAMPLES = "`tomorrow 8:30`, `friday 17:00`, `2027-01-31 9:00`, `in 20 minutes`"
 
-_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SHORT = {name[:3]: name[:3] for name in _NAMES}
-_ALSO = {"tues": "tue", "weds": "wed", "thur": "thu", "thurs": "thu"}
-_DAY: Mapping[str, str] = {
-    **_SHORT,
-    **_ALSO,
-    **{name: name[:3] for name in _NAMES},
-    **{f"{name}s": name[:3] for name in _NAMES},
-}
-_SETS = {
-    "day": ("*", "*"),
-    "weekday": ("*", "mon-fri"),
-    "weekdays": ("*", "mon-fri"),
-    "weekend": ("*", "sat,sun"),
-    "weekends": ("*", "sat,sun"),
-    "month": ("1", "*"),
-}
-_UNITS = {
-    **dict.fromkeys(("minute", "minutes", "min", "mins"), "minute"),
-    **dict.fromkeys(("hour", "hours", "h"), "hour"),
-}
-_TIME = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?(am|pm)?", re.IGNORECASE)
-_NAMED_TIMES = {"noon": (12, 0), "midnight": (0, 0)}
+_UNIT = r"(?P<unit>minutes?\b|mins?\b|m\b|hours?\b|hrs?\b|h\b|days?\b|weeks?\b)[,:]?"
+_COUNT = r"(?P<count>\d{1,6}|an?\b|(?:a\s+)?half(?:\s+an?)?\b)"
+_LONG = re.compile(rf"(?:(?:every|each)\s+)?(?:{_COUNT}\s*)?{_UNIT}", re.IGNORECASE)
+_IN = re.compile(rf"in\s+{_COUNT}\s*{_UNIT}", re.IGNORECASE)
+_HOURLY = re.compile(r"(?:every\s+)?hourly\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'`“”„]([^\"'`“”„]+)[\"'`“”„]\s*", re.DOTALL)
+_CRON = re.compile(r"((?:[\d*][\d*/,-]*\s+){4}[\d*a-z][\da-z*,-]*)\s", re.IGNORECASE)
+_ZONE = re.compile(r"\(?([A-Z]{3,4}|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+)\b\)?")
 CRON_CHARS = 100
 _FARTHEST = timedelta(days=366)
 
@@ -60,7 +44,11 @@ def read_when(text: str, *, zone: ZoneInfo, now: datetime, least: timedelta) -> 
 
     Raises WhenError.
     """
-    when, rest = _quoted(text) or _said(text)
+    try:
+        when, rest = _quoted(text) or _unquoted(text) or _said(text)
+        _check_zone(rest, zone)
+    except ValueError as error:
+        raise _wrong(str(error)) from None
     try:
         cron = Cron(when.cron, zone)
         runs = cron.after(now) is not None
@@ -75,49 +63,75 @@ def read_when(text: str, *, zone: ZoneInfo, now: datetime, least: timedelta) -> 
     return when, rest
 
 
+def _check_zone(rest: str, zone: ZoneInfo) -> None:
+    """Refuse a time in another zone than ours: it would come at another time than was meant."""
+    match = _ZONE.match(rest)
+    if match and match[1] in available_timezones() and match[1] != zone.key:
+        raise ValueError(f"Times are those of {zone.key} here; leave `{match[1]}` out.")
+
+
+# ── Once ────────────────────────────────────────────────────────────────────────────────
+
+
 def read_once(text: str, *, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, str]:
     """As people say it, the moment in UTC, and the rest. Raises WhenError."""
-    words = text.split()
-    if words[:1] == ["in"] and len(words) > 2:
-        return _later(words, text, now)
-    day = _day(words[0].lower(), now.astimezone(zone).date()) if words else None
-    if day is None:
-        raise _wrong_once("I don't know when that is.")
-    times, rest = _times(_behind(text, 1))
-    if len(times) != 1:
-        raise _wrong_once("I need one time of day.")
-    moment = datetime.combine(day, time(*times[0]), zone).astimezone(UTC)
-    if moment <= now and words[0].lower() in _DAY:
-        moment = datetime.combine(day + timedelta(days=7), time(*times[0]), zone).astimezone(UTC)
-    return _checked(" ".join((words[0].lower(), _clock(times[0]))), moment, now), moment, rest
-
-
-def _later(words: list[str], text: str, now: datetime) -> tuple[str, datetime, str]:
-    unit = _UNITS.get(words[2].lower())
-    number = int(words[1]) if words[1].isascii() and words[1].isdigit() and len(words[1]) < 6 else 0
-    if unit is None or not number:
-        raise _wrong_once("I don't know when that is.")
-    moment = now + number * (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1))
-    return _checked(" ".join(words[:3]), moment, now), moment, _behind(text, 3)
-
-
-def _checked(words: str, moment: datetime, now: datetime) -> str:
+    text = text.lstrip()
+    try:
+        words, moment, rest = _later(text, zone, now) or _on_a_day(text, zone, now)
+        _check_zone(rest, zone)
+    except ValueError as error:
+        raise _wrong_once(str(error)) from None
     if moment <= now:
         raise _wrong_once(f"`{words}` is over.")
     if moment - now > _FARTHEST:
         raise _wrong_once(f"`{words}` is more than a year away.")
-    return words
+    return words, moment, rest
 
 
-def _day(word: str, today: date) -> date | None:
-    if word in ("today", "tomorrow"):
-        return today + timedelta(days=word == "tomorrow")
-    if (name := _DAY.get(word)) is not None:
-        return today + timedelta(days=(list(_SHORT).index(name) - today.weekday()) % 7)
-    try:
-        return date.fromisoformat(word)
-    except ValueError:
+def _on_a_day(text: str, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, str]:
+    today = now.astimezone(zone).date()
+    said, day, rest = read_date(text, today)
+    times, rest = read_times(rest, bare=day is not None)
+    if day is None and times:
+        said, day, rest = read_date(rest, today) if _names_a_day(rest) else ("", None, rest)
+        rest = behind(rest)
+    if not times and day is None:
+        raise ValueError("I don't know when that is.")
+    if len(times) != 1:
+        raise ValueError("I need one time of day.")
+    moment = _at(day or today, times[0], zone)
+    if moment <= now and (day is None or is_weekday(said)):
+        moment = _at((day or today) + timedelta(days=7 if day else 1), times[0], zone)
+    return f"{said} {told(times[0])}".strip(), moment, rest
+
+
+def _names_a_day(rest: str) -> bool:
+    """Whether a day stands behind a time: `8:30 tomorrow`; not `17:00 monday's report`."""
+    return re.match(r"(?:on\s|tomorrow\b|today\b|tonight\b)", rest, re.IGNORECASE) is not None
+
+
+def _later(text: str, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, str] | None:
+    """`in 20 minutes`, `in 2h`, `in 3 days`; None: it isn't said like that."""
+    match = _IN.match(text)
+    if match is None:
         return None
+    words, rest = " ".join(match[0].lower().rstrip(",:").split()), behind(text[match.end() :])
+    number, unit = _counted(match)
+    if unit == "half hour":
+        return words, now + number * timedelta(minutes=30), rest
+    if unit in ("minute", "hour"):
+        return words, now + number * timedelta(minutes=60 if unit == "hour" else 1), rest
+    if number > _FARTHEST.days:
+        raise ValueError(f"`{words}` is more than a year away.")
+    day = now.astimezone(zone) + number * timedelta(days=7 if unit == "week" else 1)
+    times, rest = read_times(rest, bare=False)
+    if len(times) == 1:
+        return f"{words} {told(times[0])}", _at(day.date(), times[0], zone), rest
+    return words, day.astimezone(UTC), rest
+
+
+def _at(day: date, at: Clock, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time(*at), zone).astimezone(UTC)
 
 
 # ── Again and again ─────────────────────────────────────────────────────────────────────
@@ -128,128 +142,91 @@ def _quoted(text: str) -> tuple[When, str] | None:
     if match is None:
         return None
     line, rest = " ".join(match[1].split()), text[match.end() :]
-    if line[:1].isalpha():
-        return _said(line)[0], rest
     if len(line) > CRON_CHARS:
-        raise _wrong(f"A cron line may have {CRON_CHARS} characters.")
+        raise ValueError(f"A cron line may have {CRON_CHARS} characters.")
+    if line[:1].isalpha() or (len(line.split()) < 5 and not line.startswith("*")):
+        when, more = _said(line)
+        return when, more or rest
     return When(f'"{line}"', line), rest
 
 
+def _unquoted(text: str) -> tuple[When, str] | None:
+    """A cron line that somebody typed without quotes."""
+    match = _CRON.match(text)
+    if match is None or "*" not in match[1]:
+        return None
+    line = " ".join(match[1].split())
+    return When(f'"{line}"', line), text[match.end() :].lstrip()
+
+
 def _said(text: str) -> tuple[When, str]:
-    words = text.lower().split()
-    if not words:
-        raise _wrong("Say when.")
-    if words[0].isascii() and words[0].isdigit() and len(words) > 1:
-        unit = _UNITS.get(words[1])
-        if unit is None:
-            raise _wrong(f"I don't know how long `{words[0]} {words[1]}` is.")
-        return _every(int(words[0][:6]), unit), _behind(text, 2)
-    if (unit := _UNITS.get(words[0])) is not None:
-        return _every(1, unit), _behind(text, 1)
-    days, said, count = _days(words)
-    times, rest = _times(_behind(text, count))
+    text = text.lstrip()
+    if not text:
+        raise ValueError("Say when.")
+    if match := _HOURLY.match(text):
+        return _every(1, "hour"), behind(text[match.end() :])
+    days, rest = read_days(text)
+    if days is None and (match := _LONG.match(text)):
+        return _every(*_counted(match)), behind(text[match.end() :])
+    times, rest = read_times(rest, bare=days is not None)
     if not times:
-        raise _wrong(f"Say at what time, e.g. `{said} 9:00`.")
-    clocks = ",".join(_clock(one) for one in times)
-    return When(f"{said} {clocks}", _lines(days, times)), rest
+        raise ValueError(_no_time(days, text))
+    if days is None:
+        days, rest = read_days_behind(rest)
+        rest = behind(rest)
+    clocks = ",".join(map(told, times))
+    return When(f"{days.said} {clocks}", _lines(days, times)), rest
+
+
+def _no_time(days: Days | None, text: str) -> str:
+    if days is not None:
+        return f"Say at what time, e.g. `{days.said} 9:00`."
+    words = re.sub(r"\A(?:every|each|at|on)\s+", "", text, flags=re.IGNORECASE).split()
+    if words and words[0].lower() in ("week", "weekly"):
+        return "Say on which day of the week, e.g. `monday 9:00`."
+    if len(words) > 1 and words[0].isascii() and words[0].isdigit():
+        return f"I don't know how long `{words[0][:20]} {words[1][:20]}` is."
+    return f"I don't know when `{words[0][:40] if words else text[:40]}` is."
+
+
+def _counted(match: re.Match[str]) -> tuple[int, str]:
+    """How many, and of what: minute, half hour, hour, day, week. Raises ValueError."""
+    count, unit = (match["count"] or "1").lower(), match["unit"].lower()
+    unit = next(name for name in ("minute", "hour", "day", "week") if name[0] == unit[0])
+    if "half" in count:
+        if unit != "hour":
+            raise ValueError(f"I don't know how long `{match[0]}` is.")
+        return 1, "half hour"
+    return int(count) if count.isdigit() else 1, unit
 
 
 def _every(number: int, unit: str) -> When:
+    if unit in ("day", "week"):
+        said = f"every {number} {unit}s" if number > 1 else f"every {unit}"
+        raise ValueError(f"I can't do `{said}`: say which days, or a cron line.")
+    if unit == "half hour":
+        number, unit = 30, "minute"
     whole = 60 if unit == "minute" else 24
     if not 0 < number < whole or whole % number:
         fitting = [n for n in range(1, whole) if whole % n == 0 and (unit == "hour" or n >= 5)]
         listed = ", ".join(map(str, fitting))
-        raise _wrong(f"Every {number} {unit}s doesn't go into a day evenly; these do: {listed}.")
+        say = f"Every {number} {unit}s doesn't go into a day evenly; these do: {listed}."
+        raise ValueError(say)
     words = unit if number == 1 else f"{number} {unit}s"
     if unit == "minute":
         return When(words, "* * * * *" if number == 1 else f"*/{number} * * * *")
     return When(words, "0 * * * *" if number == 1 else f"0 */{number} * * *")
 
 
-def _days(words: list[str]) -> tuple[tuple[str, str], str, int]:
-    """Day of the month and weekdays for cron, as people say it, and how many words that took."""
-    if words[0] in _SETS:
-        return _SETS[words[0]], words[0].removesuffix("s"), 1
-    told = list(takewhile(_names_days, words))
-    named = [_DAY[part] for word in told for part in word.split(",") if part in _DAY]
-    if not named:
-        raise _wrong(f"I don't know when `{words[0][:40]}` is.")
-    days = [day for day in _SHORT if day in named]
-    return ("*", ",".join(days)), ",".join(days), len(told)
-
-
-def _names_days(word: str) -> bool:
-    return word == "and" or all(part in _DAY for part in word.split(",") if part)
-
-
-def _lines(days: tuple[str, str], times: list[tuple[int, int]]) -> str:
+def _lines(days: Days, times: list[Clock]) -> str:
     """A cron line for each minute of the hour."""
     hours: dict[int, list[int]] = {}
     for hour, minute in sorted(set(times)):
         hours.setdefault(minute, []).append(hour)
-    day, weekdays = days
     return BETWEEN.join(
-        f"{minute} {','.join(map(str, at))} {day} * {weekdays}" for minute, at in hours.items()
+        f"{minute} {','.join(map(str, at))} {days.day} * {days.weekdays}"
+        for minute, at in hours.items()
     )
-
-
-# ── Times of day ────────────────────────────────────────────────────────────────────────
-
-
-def _times(text: str) -> tuple[list[tuple[int, int]], str]:
-    """The times of day that a text begins with, and the rest of it."""
-    found: list[tuple[int, int]] = []
-    rest = text
-    goes_on = True
-    while goes_on:
-        word, tail = _parted(rest)
-        if not found and word.lower() in ("at", "on"):
-            rest = tail
-            continue
-        if found and word.lower() == "and":
-            word, tail = _parted(tail)
-        half, behind = _parted(tail)
-        if half.lower() in ("am", "pm") and word[-1:].isdigit():
-            word, tail = word + half, behind
-        pieces = [piece for piece in word.split(",") if piece]
-        times = [_time(piece) for piece in pieces]
-        if not times or None in times:
-            break
-        found += [one for one in times if one is not None]
-        rest = tail
-        goes_on = word.endswith(",") or _parted(tail)[0].lower() == "and"
-    return found, rest
-
-
-def _time(word: str) -> tuple[int, int] | None:
-    """A time of day; None: none, as a bare `9` is."""
-    if word.lower() in _NAMED_TIMES:
-        return _NAMED_TIMES[word.lower()]
-    match = _TIME.fullmatch(word)
-    if match is None or not (match[2] or match[3]):
-        return None
-    hour, minute = int(match[1]), int(match[2] or 0)
-    if match[3]:
-        if not 1 <= hour <= 12:
-            raise _wrong(f"There is no `{word}`.")
-        hour = hour % 12 + (12 if match[3].lower() == "pm" else 0)
-    if hour > 23 or minute > 59:
-        raise _wrong(f"There is no `{word}`.")
-    return hour, minute
-
-
-def _clock(at: tuple[int, int]) -> str:
-    return f"{at[0]}:{at[1]:02}"
-
-
-def _parted(text: str) -> tuple[str, str]:
-    first, *rest = text.split(None, 1) or [""]
-    return first, "".join(rest)
-
-
-def _behind(text: str, words: int) -> str:
-    """A text without its first words."""
-    return "".join(text.split(None, words)[words:])
 
 
 def _wrong(reason: str) -> WhenError:

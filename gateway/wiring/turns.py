@@ -75,6 +75,7 @@ def make_schedules(ground: Ground, door: Callable[[], Door]) -> Schedules:
         table=ground.config.scheduling,
         zone=ground.zone,
         clock=clock,
+        note=ground.audit.note,
     )
 
 

@@ -364,6 +364,21 @@ async def test_a_slash_command_is_what_one_would_type(
     assert len(discord_double.called(REGISTER)) == 1
 
 
+async def test_options_stand_in_the_commands_order_however_they_were_filled_in(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    options = tuple(SlashOption(name, name) for name in ("what", "persona", "version"))
+    async with running(discord_bot(commands=(SlashCommand("persona", "x", options),)), inbox):
+        await discord_double.gateway.connected()
+        await registered(discord_double, 1)
+        await discord_double.command("persona", version="2", what="diff", persona="codex")
+        await inbox.kept(1)
+        await discord_double.command("persona", version="2", persona="codex")
+        await inbox.kept(2)
+    told = [message.content for message in inbox.messages]
+    assert told == ["!persona diff codex 2", "!persona codex 2"]
+
+
 async def test_a_private_answer_is_seen_by_who_asked_alone(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:

@@ -265,11 +265,18 @@ class DiscordDouble:
         return await self._interact(3, channel, by, data, message=self.told(written), **more)
 
     async def command(
-        self, name: str, text: str = "", by: str = OLIVIA, channel: str = GENERAL
+        self,
+        name: str,
+        text: str = "",
+        by: str = OLIVIA,
+        channel: str = GENERAL,
+        **filled_in: str,
     ) -> Interaction:
-        """Somebody runs a slash command that was registered."""
+        """Somebody runs a slash command that was registered. filled_in: its options, in this
+        order."""
         assert name in [command["name"] for command in self.commands]
-        options = [{"name": "text", "type": 3, "value": text}] if text else []
+        given = {"text": text} if text else filled_in
+        options = [{"name": key, "type": 3, "value": value} for key, value in given.items()]
         data = {"id": snowflake(), "name": name, "type": 1, "options": options}
         return await self._interact(2, channel, by, data)
 

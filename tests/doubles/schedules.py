@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from contract import Speaker
 from gateway.house import Wish
 from gateway.scheduled import Schedule
 
@@ -43,13 +44,13 @@ class FakeSchedules:
         )
         return self.living[seq]
 
-    async def pause(self, seq: int, *, paused: bool) -> Schedule | None:
+    async def pause(self, seq: int, by: Speaker, *, paused: bool) -> Schedule | None:
         self.asked.append(("pause", seq, paused))
         if seq not in self.living:
             return None
         self.living[seq] = replace(self.living[seq], paused=paused)
         return self.living[seq]
 
-    async def end(self, seq: int) -> bool:
+    async def end(self, seq: int, by: Speaker) -> bool:
         self.asked.append(("end", seq))
         return self.living.pop(seq, None) is not None

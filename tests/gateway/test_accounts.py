@@ -388,3 +388,29 @@ async def test_a_reply_is_for_the_persona_that_it_answers_where_one_account_serv
             await moot.hear(replace(said(text), reply_to=reply_to, mentioned=True))
             await moot.settle()
             assert "".join(moot.texts()).startswith(by)
+
+
+@pytest.mark.parametrize("text", ["@codex !status", "<@U09> !status", "@codex-bot: !status"])
+async def test_a_command_to_one_account_is_answered_by_that_one_alone(
+    tmp_path: Path, text: str
+) -> None:
+    async with two(tmp_path) as (platform, claude, codex):
+        await platform.say("good morning")
+        await platform.say(text, to=codex)
+        assert texts(claude) == []
+        (status,) = texts(codex)
+        assert status.startswith("@codex: nothing to do")
+
+
+async def test_what_names_another_accounts_persona_is_scheduled_and_pinned_once(
+    tmp_path: Path,
+) -> None:
+    async with two(tmp_path) as (platform, claude, codex):
+        await platform.say("good morning")
+        await platform.say("!every weekday 9:00 @codex look for news", to=codex)
+        await platform.say("!pin @codex releases", to=codex)
+        rows = await platform.moot.house.schedules.rows.of_room(ROOM.id)
+        assert [one.persona for one in rows] == ["codex"]
+        assert len(texts(claude) + texts(codex)) == 2
+        await platform.say("!status")
+        assert len(texts(claude) + texts(codex)) == 3

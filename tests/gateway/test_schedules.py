@@ -12,11 +12,12 @@ import pytest
 from bots.bot import Manners
 from contract import PlatformError, Room, Speaker
 from gateway.access_tables import AccessTable
+from gateway.audit import Wish as AuditWish
 from gateway.schedule_commands import ScheduleCommands
 from gateway.schedule_rows import ScheduleRows
 from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.scheduled import Schedule
-from gateway.schedules import Schedules
+from gateway.schedules import TRIES, Schedules
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
@@ -61,6 +62,7 @@ def schedules_of(
         table=SchedulingTable(most=most),
         zone=ZoneInfo("UTC"),
         clock=clock,
+        note=house.audit.note,
     )
 
 
@@ -401,3 +403,70 @@ async def test_moot_tomls_own_is_not_ended_in_the_chat(tmp_path: Path) -> None:
         await schedules.take_configured([configured()])
         assert "stands in moot.toml" in await say(moot, "!every stop 1")
         assert "by moot.toml)" in await say(moot, "!every")
+
+
+class AwayRows(ScheduleRows):
+    """The store is away so many times."""
+
+    away = 2
+
+    async def ran(self, one: Schedule, due: datetime, after: datetime | None) -> None:
+        if self.away:
+            self.away -= 1
+            raise OSError
+        await super().ran(one, due, after)
+
+
+async def test_a_store_that_is_away_for_a_while_pauses_nothing(tmp_path: Path) -> None:
+    clock = Clock()
+    async with scheduling(tmp_path, clock) as (moot, schedules):
+        await hear_room(moot)
+        await make(schedules, "weekday 9:00 summarise yesterday")
+        clock.now = MONDAY_9
+        away = schedules_of(moot, clock, AwayRows(moot.house.memories.store))
+        for _ in range(3):
+            await away.look()
+        await moot.settle()
+        (one,) = await away.rows.of_room(ROOM.id)
+        assert (one.paused, one.due_at) == (False, MONDAY_9 + timedelta(days=1))
+        assert moot.texts() == [ANSWER]
+
+
+async def test_what_fails_for_good_is_paused_and_says_so(tmp_path: Path) -> None:
+    clock = Clock()
+    async with scheduling(tmp_path, clock) as (moot, schedules):
+        await hear_room(moot)
+        await make(schedules, "weekday 9:00 summarise yesterday")
+        clock.now = MONDAY_9
+        rows = AwayRows(moot.house.memories.store)
+        rows.away = TRIES
+        away = schedules_of(moot, clock, rows)
+        for _ in range(TRIES):
+            await away.look()
+        (one,) = await away.rows.of_room(ROOM.id)
+        assert one.paused
+        assert "it failed" in (one.why or "")
+
+
+async def test_who_changed_a_schedule_stands_in_the_audit_log_and_what_it_asks_does_not(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path) as moot:
+        await moot.hear(said("!every weekday 9:00 summarise yesterday", by="ash"))
+        await moot.settle()
+        for verb in ("pause", "resume", "stop"):
+            await moot.hear(said(f"!every {verb} 1", by="ash"))
+            await moot.settle()
+        rows = await moot.house.audit.page(AuditWish(act="schedule"), before=None, limit=10)
+        told = [(row.by and row.by.id, row.detail["change"]) for row in reversed(rows)]
+        changes = ("made", "paused", "resumed", "ended")
+        assert told == [("fake:ash", change) for change in changes]
+        assert not any("summarise" in str(row.detail) for row in rows)
+
+
+async def test_a_persona_may_be_named_before_the_time(tmp_path: Path) -> None:
+    async with gateway(tmp_path, personas=("demo", "codex")) as moot:
+        await moot.hear(said("!every @codex weekdays at 9: look for news"))
+        await moot.settle()
+        (one,) = await moot.house.schedules.rows.of_room(ROOM.id)
+        assert (one.persona, one.words, one.text) == ("codex", "weekday 9:00", "look for news")

@@ -31,8 +31,8 @@ async def test_status_tells_who_works_on_what_and_what_waits(tmp_path: Path) -> 
         gate.set()
         await moot.settle()
     first, *rest = status.split("\n")
-    assert first.startswith('@demo: works on what Ash said: "@\u2060demo why is it red?", for ')
-    assert rest[0] == '- waits: what Budi said: "@\u2060demo and now?"'
+    assert first.startswith('@demo: works on what Ash said: "why is it red?", for ')
+    assert rest[0] == '- waits: what Budi said: "and now?"'
     assert rest[1].startswith(
         "- session: Scripted, model its own default, working, 0 turns, open for "
     )
