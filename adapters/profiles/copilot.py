@@ -23,6 +23,7 @@ from adapters.profiles.profile import (
     Signs,
     Typing,
 )
+from adapters.profiles.spent import by_copilot, telling
 
 Json = dict[str, Any]
 
@@ -148,7 +149,7 @@ COPILOT = Profile(
     signs=Signs(
         record=Record(
             ".copilot/session-state/{session_id}/events.jsonl",
-            copilot_events.from_record,
+            telling(copilot_events.from_record, by_copilot),
             opens=True,
         ),
         footer=Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),

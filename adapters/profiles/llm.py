@@ -32,6 +32,7 @@ from adapters.profiles.profile import (
     Typing,
     Used,
 )
+from adapters.profiles.spent import by_llm, telling
 
 FOLDER = ".config/io.datasette.llm"
 
@@ -86,7 +87,7 @@ def harmless(text: str) -> str:
 
 # A turn is one answer of the model; its id is a ULID, so they sort by time.
 QUERY = """
-SELECT t.id, t.thread_id, (
+SELECT t.id, t.thread_id, t.model, t.input_tokens, t.output_tokens, t.token_details, (
   SELECT json_group_array(json_object('type', p.type, 'tool', p.tool_name, 'text', p.text))
   FROM (SELECT * FROM parts WHERE message_hash = t.tip_message_hash ORDER BY position) AS p
 ) AS parts
@@ -191,7 +192,7 @@ LLM = Profile(
         settle_s=0.1,
     ),
     signs=Signs(
-        record=Record(f"{FOLDER}/logs.db", read_row, format="sqlite", query=QUERY),
+        record=Record(f"{FOLDER}/logs.db", telling(read_row, by_llm), format="sqlite", query=QUERY),
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,  # a quotation that is streamed slowly looks like the prompt
     ),

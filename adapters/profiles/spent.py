@@ -111,6 +111,53 @@ def by_opencode(row: Json) -> Spent | None:
     return Spent(_text(info.get("id")), told, _text(row.get("turn")))
 
 
+def by_copilot(row: Json) -> Spent | None:
+    """Copilot writes a row a call of the model, before the message that it gave."""
+    usage = _mapping(_mapping(row.get("data")).get("usage"))
+    if row.get("type") != "session.usage_record" or not usage:
+        return None
+    told = Usage(
+        _text(usage.get("model")) or "copilot",
+        _count(usage, "inputTokens"),
+        _count(usage, "outputTokens"),
+        _count(usage, "cacheReadTokens"),
+    )
+    return Spent(_text(row.get("id")), told)
+
+
+def by_vibe(row: Json) -> Spent | None:
+    """Vibe tells it with the result of each completion, without the model's name."""
+    payload = _mapping(row.get("payload"))
+    result = _mapping(payload.get("result"))
+    usage = _mapping(_mapping(result.get("result")).get("usage"))
+    if row.get("type") != "action_result" or not usage:
+        return None
+    told = Usage(
+        "vibe",
+        _count(usage, "input_tokens"),
+        _count(usage, "output_tokens"),
+        _count(usage, "cached_input_tokens"),
+    )
+    return Spent(_text(payload.get("action_id")), told)
+
+
+def by_llm(row: Json) -> Spent | None:
+    """llm keeps a turn's tokens, and the API's own details of them, beside it."""
+    if not isinstance(row.get("input_tokens"), int):
+        return None
+    try:
+        details = _mapping(json.loads(row.get("token_details") or "{}"))
+    except (TypeError, ValueError):
+        details = {}
+    told = Usage(
+        _text(row.get("model")) or "llm",
+        _count(row, "input_tokens"),
+        _count(row, "output_tokens"),
+        _count(_mapping(details.get("prompt_tokens_details")), "cached_tokens"),
+    )
+    return Spent(_text(row.get("id")), told)
+
+
 def total(told: Sequence[Usage]) -> Usage | None:
     """All of it in one; None: nothing was told. The cost is known when each one's is."""
     if not told:

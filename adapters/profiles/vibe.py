@@ -29,6 +29,7 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
+from adapters.profiles.spent import by_vibe, telling
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -220,7 +221,7 @@ VIBE = Profile(
         record=Record(
             # of all sessions: after `/clear` it is another one
             f"{FOLDER}/logs/session/unified/*/journal/*.jsonl",
-            vibe_events.read_row,
+            telling(vibe_events.read_row, by_vibe),
             opens=True,
             segments=True,
         ),

@@ -15,7 +15,17 @@ from typing import ClassVar
 from aiohttp import web
 
 from tests.doubles import scripted_api
-from tests.doubles.model_steps import Block, Fault, Json, Message, Step, Text, Thinking, ToolUse
+from tests.doubles.model_steps import (
+    Block,
+    Fault,
+    Json,
+    Message,
+    Step,
+    Text,
+    Thinking,
+    Tokens,
+    ToolUse,
+)
 from tests.doubles.scripted_api import Event, ScriptedAPI
 
 _CODES = {429: "rate_limit_exceeded", 401: "invalid_api_key", 500: "server_error"}
@@ -114,7 +124,7 @@ class ChatAPI(ScriptedAPI[Request]):
                 yield _event(chunk(delta), delta=True)
         yield _event(chunk({}, _finish(chosen)))
         if seen.body.get("stream_options", {}).get("include_usage"):
-            yield _event({**envelope, "choices": [], "usage": _USAGE})
+            yield _event({**envelope, "choices": [], "usage": _usage(self.tokens)})
         yield Event(b"data: [DONE]\n\n")
 
     def _whole(self, chosen: Message, seen: Request) -> web.Response:
@@ -129,7 +139,11 @@ class ChatAPI(ScriptedAPI[Request]):
             message["tool_calls"] = calls
         choice = {"index": 0, "message": message, "finish_reason": _finish(chosen)}
         return web.json_response(
-            {**_envelope(seen, "chat.completion"), "choices": [choice], "usage": _USAGE}
+            {
+                **_envelope(seen, "chat.completion"),
+                "choices": [choice],
+                "usage": _usage(self.tokens),
+            }
         )
 
 
@@ -145,7 +159,13 @@ class PartedChatAPI(ChatAPI):
     reads = PartedRequest
 
 
-_USAGE = {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050}
+def _usage(tokens: Tokens) -> Json:
+    return {
+        "prompt_tokens": tokens.read,
+        "completion_tokens": tokens.written,
+        "total_tokens": tokens.read + tokens.written,
+        "prompt_tokens_details": {"cached_tokens": tokens.cached},
+    }
 
 
 def _envelope(seen: Request, kind: str) -> Json:

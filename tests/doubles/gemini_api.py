@@ -13,7 +13,17 @@ from collections.abc import Iterable, Iterator
 from aiohttp import web
 
 from tests.doubles import scripted_api
-from tests.doubles.model_steps import Block, Fault, Json, Message, Step, Text, Thinking, ToolUse
+from tests.doubles.model_steps import (
+    Block,
+    Fault,
+    Json,
+    Message,
+    Step,
+    Text,
+    Thinking,
+    Tokens,
+    ToolUse,
+)
 from tests.doubles.scripted_api import Event, ScriptedAPI
 
 _METHOD = re.compile(r"/v1(?:beta)?/models/([^/:]+):(\w+)")
@@ -100,18 +110,26 @@ class GeminiAPI(ScriptedAPI[Request]):
         for block in chosen.blocks:
             for part in _parts(block, chosen.delta):
                 yield _event({**envelope, **_candidate([part])}, delta=True)
-        yield _event({**envelope, **_candidate([{"text": ""}], _finish(chosen)), **_USAGE})
+        yield _event(
+            {**envelope, **_candidate([{"text": ""}], _finish(chosen)), **_usage(self.tokens)}
+        )
 
     def _whole(self, chosen: Message, seen: Request) -> web.Response:
         parts = [part for block in chosen.blocks for part in _parts(block, len(str(block)) + 1)]
         return web.json_response(
-            {**_envelope(seen), **_candidate(parts, _finish(chosen)), **_USAGE}
+            {**_envelope(seen), **_candidate(parts, _finish(chosen)), **_usage(self.tokens)}
         )
 
 
-_USAGE: Json = {
-    "usageMetadata": {"promptTokenCount": 1000, "candidatesTokenCount": 50, "totalTokenCount": 1050}
-}
+def _usage(tokens: Tokens) -> Json:
+    told = {
+        "promptTokenCount": tokens.read,
+        "candidatesTokenCount": tokens.written,
+        "totalTokenCount": tokens.read + tokens.written,
+    }
+    if tokens.cached:
+        told["cachedContentTokenCount"] = tokens.cached
+    return {"usageMetadata": told}
 
 
 def _envelope(seen: Request) -> Json:

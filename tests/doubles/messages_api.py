@@ -85,13 +85,13 @@ class MessagesAPI(ScriptedAPI[Request]):
         return web.json_response(fault.body(), status=fault.status, headers=headers)
 
     def _events(self, chosen: Step, seen: Request) -> Iterable[Event]:
-        for event in events(chosen, seen.body):
+        for event in events(chosen, seen.body, self.tokens):
             data = json.dumps(event, ensure_ascii=False)
             is_delta = event["type"] == "content_block_delta"
             yield Event(f"event: {event['type']}\ndata: {data}\n\n".encode(), is_delta)
 
     def _whole(self, chosen: Message, seen: Request) -> web.Response:
-        return web.json_response(whole(chosen, seen.body), headers=self._headers())
+        return web.json_response(whole(chosen, seen.body, self.tokens), headers=self._headers())
 
     def _headers(self) -> Mapping[str, str]:
         return {"request-id": f"req_{uuid.uuid4().hex[:24]}"}

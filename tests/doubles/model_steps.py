@@ -12,6 +12,18 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Tokens:
+    """What an API tells that an answer took. read: `cached` of them from a cache."""
+
+    read: int = 1000
+    written: int = 50
+    cached: int = 0
+
+
+TOKENS = Tokens()
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text block."""
 
@@ -122,7 +134,10 @@ def step(sketch: Sketch) -> Step:
     return sketch if isinstance(sketch, Message | Fault) else Message((sketch,))
 
 
-def _envelope(body: Json) -> Json:
+def _envelope(body: Json, tokens: Tokens) -> Json:
+    usage = {"input_tokens": tokens.read - tokens.cached, "output_tokens": 1}
+    if tokens.cached:
+        usage["cache_read_input_tokens"] = tokens.cached
     return {
         "id": f"msg_{uuid.uuid4().hex[:24]}",
         "type": "message",
@@ -131,7 +146,7 @@ def _envelope(body: Json) -> Json:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {"input_tokens": 1000, "output_tokens": 1},
+        "usage": usage,
     }
 
 
@@ -146,9 +161,9 @@ def _content(block: Block) -> Json:
             return {"type": "tool_use", "id": ident, "name": name, "input": dict(arguments)}
 
 
-def whole(message: Message, body: Json) -> Json:
+def whole(message: Message, body: Json, tokens: Tokens = TOKENS) -> Json:
     """The message as an answer that is not streamed."""
-    envelope = _envelope(body)
+    envelope = _envelope(body, tokens)
     return {
         **envelope,
         "usage": {**envelope["usage"], **message.usage},
@@ -157,9 +172,9 @@ def whole(message: Message, body: Json) -> Json:
     }
 
 
-def events(chosen: Step, body: Json) -> Iterator[Json]:
+def events(chosen: Step, body: Json, tokens: Tokens = TOKENS) -> Iterator[Json]:
     """The events of a streamed answer, in the API's order."""
-    yield {"type": "message_start", "message": _envelope(body)}
+    yield {"type": "message_start", "message": _envelope(body, tokens)}
     if isinstance(chosen, Fault):
         yield chosen.body()
         return
@@ -169,7 +184,7 @@ def events(chosen: Step, body: Json) -> Iterator[Json]:
     if chosen.unended:
         return
     end = {"stop_reason": chosen.stop_reason, "stop_sequence": None}
-    usage = {"output_tokens": 50, **chosen.usage}
+    usage = {"output_tokens": tokens.written, **chosen.usage}
     yield {"type": "message_delta", "delta": end, "usage": usage}
     yield {"type": "message_stop"}
 

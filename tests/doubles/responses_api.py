@@ -16,7 +16,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from aiohttp import web
 
 from tests.doubles import scripted_api
-from tests.doubles.model_steps import Block, Fault, Json, Message, Step, Text, Thinking, ToolUse
+from tests.doubles.model_steps import (
+    Block,
+    Fault,
+    Json,
+    Message,
+    Step,
+    Text,
+    Thinking,
+    Tokens,
+    ToolUse,
+)
 from tests.doubles.scripted_api import Event, ScriptedAPI
 
 _CODES = {429: "rate_limit_exceeded", 401: "invalid_api_key", 500: "server_error"}
@@ -115,13 +125,13 @@ class ResponsesAPI(ScriptedAPI[Request]):
 
     def _events(self, chosen: Step, seen: Request) -> Iterable[Event]:
         numbers = itertools.count()
-        for event in _told(chosen, seen):
+        for event in _told(chosen, seen, self.tokens):
             whole = {**event, "sequence_number": next(numbers)}
             data = f"event: {event['type']}\ndata: {json.dumps(whole, ensure_ascii=False)}\n\n"
             yield Event(data.encode(), event["type"].endswith(".delta"))
 
     def _whole(self, chosen: Message, seen: Request) -> web.Response:
-        return web.json_response(_ended(_response(seen), chosen, _items(chosen, seen)))
+        return web.json_response(_ended(_response(seen), chosen, _items(chosen, seen), self.tokens))
 
 
 # ── What a response is ──────────────────────────────────────────────────────────────────
@@ -148,13 +158,13 @@ def _response(seen: Request) -> Json:
     }
 
 
-def _ended(response: Json, chosen: Message, output: list[Json]) -> Json:
+def _ended(response: Json, chosen: Message, output: list[Json], tokens: Tokens) -> Json:
     usage = {
-        "input_tokens": 1000,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 50,
+        "input_tokens": tokens.read,
+        "input_tokens_details": {"cached_tokens": tokens.cached},
+        "output_tokens": tokens.written,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 1050,
+        "total_tokens": tokens.read + tokens.written,
     }
     ended = {**response, "status": "completed", "output": output, "usage": usage}
     if chosen.stop == "max_tokens":
@@ -192,7 +202,7 @@ def _item(block: Block, tools: Mapping[str, Json]) -> Json:
 # ── How it streams ──────────────────────────────────────────────────────────────────────
 
 
-def _told(chosen: Step, seen: Request) -> Iterator[Json]:
+def _told(chosen: Step, seen: Request, tokens: Tokens) -> Iterator[Json]:
     """The events in the API's order, without their numbers."""
     response = _response(seen)
     yield {"type": "response.created", "response": response}
@@ -204,7 +214,7 @@ def _told(chosen: Step, seen: Request) -> Iterator[Json]:
     output = _items(chosen, seen)
     for index, item in enumerate(output):
         yield from _item_events(item, index, chosen.delta)
-    ended = _ended(response, chosen, output)
+    ended = _ended(response, chosen, output, tokens)
     yield {"type": f"response.{ended['status']}", "response": ended}
 
 

@@ -22,7 +22,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 from aiohttp import web
 
-from tests.doubles.model_steps import Fault, Json, Message, Sketch, Step, step
+from tests.doubles.model_steps import TOKENS, Fault, Json, Message, Sketch, Step, step
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ScriptedAPI(Generic[R]):
     serve. finished_at: monotonic, when each stream's last event was written. broken_off: streams
     that the client left. holding, release: a stream waits (see `Message.hold`), and may go on.
     aside: what requests beside the conversation get. default: what a prompt without a script
-    gets. reads: how this dialect reads a request.
+    gets. reads: how this dialect reads a request. tokens: what each answer tells that it took.
     """
 
     reads: type[R]
@@ -93,6 +93,7 @@ class ScriptedAPI(Generic[R]):
         self.release = asyncio.Event()
         self.aside: Sketch = "A fake title"
         self.default: Sketch = "ok"
+        self.tokens = TOKENS
         self._queue: list[Step] = []
         self._scripts: list[tuple[str, list[Step]]] = []
 
@@ -129,6 +130,7 @@ class ScriptedAPI(Generic[R]):
         self._queue.clear()
         self._scripts.clear()
         self.default = "ok"
+        self.tokens = TOKENS
         self.release.set()
 
     def hold(self) -> None:

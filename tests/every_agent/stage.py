@@ -164,10 +164,10 @@ async def asked(agent: Agent, prompt: str, *choices: int) -> Answer:
     return await agent.ask(f"{HEADER}{prompt}", Replies(choices))
 
 
-async def failed(agent: Agent, prompt: str) -> AgentError:
+async def failed(agent: Agent, prompt: str, *choices: int) -> AgentError:
     """The error of a prompt that gets no answer."""
     with pytest.raises(AgentError) as caught:
-        await asked(agent, prompt)
+        await asked(agent, prompt, *choices)
     return caught.value
 
 
