@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,11 @@ def bwrap() -> Path:
     pytest.skip(reason)
 
 
-def obedient(folder: Path, sandbox: Sandbox | None, **changes: object) -> CliAgent:
-    """The agent, with its HOME and workspace in a scope's folder."""
+def obedient(
+    folder: Path, sandbox: Sandbox | None, *, login: Path | None = None, **changes: object
+) -> CliAgent:
+    """The agent, with its HOME and workspace in a scope's folder. login: a HOME whose file `token`
+    is its login."""
     command = [sys.executable, "-u", str(SHELL)]
     settings = GenericSettings.model_validate({"command": command, **SETTINGS, **changes})
     launch = Launch(
@@ -56,8 +60,9 @@ def obedient(folder: Path, sandbox: Sandbox | None, **changes: object) -> CliAge
         sandbox=sandbox,
         env=(("PATH", "/usr/local/bin:/usr/bin:/bin"),),
         cols=300,
+        login=login,
     )
-    return CliAgent(generic_profile("obedient", settings), launch)
+    return CliAgent(replace(generic_profile("obedient", settings), logins=("token",)), launch)
 
 
 async def ran(agent: CliAgent, command: str) -> str:
