@@ -34,6 +34,7 @@ from gateway.lock import holder
 from gateway.personas import Personas
 from gateway.platform_check import LETS_IN, check_platforms
 from gateway.preflight import Health
+from gateway.sandbox_check import check_sandbox
 from gateway.trials import try_agents
 from memory.store import HEAD
 from memory.upgrading import FOLDER, check_known
@@ -89,7 +90,7 @@ class Doctor:
         """Everything, in the order in which things depend on one another."""
         lines = [self._machine(), *self._data(), self._held()]
         lines += await asyncio.to_thread(self._database)
-        lines += [self._backup(), *self._secrets(), *self._configuration()]
+        lines += [self._backup(), *self._secrets(), *await self._configuration()]
         lines.append(await self._page())
         if self._asks:
             lines += await self._platforms()
@@ -194,11 +195,11 @@ class Doctor:
 
     # ── what `moot check` says ──────────────────────────────────────────────────────────
 
-    def _configuration(self) -> list[Line]:
+    async def _configuration(self) -> list[Line]:
         found = check(self._config, self._environment)
-        return [
-            _line("configuration", finding, "can't answer" in finding.text) for finding in found
-        ]
+        lines = [_line("configuration", one, "can't answer" in one.text) for one in found]
+        boxes = await check_sandbox(self._config, self._environment)
+        return [*lines, *(_line("sandbox", one, False) for one in boxes)]
 
     async def _platforms(self) -> list[Line]:
         found = await check_platforms(self._config, self._environment)

@@ -157,6 +157,15 @@ async def test_a_clock_that_is_off_is_told(tmp_path: Path, off_s: int, mark: str
     assert found["clock"].mark == mark
 
 
+async def test_a_persona_whose_sandbox_can_not_be_made_is_told(tmp_path: Path) -> None:
+    only_demo(tmp_path, '[sandbox]\nmode = "dms"\n')
+    environment = {"PATH": str(tmp_path)}  # no bubblewrap there
+    config = load_config(tmp_path / "moot.toml", base=tmp_path)
+    examined = Doctor(config, tmp_path / "moot.toml", environment, now=NOW, agents=False)
+    [line] = [line for line in await examined.examine() if line.what == "sandbox"]
+    assert str(line).startswith("✗ sandbox: @demo can't answer: no sandbox can be made here")
+
+
 async def test_another_program_on_the_pages_port_is_told(tmp_path: Path) -> None:
     only_demo(tmp_path)
     async with SlackDouble.open() as other:
