@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +23,7 @@ CHUNKS = 16  # in one look: 2 MB
 LINE_BYTES = 8 * 1024 * 1024  # a tool's output with pictures; a reply is never so long
 ROWS = 200  # in one look: a row may hold a whole file
 SKIP_TRIES = 10  # a database that was killed recovers within a second or two, on a busy machine
+_OPENING = threading.Lock()  # so that a database that is open is known to be the one asked for
 _WILD = re.compile(r"[*?[]")
 
 
@@ -62,6 +64,23 @@ def _is_own_file(file: BinaryIO, home: Path) -> bool:
     """Likewise, of a file that is open: its program may have changed the way to it meanwhile."""
     known = Path(f"/proc/self/fd/{file.fileno()}")
     return not known.is_symlink() or _is_own(known, home)  # macOS: no /proc, and no sandbox
+
+
+def _is_own_database(name: str, home: Path) -> bool:
+    """Likewise, of a database that is open, and of its journals: SQLite opens them by name. Only
+    one at a time is open."""
+    opened = [fd for fd in Path("/proc/self/fd").glob("*") if fd.is_symlink()]
+    inside = home.resolve()
+    return all(
+        file.is_relative_to(inside) for file in map(_led, opened) if file.name.startswith(name)
+    )
+
+
+def _led(link: Path) -> Path:
+    try:
+        return link.readlink()
+    except FileNotFoundError:  # it was closed meanwhile
+        return Path()
 
 
 def _newest(home: Path, glob: str) -> Path | None:
@@ -232,10 +251,16 @@ class _Table:
             return []
         try:
             uri = f"{path.as_uri()}?mode=ro"
-            with closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database:
+            with (
+                _OPENING,
+                closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database,
+            ):
                 database.row_factory = sqlite3.Row
-                found = database.execute(query, (self._last,))
-                return [dict(row) for row in found.fetchmany(ROWS)]
+                found = database.execute(query, (self._last,)).fetchmany(ROWS)
+                if not _is_own_database(path.name, self._home):
+                    log.warning("record.leads_out file=%s", path)
+                    return None
+                return [dict(row) for row in found]
         except sqlite3.OperationalError as error:
             log.debug("record.unreadable file=%s reason=%s", path, error)
             return [] if str(error).startswith("no such") else None  # else locked, or half made

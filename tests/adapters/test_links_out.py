@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +61,42 @@ def test_what_a_link_in_the_place_of_a_settings_file_leads_to_is_not_taken_over(
     assert (home / "settings").read_text() == "kept: "
     assert not (home / "settings").is_symlink()
     assert (tmp_path / "secret").read_text() == "xylophone"
+
+
+SWAP = """
+import itertools, os, sys
+home, other = sys.argv[1:]
+print(flush=True)
+for target in itertools.cycle(("own", other)):
+    os.symlink(target, f"{home}/next")
+    os.replace(f"{home}/next", f"{home}/store")
+"""
+LOOKS = 400  # without the check one in twenty read the other
+
+
+async def test_a_database_whose_folder_changes_while_it_is_opened_is_read_in_its_home_alone(
+    tmp_path: Path,
+) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    for folder, said in ((home / "own", "mine"), (other, "xylophone")):
+        folder.mkdir(parents=True)
+        with closing(sqlite3.connect(folder / "log.db")) as database:
+            database.execute("CREATE TABLE log (id INTEGER, line TEXT)")
+            database.execute("INSERT INTO log VALUES (1, ?)", (said,))
+            database.commit()
+    record = Record("", read, format="sqlite", query="SELECT * FROM log WHERE id > ? ORDER BY id")
+    swapping = subprocess.Popen(
+        [sys.executable, "-c", SWAP, str(home), str(other)], stdout=subprocess.PIPE
+    )
+    try:
+        assert swapping.stdout
+        swapping.stdout.readline()
+        found = [event for _ in range(LOOKS) for event in await _looked(record, home)]
+    finally:
+        swapping.kill()
+        swapping.communicate()
+    assert set(found) == {Said("mine")}
+
+
+async def _looked(record: Record, home: Path) -> Sequence[TurnEvent]:
+    return await follow(record, home, "store/log.db").read()
