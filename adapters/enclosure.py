@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Launch
-from adapters.installation import USR, Found, find_installation
+from adapters.installation import USR, Found, find_installation, trail
 from adapters.profiles.profile import Profile
 from adapters.sandbox import ETC, SYSTEM, Mount, Sandbox, View, overlap, wrap
 from adapters.startup import Command
@@ -46,6 +46,8 @@ def enclose(profile: Profile, launch: Launch, command: Command) -> Command:
         if not real.exists():
             raise _refused(f"there is no {mount.path}, which `mounts` names")
         (writes.append if mount.writable else found.reads.add)(real)
+    for path in (launch.workspace, *(mount.path for mount in sandbox.mounts)):
+        _check_way(path, writes)
     for path in found.reads - system.reads:
         _check(Mount(path), sandbox, own)
     for path in writes:
@@ -83,6 +85,13 @@ def _system(env: Mapping[str, str]) -> Found:
         if (value := env.get(name)) and value.startswith("/") and Path(value).exists():
             found.add(Path(value))
     return found
+
+
+def _check_way(path: Path, writes: Sequence[Path]) -> None:
+    """Raise AgentError where a program could have made the link that leads there."""
+    for link in trail(path)[0]:
+        if any(link.is_relative_to(written) for written in writes):
+            raise _refused(f"{path} leads through {link}, which an agent may have made")
 
 
 def _check(mount: Mount, sandbox: Sandbox, own: Path) -> None:

@@ -320,6 +320,17 @@ def test_a_mount_that_is_a_link_counts_as_what_it_leads_to(house: House) -> None
         _enclosed(house, "/bin/true", sandbox=house.sandbox(Mount(house.root / "innocent")))
 
 
+def test_a_link_in_what_may_be_written_to_leads_to_no_mount(house: House) -> None:
+    outer = house.root / "outer"
+    (outer / "inner").mkdir(parents=True)
+    mounts = (Mount(outer, True), Mount(outer / "inner"))
+    _enclosed(house, "/bin/true", sandbox=house.sandbox(*mounts))
+    (outer / "inner").rmdir()
+    (outer / "inner").symlink_to(house.root / "private")  # as a program in it could
+    with pytest.raises(AgentError, match="an agent may have made"):
+        _enclosed(house, "/bin/true", sandbox=house.sandbox(*mounts))
+
+
 def test_a_workspace_around_the_data_is_refused(house: House) -> None:
     launch = Launch(house.scope("mine") / "home", house.root, sandbox=house.sandbox())
     launch.home.mkdir(parents=True)
