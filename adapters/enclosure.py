@@ -55,7 +55,8 @@ def enclose(profile: Profile, launch: Launch, command: Command) -> Command:
     reads = tuple(sorted((found.reads | system.reads) - set(writes)))
     links = tuple(sorted((system.links | found.links).items()))
     view = View(reads, tuple(writes), links, _accounts(launch))
-    words = wrap(sandbox, view, cwd=command.cwd.absolute(), nests=profile.nests)
+    cwd, root = command.cwd.absolute(), os.geteuid() == 0
+    words = wrap(sandbox, view, cwd=cwd, nests=profile.nests, root=root)
     return replace(command, enclosure=words)
 
 

@@ -73,10 +73,14 @@ class View:
     copies: tuple[tuple[Path, Path], ...] = field(default=())
 
 
-def wrap(sandbox: Sandbox, view: View, *, cwd: Path, nests: bool = False) -> tuple[str, ...]:
+def wrap(
+    sandbox: Sandbox, view: View, *, cwd: Path, nests: bool = False, root: bool = False
+) -> tuple[str, ...]:
     """What is put before a command line to have it run so. Pure.
 
     nests: the program makes namespaces of its own, for a sandbox of its own.
+    root: so is its account. Others can't set anything there, and where parts of /proc are covered
+    the kernel refuses another one to a sandbox inside.
     """
     words = [str(sandbox.bwrap), "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL"]
@@ -87,7 +91,7 @@ def wrap(sandbox: Sandbox, view: View, *, cwd: Path, nests: bool = False) -> tup
     if sandbox.network == "none":
         words += ["--unshare-net"]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108  # its own
-    for knobs in KNOBS:
+    for knobs in KNOBS if root else ():
         words += ["--ro-bind-try", knobs, knobs]
     words += _shown(view)
     return (*words, "--remount-ro", "/", "--chdir", str(cwd), "--")
