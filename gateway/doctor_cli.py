@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import sys
 from dataclasses import asdict
@@ -33,6 +34,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     from gateway.doctor import Doctor, Line
     from gateway.env_file import with_secrets
 
+    logging.getLogger("moot").addHandler(logging.NullHandler())  # its lines tell it, cleaned
     file: Path = (arguments.config or Path("moot.toml")).absolute()
     first = []
     environment = dict(os.environ)
