@@ -238,7 +238,8 @@ async def test_a_person_is_meant_by_their_mention(tmp_path: Path) -> None:
     async with gateway(tmp_path, access=OWNED, bot=bot) as moot:
         for who in ("<@U9>", "<@U9|zoe>", "zoe ann", "@Zoe Ann"):
             assert await owner(moot, f"!role {who} guest") == [
-                "Zoe Ann (`fake:U9`) is a guest here now."
+                "Zoe Ann (`fake:U9`) is a guest here now.\n\n<@U9> you are a guest now: "
+                "you can ask an agent by mentioning it; `!help` tells more."
             ]
 
 
