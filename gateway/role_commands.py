@@ -96,7 +96,9 @@ class RoleCommands:
         if wish.role is None:
             return await self._take_back(meant[0], span, room, by)
         await self.grants.grant(meant[0], wish.role, span, by)
-        return self._given(meant[0], wish.role, span, room) + _news(meant[0], wish.role, asked)
+        told = self._given(meant[0], wish.role, span, room)
+        took_effect = self.access.role(room, meant[0].id, persona) == wish.role
+        return told + (_news(meant[0], wish.role, asked) if took_effect else "")
 
     def _given(self, person: Speaker, role: Role, span: Span, room: Room) -> str:
         holds = self.access.role(room, person.id, span.persona)

@@ -243,6 +243,15 @@ async def test_a_person_is_meant_by_their_mention(tmp_path: Path) -> None:
             ]
 
 
+async def test_nobody_is_told_of_a_role_below_their_own(tmp_path: Path) -> None:
+    access = OWNED.model_copy(update={"rooms": "open"})
+    bot = FakeBot(roster=[Speaker("fake:U9", "Zoe Ann", mention="<@U9>")])
+    async with gateway(tmp_path, access=access, bot=bot) as moot:
+        [line] = await owner(moot, "!role zoe ann guest")
+        assert "<@U9>" not in line
+        assert "moot.toml makes them a member here" in line
+
+
 async def test_in_a_direct_message_a_role_needs_its_place(tmp_path: Path) -> None:
     dm = Room("fake:dm-olivia", "Olivia", "dm")
     async with gateway(tmp_path, access=OWNED) as moot:
