@@ -46,8 +46,8 @@ class Command:
 
     @property
     def is_private(self) -> bool:
-        """Whether its reply is for whoever said it alone."""
-        return self.entry is not None and self.entry.private
+        """Whether its reply is for whoever said it alone; nobody else needs to see a slip."""
+        return self.entry is None or self.entry.private
 
     @property
     def in_order(self) -> bool:

@@ -50,7 +50,8 @@ class ModelCommands:
         if not program.takes_model:
             return f"- @{persona.name}: {program.title}, which takes no model's name"
         chosen = await self._settings.model(persona.name, scope)
-        model = f"`{chosen}` (chosen here)" if chosen else _configured(persona)
+        own = chosen in (None, program.own_model)
+        model = _configured(persona) if own else f"`{chosen}` (chosen here)"
         return f"- @{persona.name}: {program.title}, {model}"
 
     async def _choose(self, persona: Persona, word: str, turn: Turn, asked: Stored) -> str:
@@ -59,7 +60,8 @@ class ModelCommands:
             return f"@{persona.name}: {program.title} takes no model's name; it works with its own."
         model = None if word.lower() == DEFAULT else word
         scope = _scope(turn, asked, persona)
-        await self._settings.choose_model(persona.name, scope, model, asked.by)
+        kept_own = None if persona.front.model else program.own_model or None
+        await self._settings.choose_model(persona.name, scope, model or kept_own, asked.by)
         what = f"`{model}`" if model else _configured(persona)
         kept = (
             "The conversation goes on."

@@ -79,6 +79,7 @@ class Programs:
             context_tokens=profile.context_tokens,
             resumes=bool(profile.resume) or table.driver == "acp",
             takes_model=profile.takes_model or table.driver == "acp",
+            own_model="" if table.driver == "acp" else profile.own_model,
         )
 
     async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from contract import MootError, Room, Speaker
+from contract import MootError, Room, Speaker, stands
 from gateway.access import TRUSTED, Access, Grant
 from gateway.access_tables import EVERYBODY, Role
 from gateway.grants import Grants, Kept, Span, of_person
@@ -72,14 +72,14 @@ class RoleCommands:
                 return await self._pair(argument, turn.room, asked.by)
             if not argument:
                 return await self._list(turn.room)
-            return await self._role(argument, turn, asked.by, here)
+            return await self._role(argument, turn, asked, here)
         except MootError as error:
             return error.say
 
     # ── !role ───────────────────────────────────────────────────────────────────────────
 
-    async def _role(self, argument: str, turn: Turn, by: Speaker, here: Sequence[Persona]) -> str:
-        wish, room = parse_wish(argument), turn.room
+    async def _role(self, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+        wish, room, by = parse_wish(argument), turn.room, asked.by
         if wish is None:
             return HOW
         if wish.everywhere and not self.access.is_owner_everywhere(room, by.id):
@@ -96,7 +96,9 @@ class RoleCommands:
         if wish.role is None:
             return await self._take_back(meant[0], span, room, by)
         await self.grants.grant(meant[0], wish.role, span, by)
-        return self._given(meant[0], wish.role, span, room)
+        told = self._given(meant[0], wish.role, span, room)
+        took_effect = self.access.role(room, meant[0].id, persona) == wish.role
+        return told + (_news(meant[0], wish.role, asked) if took_effect else "")
 
     def _given(self, person: Speaker, role: Role, span: Span, room: Room) -> str:
         holds = self.access.role(room, person.id, span.persona)
@@ -173,6 +175,14 @@ def _waiting(waiting: Sequence[Pairing]) -> str:
         return "Nobody waits to be let in."
     lines = (f"- `{one.code}` {_called(one.person)}" for one in waiting)
     return "\n".join(["They wait to be let in (`!pair CODE`, `!pair refuse CODE`):", *lines])
+
+
+def _news(person: Speaker, role: Role, asked: Stored) -> str:
+    """What the person themselves is told, where they see it."""
+    if not person.mention or not stands(asked.message_id) or person.id == asked.by.id:
+        return ""
+    what = "ask an agent by mentioning it" if role != "owner" else "ask and administer"
+    return f"\n\n{person.mention} you are {_a(role)} now: you can {what}; `!help` tells more."
 
 
 def _whom(who: str, meant: Sequence[Speaker]) -> str:

@@ -27,7 +27,8 @@ class Program:
     when it is not available. open: starts a session. resumes: a session that was ended can be
     gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
     else they go as they are. takes_model: it can be told a model's name. runs: it is a program on
-    this machine, not an API.
+    this machine, not an API. own_model: its word for the model that it works with when it is told
+    none, where a conversation that goes on keeps the last one else.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Program:
     typed: bool = True
     takes_model: bool = True
     runs: bool = True
+    own_model: str = ""
 
 
 Waits = Callable[[], Awaitable[None]]

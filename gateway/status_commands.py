@@ -14,7 +14,7 @@ from gateway.personas import Persona
 from gateway.quoting import quoted
 from gateway.room_settings import RoomSettings
 from gateway.routing import unaddressed
-from gateway.sessions import Live
+from gateway.sessions import Live, Program
 from memory.scopes import home_scope
 from memory.transcript import Stored, Transcript, micros
 
@@ -99,7 +99,7 @@ class StatusCommands:
     async def _session(self, persona: Persona, scope: str) -> str:
         program = self.sessions.program(persona)
         applied = await self.settings.applied(persona, scope)
-        told = [program.title, f"model {applied.front.model or 'its own default'}"]
+        told = [program.title, f"model {_model(applied, program)}"]
         if (live := self._live(persona, scope)) is not None:
             age = _lasting(self.clock() - live.started_at)
             told += [live.state, _counted(live.turns, "turn"), f"open for {age}"]
@@ -132,6 +132,11 @@ class StatusCommands:
         told += [f"{self.sessions.asleep} asleep"] if self.sessions.asleep else []
         told += [f"{self.sessions.waiting} waiting"] if self.sessions.waiting else []
         return ", ".join(told)
+
+
+def _model(applied: Persona, program: Program) -> str:
+    model = applied.front.model
+    return "its own default" if model in (None, "", program.own_model) else str(model)
 
 
 def _bot(bot: Bot) -> str:

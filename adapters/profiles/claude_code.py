@@ -272,6 +272,7 @@ CLAUDE_CODE = Profile(
         ("--append-system-prompt-file", "{home}/.moot/persona.md"),
         ("--model", "{model}"),
     ),
+    own_model="default",
     chooses_id=True,
     files=(
         HomeFile(".claude.json", state_file),

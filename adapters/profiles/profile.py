@@ -465,7 +465,8 @@ class Profile:
     summed up the conversation as one before.
     acp_again: matches a whole piece of an answer over ACP that only tells that the model is asked
     once more; what it had said since it used a tool is void.
-    model_in_files: its `files` say which model, no option does.
+    model_in_files: its `files` say which model, no option does. own_model: its word for the model
+    that it takes of itself, where it would resume a conversation with that one's last.
     logins, configs: its own files with a login and with settings, relative to HOME, that an
     administrator may share (see `adapters.login`). compact, clear: its commands for these, typed
     as a line; empty: it has none. tells_compacted: nothing was compacted without a Compacted event.
@@ -510,6 +511,7 @@ class Profile:
     logins: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     model_in_files: bool = False
+    own_model: str = ""
     compact: str = ""
     tells_compacted: bool = False
     compacting: re.Pattern[str] | None = None

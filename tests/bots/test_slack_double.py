@@ -20,7 +20,7 @@ from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetry
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.doubles.inbox import PATIENCE_S, until
-from tests.doubles.slack import BOT_USER, GENERAL, Fault, SlackDouble
+from tests.doubles.slack import BOT_USER, GENERAL, OLIVIA, Fault, SlackDouble
 
 CLIENTS = Path(__file__).parent.parent / "clients"
 
@@ -224,6 +224,21 @@ async def test_a_published_client_works_against_the_double(
         assert answer["blocks"] == []
     told = [e for e in slack.delivery.envelopes if e.payload.get("event", {}).get("ts") == asked]
     assert [e.acked.is_set() for e in told] == [True, True]
+
+
+@pytest.mark.parametrize("kind", ["javascript socket", "javascript http"])
+async def test_a_published_client_is_given_slash_commands(
+    slack: SlackDouble, unused_tcp_port: int, kind: str
+) -> None:
+    slack.delivery.ack_s = PATIENCE_S
+    async with client(kind, slack, unused_tcp_port):
+        if kind.endswith("socket"):
+            await slack.delivery.connected()
+        given = slack.command("pin a &lt; b")
+        await until(lambda: bool(slack.whispers))
+        await slack.delivery.settled()
+    assert given.answer == {"response_type": "ephemeral", "text": "taken: pin a &lt; b"}
+    assert slack.whispers == [(GENERAL, OLIVIA, "whispered: pin a &lt; b")]
 
 
 @pytest.mark.parametrize("kind", ["python socket", "javascript socket"])

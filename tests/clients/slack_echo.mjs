@@ -71,11 +71,9 @@ app.event("pin_added", async ({ event, client }) => {
   await client.reactions.add({ channel, timestamp: item.message.ts, name: "pushpin" });
 });
 
-app.command("/moot", async ({ ack, command, respond, client }) => {
-  const { text, channel_id: channel, user_id: user, trigger_id, response_url } = command;
+app.command("/moot", async ({ ack, command, client }) => {
+  const { text, channel_id: channel, user_id: user } = command;
   await ack({ response_type: "ephemeral", text: `taken: ${text}` });
-  await respond({ response_type: "ephemeral", text: `${user} alone: ${text}` });
-  if (!trigger_id || !response_url) throw new Error("the double's command is no command");
   await client.chat.postEphemeral({ channel, user, text: `whispered: ${text}` });
 });
 

@@ -275,7 +275,7 @@ class DiscordDouble:
         """Somebody runs a slash command that was registered. filled_in: its options, in this
         order."""
         assert name in [command["name"] for command in self.commands]
-        given = {"text": text} if text else filled_in
+        given = filled_in | ({"text": text} if text else {})
         options = [{"name": key, "type": 3, "value": value} for key, value in given.items()]
         data = {"id": snowflake(), "name": name, "type": 1, "options": options}
         return await self._interact(2, channel, by, data)

@@ -239,9 +239,10 @@ class Delivery:
                 if attempt:
                     headers |= {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": reason}
                 envelope.sent += 1
-                status, final = await self._posted(headers, body)
+                status, final, told = await self._posted(headers, body)
                 envelope.statuses.append(status)
                 if 200 <= status < 300:
+                    envelope.answer = json.loads(told) if told.startswith("{") else None
                     envelope.acked.set()
                     return
                 if final:
@@ -250,7 +251,7 @@ class Delivery:
         finally:
             envelope.over.set()
 
-    async def _posted(self, headers: dict[str, str], body: bytes) -> tuple[int, bool]:
+    async def _posted(self, headers: dict[str, str], body: bytes) -> tuple[int, bool, str]:
         assert self.events_url is not None
         timeout = aiohttp.ClientTimeout(total=self.ack_s)
         try:
@@ -258,10 +259,10 @@ class Delivery:
                 aiohttp.ClientSession(timeout=timeout) as session,
                 session.post(self.events_url, data=body, headers=headers) as answer,
             ):
-                await answer.read()
-                return answer.status, answer.headers.get("X-Slack-No-Retry") == "1"
+                told = await answer.text()
+                return answer.status, answer.headers.get("X-Slack-No-Retry") == "1", told
         except (aiohttp.ClientError, TimeoutError):
-            return 0, False
+            return 0, False, ""
 
     async def close(self) -> None:
         tasks = list(self._tasks)

@@ -169,3 +169,11 @@ async def test_a_pin_is_known_however_it_was_typed(text: str, tmp_path: Path) ->
         await moot.hear(said(text))
         await moot.settle()
         assert moot.texts() == ["📌 Pinned as 1: a"]
+
+
+def test_a_slip_is_answered_to_whoever_made_it() -> None:
+    given = {name: parse_command(f"/moot {name}", addressed=True) for name in ("fnord", "status")}
+    assert {name: one and one.is_private for name, one in given.items()} == {
+        "fnord": True,
+        "status": False,
+    }

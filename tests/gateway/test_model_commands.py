@@ -36,6 +36,23 @@ async def test_a_model_holds_from_the_next_turn_on_and_the_session_goes_on(tmp_p
         assert [one.model for one in moot.programs.launches] == [None, "opus", None]
 
 
+async def test_a_program_that_would_keep_the_last_model_is_told_its_own_by_name(
+    tmp_path: Path,
+) -> None:
+    """Measured with Claude Code 2.1.330: resumed without --model it goes on with the last one."""
+    scripted = ScriptedPrograms()
+
+    def programs(name: str) -> Program:
+        return replace(scripted(name), own_model="default")
+
+    async with gateway(tmp_path, programs=programs) as moot:
+        await say(moot, "@demo one", "!model opus", "@demo two", "!model default", "@demo three")
+        assert [one.model for one in scripted.launches] == [None, "opus", "default"]
+        assert "its own default" in await say(moot, "!model")
+        assert "model its own default" in await say(moot, "!status")
+    assert profiles()["claude-code"].own_model == "default"
+
+
 async def test_a_model_is_one_rooms_alone_and_outlives_a_restart(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         await say(moot, "!model opus")

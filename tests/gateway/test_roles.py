@@ -238,8 +238,18 @@ async def test_a_person_is_meant_by_their_mention(tmp_path: Path) -> None:
     async with gateway(tmp_path, access=OWNED, bot=bot) as moot:
         for who in ("<@U9>", "<@U9|zoe>", "zoe ann", "@Zoe Ann"):
             assert await owner(moot, f"!role {who} guest") == [
-                "Zoe Ann (`fake:U9`) is a guest here now."
+                "Zoe Ann (`fake:U9`) is a guest here now.\n\n<@U9> you are a guest now: "
+                "you can ask an agent by mentioning it; `!help` tells more."
             ]
+
+
+async def test_nobody_is_told_of_a_role_below_their_own(tmp_path: Path) -> None:
+    access = OWNED.model_copy(update={"rooms": "open"})
+    bot = FakeBot(roster=[Speaker("fake:U9", "Zoe Ann", mention="<@U9>")])
+    async with gateway(tmp_path, access=access, bot=bot) as moot:
+        [line] = await owner(moot, "!role zoe ann guest")
+        assert "<@U9>" not in line
+        assert "moot.toml makes them a member here" in line
 
 
 async def test_in_a_direct_message_a_role_needs_its_place(tmp_path: Path) -> None:
