@@ -162,11 +162,10 @@ async def told_of(happenings: AsyncIterator[Happening], turn_id: str) -> list[st
     types: list[str] = []
     async with asyncio.timeout(20):
         async for happening in happenings:
-            is_turn = isinstance(happening, TurnChanged)
-            if not is_turn or happening.turn.id == turn_id:
+            if not isinstance(happening, TurnChanged):
                 types.append(happening.type)
-            if is_turn and happening.turn.id == turn_id:
-                break
+            elif happening.turn.id == turn_id:
+                return [*types, happening.type]
     return types
 
 
