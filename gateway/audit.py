@@ -123,6 +123,25 @@ class Audit:
         row = self._row(act, by, persona, room, turn_id, detail)
         self._told(await self._store.write(lambda connection: append(connection, row)))
 
+    def note_in(
+        self,
+        connection: Connection,
+        act: str,
+        by: Speaker,
+        *,
+        persona: str | None = None,
+        room: Room | None = None,
+        **detail: str | int | bool | None,
+    ) -> str:
+        """Append a row in the caller's commit, with what it is about; its hash. Tell it to
+        `committed` once that is on disk."""
+        return append(connection, self._row(act, by, persona, room, None, detail))
+
+    def committed(self, head: str) -> None:
+        """What `note_in` appended last is on disk. "": it appended nothing."""
+        if head:
+            self._told(head)
+
     async def started(self, config_file: Path | None) -> None:
         """Moot starts: by which version, and a hash of its configuration's file."""
         data = await asyncio.to_thread(config_file.read_bytes) if config_file else b""

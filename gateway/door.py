@@ -147,13 +147,16 @@ class Door:
             log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
         self._personas.refresh()
         here = self._personas.of(bot.personas)
-        addressed = await self._addressees.of(inbound, bot, here)
+        known = here
+        if not here and parse_command(inbound.content, addressed=True) is not None:
+            known = self._personas.gone(bot.personas)[:1]
+        addressed = await self._addressees.of(inbound, bot, known)
         if addressed and not trusted:
             inbound = _recalled_for(inbound)
         has_part = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
         if not has_part:
             inbound = _unlearned(inbound)
-        first = (addressed or here)[0].name if here else NOBODY
+        first = next((persona.name for persona in addressed or here), NOBODY)
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
         takers = takers_of(inbound, addressed) if hop <= self._max_hops else []

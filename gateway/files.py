@@ -61,10 +61,9 @@ class Files:
         """The file with this id."""
         if not ID.fullmatch(file_id):
             return None
-        paths = sorted((self.root / file_id).glob("*"))
-        if not paths:
-            return None
-        path = paths[0]
+        path = next(iter(sorted((self.root / file_id).glob("*"))), None)
+        if path is None or path.is_symlink() or not path.is_file():
+            return None  # not of our making
         return Attachment(path.name, mime_of(path.name), path.stat().st_size, str(path))
 
     def drop(self, kept: Iterable[Attachment]) -> None:

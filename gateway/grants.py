@@ -34,7 +34,8 @@ _PUT = grants.insert().returning(_C.seq)
 _NO_CODE = (  # who has a role in direct messages needs no code any more
     update(pairings)
     .where(
-        pairings.c.person_id == bindparam("person"), pairings.c.state.in_(["waiting", "refused"])
+        pairings.c.person_id == bindparam("person"),
+        pairings.c.state.in_(["waiting", "displaced", "refused"]),
     )
     .values(state="expired")
 )
@@ -111,13 +112,12 @@ class Grants:
         check(person, role, span)
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[Kept, list[Kept]]:
+        def work(connection: Connection) -> tuple[Kept, list[Kept], str]:
             new = self.put(connection, person, role, span, by, now)
-            return new, live(connection)
+            return new, live(connection), self.note_in(connection, "grant", new, by)
 
-        new, held = await self._store.write(work)
-        self.took_effect(held)
-        await self.note("grant", new, by)
+        new, held, head = await self._store.write(work)
+        self.took_effect(held, head)
         return new
 
     def put(
@@ -129,7 +129,7 @@ class Grants:
         by: Speaker,
         now: datetime,
     ) -> Kept:
-        """The same in a commit of the caller's, who then calls `took_effect` and `note`."""
+        """The same in a commit of the caller's, who calls `note_in` in it, and `took_effect`."""
         for held in live(connection):
             if _is_theirs(held, person.id) and held.span == span:
                 connection.execute(_END, {"of": held.seq, "now": micros(now)})
@@ -154,29 +154,31 @@ class Grants:
         """Take back what is chosen of those that hold now; return it."""
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[list[Kept], list[Kept]]:
-            gone = [held for held in live(connection) if chosen(held)]
+        def work(connection: Connection) -> tuple[list[Kept], list[Kept], str]:
+            gone, head = [held for held in live(connection) if chosen(held)], ""
             for held in gone:
                 connection.execute(_END, {"of": held.seq, "now": micros(now)})
                 self._refusals.forget(connection, held.person.id)
-            return gone, live(connection)
+                head = self.note_in(connection, "revoke", held, by)
+            return gone, live(connection), head
 
-        gone, left = await self._store.write(work)
-        self.took_effect(left)
-        for held in gone:
-            await self.note("revoke", held, by)
+        gone, left, head = await self._store.write(work)
+        self.took_effect(left, head)
         return gone
 
-    def took_effect(self, held: Sequence[Kept]) -> None:
-        """What lies on disk holds from now on."""
+    def took_effect(self, held: Sequence[Kept], head: str = "") -> None:
+        """What lies on disk holds from now on. head: of the audit log, see Audit.committed."""
+        self._audit.committed(head)
         self._access.kept = tuple(one.grant() for one in held)
         self._changed()
 
-    async def note(self, act: str, kept: Kept, by: Speaker) -> None:
-        """A change for the audit log."""
+    def note_in(self, connection: Connection, act: str, kept: Kept, by: Speaker) -> str:
+        """A change for the audit log, in the commit that makes it; see Audit.note_in."""
         span = kept.span
         room = Room(span.room_id, kept.room_name or span.room_id) if span.room_id else None
-        await self._audit.note(
+        log.info("access.%s person=%s role=%s by=%s", act, kept.person.id, kept.role, by.id)
+        return self._audit.note_in(
+            connection,
             act,
             by,
             persona=span.persona,
@@ -185,7 +187,6 @@ class Grants:
             role=kept.role,
             within=span.within,
         )
-        log.info("access.%s person=%s role=%s by=%s", act, kept.person.id, kept.role, by.id)
 
 
 def check(person: Speaker, role: Role, span: Span) -> None:

@@ -29,10 +29,10 @@ LAST = (
 )
 EXPIRE = (
     update(pairings)
-    .where(_C.state == "waiting", _C.expires_at <= bindparam("now"))
+    .where(_C.state.in_(["waiting", "displaced"]), _C.expires_at <= bindparam("now"))
     .values(state="expired")
 )
-END = update(pairings).where(_C.seq == bindparam("of")).values(state="expired")
+PUT = update(pairings).where(_C.seq == bindparam("of")).values(state=bindparam("into"))
 ASKS = (
     update(pairings)
     .where(_C.seq == bindparam("of"))

@@ -17,10 +17,10 @@ from gateway.ledger import Turn, Wanted
 from gateway.pairing_rows import (
     ASKS,
     DECIDE,
-    END,
     EXPIRE,
     LAST,
     MESSAGE,
+    PUT,
     WAITING,
     Decision,
     Knock,
@@ -37,7 +37,7 @@ from memory.transcript import micros
 log = logging.getLogger("moot.access")
 
 GOOD_FOR = timedelta(hours=24)
-MOST_WAITING = 20  # beyond it the oldest expires: strangers can't fill the list
+MOST_WAITING = 20  # beyond it the oldest is displaced: strangers can't fill the list
 NEWS = "Moot's news"  # whose turn it is to tell the decision: no persona's name has a capital
 LET_IN = "You are let in: you can talk with me here now."
 DECLINED = "An administrator has declined your request, so I can't talk with you here."
@@ -69,19 +69,23 @@ class Pairings:
         self._changed = changed
 
     def offer(self, connection: Connection, knock: Knock, now: datetime) -> str | None:
-        """A new code, inside a `Store.write`; None: they wait with one, or were refused."""
+        """A new code, inside a `Store.write`; None: they wait with one, or were refused.
+
+        Who was displaced waits again with the code that they have: crowds that displace each
+        other get a line each, and no more.
+        """
         connection.execute(EXPIRE, {"now": micros(now)})
         last = connection.execute(LAST, {"person": knock.person.id}).first()
-        if last is not None and last.state == "waiting":
+        if last is not None and last.state in ("waiting", "displaced"):
+            if last.state == "displaced":
+                self._make_room(connection)
+                connection.execute(PUT, {"of": last.seq, "into": "waiting"})
             if knock.persona is not None and knock.message_seq > (last.question_seq or 0):
                 self._asks(connection, last.seq, knock)
             return None
         if last is not None and last.state == "refused":
             return None
-        waiting = connection.execute(WAITING).all()
-        for row in waiting[: max(0, len(waiting) - MOST_WAITING + 1)]:
-            connection.execute(END, {"of": row.seq})
-        code = new_code({row.code for row in waiting})
+        code = new_code(self._make_room(connection))
         values = {
             "code": code,
             "person_id": knock.person.id,
@@ -97,6 +101,13 @@ class Pairings:
         }
         connection.execute(pairings.insert(), values)
         return code
+
+    def _make_room(self, connection: Connection) -> set[str]:
+        """For one more. Returns the codes that others wait with, or did till now."""
+        waiting = connection.execute(WAITING).all()
+        for row in waiting[: max(0, len(waiting) - MOST_WAITING + 1)]:
+            connection.execute(PUT, {"of": row.seq, "into": "displaced"})
+        return {row.code for row in waiting}
 
     def _asks(self, connection: Connection, seq: int, knock: Knock) -> None:
         values = {
@@ -120,7 +131,7 @@ class Pairings:
         """
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[Pairing, Kept, list[Kept], list[_Begun]] | None:
+        def work(connection: Connection) -> tuple[Pairing, str, list[Kept], list[_Begun]] | None:
             found = found_with(good_ones(connection, now), code)
             if found is None:
                 return None
@@ -129,15 +140,15 @@ class Pairings:
             kept = self._grants.put(connection, found.person, "member", span, by, now)
             begun = self._news(connection, found, LET_IN, now)
             begun += self._question(connection, found, now)
-            return found, kept, live(connection), begun
+            self._note_in(connection, "pair", found, by)
+            head = self._grants.note_in(connection, "grant", kept, by)
+            return found, head, live(connection), begun
 
         done = await self._store.write(work)
         if done is None:
             return None
-        found, kept, held, begun = done
-        self._grants.took_effect(held)
-        await self._noted("pair", found, by)
-        await self._grants.note("grant", kept, by)
+        found, head, held, begun = done
+        self._grants.took_effect(held, head)
         self._begin(begun)
         return found
 
@@ -153,18 +164,19 @@ class Pairings:
         """
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[Pairing, list[_Begun]] | None:
+        def work(connection: Connection) -> tuple[Pairing, str, list[_Begun]] | None:
             found = found_with(good_ones(connection, now), code)
             if found is None:
                 return None
             self._decide(connection, found, "refused", by, now)
-            return found, self._news(connection, found, DECLINED, now)
+            head = self._note_in(connection, "refuse", found, by)
+            return found, head, self._news(connection, found, DECLINED, now)
 
         done = await self._store.write(work)
         if done is None:
             return None
-        found, begun = done
-        await self._noted("refuse", found, by)
+        found, head, begun = done
+        self._audit.committed(head)
         self._begin(begun)
         return found
 
@@ -204,12 +216,11 @@ class Pairings:
         for one in begun:
             self._start(one.turn, one.message_id, one.content)
 
-    async def _noted(self, act: str, found: Pairing, by: Speaker) -> None:
+    def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
         room = Room(found.room_id, found.person.name, "dm")
-        await self._audit.note(
-            act, by, persona=found.persona, room=room, person=found.person.id, pairing=found.seq
-        )
+        who = {"person": found.person.id, "pairing": found.seq}
         log.info("access.%s person=%s by=%s", act, found.person.id, by.id)
+        return self._audit.note_in(connection, act, by, persona=found.persona, room=room, **who)
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,6 +159,7 @@ class Personas:
         self._agents = tuple(agents)
         self._seen: dict[str, tuple[int, ...]] = {}
         self._good: dict[str, Persona] = {}
+        self._gone: dict[str, Persona] = {}
         self.names = Names(self._good)
         self.problems: dict[str, str] = {}
         self.warnings: dict[str, str] = {}
@@ -170,7 +171,9 @@ class Personas:
         if now == self._seen:
             return False
         for name in self._seen.keys() - now.keys():
-            for table in (self._good, self.problems, self.warnings):
+            if (gone := self._good.pop(name, None)) is not None:
+                self._gone[name] = gone
+            for table in (self.problems, self.warnings):
                 table.pop(name, None)
         for name in now:
             if now[name] != self._seen.get(name):
@@ -189,6 +192,7 @@ class Personas:
             log.warning("persona.invalid file=%s.md reason=%r%s", name, str(error), kept)
             return
         self._good[name] = persona
+        self._gone.pop(name, None)
         self.problems.pop(name, None)
         self.warnings.pop(name, None)
         if checked.findings:
@@ -221,6 +225,11 @@ class Personas:
     def of(self, names: Iterable[str]) -> list[Persona]:
         """Those of these names that are there, in their order: whom a bot serves."""
         return [self._good[name] for name in names if name in self._good]
+
+    def gone(self, names: Iterable[str]) -> list[Persona]:
+        """Those of these names whose file was there and is not any more: what they have begun goes
+        on, can be stopped, and asks for permission."""
+        return [self._gone[name] for name in names if name in self._gone]
 
     def get(self, name: str) -> Persona | None:
         """The persona of that name, as its file was last good."""

@@ -223,9 +223,16 @@ class Rooms:
             here = [peer.persona for peer in await self._accounts.peers(turn.room, bot)]
         else:
             here = self._personas.of(bot.personas)
+        here += self._personas.gone(self._at_work(turn))
         if turn.room.kind not in ("room", "gdm"):
             here = [p for p in here if p.name == turn.persona]
         return here
+
+    def _at_work(self, turn: Turn) -> list[str]:
+        """The names of those who work in a turn's room through its account."""
+        running = (queue.current.turn for queue in self._queues.values() if queue.current)
+        here = (one for one in running if (one.room.id, one.bot) == (turn.room.id, turn.bot))
+        return list(dict.fromkeys(one.persona for one in here))
 
     async def recover(self) -> int:
         """Begin every turn that an earlier process left open; return how many."""

@@ -53,7 +53,7 @@ pairings = Table(  # unknown people who asked to be let in
     Column("bot", String, nullable=False),
     Column("message_seq", BigInteger, nullable=False),  # to which the code was told
     Column("question_seq", BigInteger),  # the last question since; null: none
-    Column("state", String, nullable=False),  # waiting, approved, refused, expired
+    Column("state", String, nullable=False),  # waiting, displaced, approved, refused, expired
     Column("at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("by_id", String),  # who decided

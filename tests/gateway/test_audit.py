@@ -17,6 +17,7 @@ from memory.house_erasure import WHO
 from memory.house_schema import audit
 from memory.store import Store
 from tests.conftest import NewUrl
+from tests.doubles.migrated import migrated
 
 NOW = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
 ASH, BO = Speaker("fake:ash", "Ash"), Speaker("fake:bo", "Bo")
@@ -84,6 +85,14 @@ async def test_no_row_can_be_changed_or_deleted(store: Store) -> None:
         with pytest.raises(DBAPIError, match="append-only"):
             await store.write(lambda connection, change=change: connection.execute(change))  # type: ignore[misc]
     assert (await log_of(store).verify()).broken is None
+
+
+async def test_no_row_is_put_in_the_place_of_another(tmp_path: Path) -> None:
+    async with Store.open(await migrated(tmp_path / "moot.db")) as store:
+        await fill(log_of(store))
+        swap = text("INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 3")
+        with pytest.raises(DBAPIError, match="append-only"):
+            await store.write(lambda connection: connection.execute(swap))
 
 
 async def test_a_table_is_not_truncated_either(new_url: NewUrl) -> None:

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from gateway.files import mime_of, safe_name
+from gateway.files import Files, mime_of, safe_name
 from tests.doubles.house import FakeHouse
 
 Client = aiohttp.ClientSession
@@ -53,6 +53,18 @@ def test_a_type_follows_from_the_name_not_from_the_claim() -> None:
     assert mime_of("a.html") == "text/html"
     assert mime_of("a.tar.gz") == "application/octet-stream"
     assert mime_of("a") == "application/octet-stream"
+
+
+@pytest.mark.parametrize("what", ["a link", "a folder", "nothing"])
+def test_what_moot_did_not_put_there_is_not_sent(tmp_path: Path, what: str) -> None:
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    place = tmp_path / "files" / ("0" * 32) / "a.png"
+    place.parent.mkdir(parents=True)
+    if what == "a link":
+        place.symlink_to(tmp_path / "secret.png")
+    elif what == "a folder":
+        place.mkdir()
+    assert Files(tmp_path / "files", most_bytes=9).find("0" * 32) is None
 
 
 async def test_a_file_is_kept_and_sent_with_a_message(

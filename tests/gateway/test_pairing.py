@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import Connection, select
+import pytest
+from sqlalchemy import Connection, select, text
 
 from contract import Deleted, Room, Speaker
 from gateway.access_tables import AccessTable
@@ -178,6 +179,33 @@ async def test_of_too_many_who_wait_the_oldest_goes(tmp_path: Path) -> None:
             f"fake:p{number}" for number in range(2, MOST_WAITING + 2)
         ]
         assert len({one.code for one in waiting}) == MOST_WAITING
+
+
+async def test_a_crowd_that_displaces_each_other_gets_a_line_each_and_no_more(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path, access=OWNED) as moot:
+        codes = {}
+        for number in [*range(MOST_WAITING + 1), *range(MOST_WAITING + 1)]:
+            room = Room(f"fake:dm-{number}", "x", "dm")
+            await moot.hear(said("hi", by=f"p{number}", room=room))
+            for one in await moot.house.admissions.pairings.waiting():
+                assert codes.setdefault(one.person.id, one.code) == one.code
+        await moot.settle()
+        assert len(moot.texts()) == len(codes) == MOST_WAITING + 1
+        assert LET_IN in await owner(moot, f"!pair {codes[f'fake:p{MOST_WAITING}']}")
+
+
+@pytest.mark.parametrize("command", ["!pair {}", "!pair refuse {}", "!role fake:paul member"])
+async def test_what_can_not_be_noted_is_not_done(tmp_path: Path, command: str) -> None:
+    full = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END"
+    async with gateway(tmp_path, access=OWNED) as moot:
+        code = await asked_for_a_code(moot)
+        await moot.house.memories.store.write(lambda connection: connection.execute(text(full)))
+        await owner(moot, command.format(code))
+        assert await moot.house.admissions.grants.listed() == []
+        assert [one.code for one in await moot.house.admissions.pairings.waiting()] == [code]
+        assert LET_IN not in moot.texts()
 
 
 async def test_who_only_said_commands_is_let_in_without_an_answer(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def _protect_audit() -> None:
         for name, when in (
             ("update", f"UPDATE ON audit WHEN NOT ({loss})"),
             ("delete", "DELETE ON audit"),
+            ("replace", "INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)"),
         ):
             op.execute(
                 f"CREATE TRIGGER audit_no_{name} BEFORE {when} "
