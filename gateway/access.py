@@ -141,6 +141,13 @@ class Access:
             for grant in (*self.configured, *self.kept)
         )
 
+    def has_owner(self, room: Room) -> bool:
+        """Whether anybody at all could let somebody in here, in the chat."""
+        return any(
+            grant.role == "owner" and not grant.personas and grant.is_at(room, None)
+            for grant in (*self.configured, *self.kept)
+        )
+
     def is_owner_everywhere(self, room: Room, person_id: str) -> bool:
         """Whether this person may decide what holds beyond this room."""
         if room.source in TRUSTED:

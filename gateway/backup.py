@@ -44,6 +44,8 @@ CONFIG_NAME = "moot.toml"
 _SQLITE = b"SQLite format 3\0"
 _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
+_SCRATCH = ".backup-"
+_LEFT_S = 24 * 3600.0  # no back-up takes so long: what is older was left by one that was killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
     if not data.is_dir():
         raise ConfigError(f"{data}: there is no data yet")
     try:
-        with tempfile.TemporaryDirectory(prefix=".backup-", dir=data) as scratch:
+        _sweep(data, at)
+        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=data) as scratch:
             copies = _Copies(Path(scratch))
             head = copies.anchor(data / ANCHOR)
             url = make_url(config.store_url)
@@ -109,6 +112,14 @@ def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: dateti
         raise ConfigError("[store] url is not a database's address") from None
     except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"no back-up could be made: {error}") from error
+
+
+def _sweep(data: Path, at: datetime) -> None:
+    """Take away what a killed back-up left: copies as large as the database, halves of archives."""
+    left = [*data.glob(f"{_SCRATCH}*"), *(data / FOLDER).glob(".moot-*.partial")]
+    for path in left:
+        if at.timestamp() - path.lstat().st_mtime > _LEFT_S:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _add(archive: Writer, copies: _Copies, name: str, path: Path, wanted: Wanted) -> None:

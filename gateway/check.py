@@ -28,20 +28,27 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line. mistake: Moot can't do what the files say until it is mended."""
+    """One line. mistake: Moot can't do what the files say until it is mended. warning: it can, and
+    somebody will be surprised."""
 
     text: str
     mistake: bool = False
+    warning: bool = False
 
     def __str__(self) -> str:
-        return f"{'✗' if self.mistake else '·'} {self.text}"
+        return f"{self.mark} {self.text}"
+
+    @property
+    def mark(self) -> str:
+        """✗, ⚠, or · where all is well."""
+        return "✗" if self.mistake else "⚠" if self.warning else "·"
 
 
 def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
     """Look at the configuration, the personas and the programs; opens and starts nothing."""
     personas = Personas(config.personas_folder, tuple(HEADINGS))
     findings = [Finding(problem, True) for problem in personas.problems.values()]
-    findings += [Finding(warning) for warning in personas.warnings.values()]
+    findings += [Finding(text, warning=True) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     findings += _access(config)
     for number, bot in enumerate(config.bots):
@@ -60,7 +67,7 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
             test()
         except ConfigError as error:
             findings.append(Finding(error.say, True))
-    findings += [Finding(text) for text in weak_secrets(environment)]
+    findings += [Finding(text, warning=True) for text in weak_secrets(environment)]
     try:
         findings.append(Finding(describe_model(config, environment)))
     except ConfigError as error:
@@ -82,7 +89,7 @@ def _second_person(config: Config) -> list[Finding]:
         f"access.second_person: two people must agree, and {len(may)} may answer: such questions "
         "are refused, unless somebody is given the role; add to `approvers` or `owners`"
     )
-    return [Finding(text)]
+    return [Finding(text, warning=True)]
 
 
 def _access(config: Config) -> list[Finding]:
@@ -92,17 +99,20 @@ def _access(config: Config) -> list[Finding]:
         return []
     if access.is_empty:
         text = (
-            "nobody may ask an agent yet but on the page: under [access] add your own id, "
+            "moot.toml lets nobody ask an agent but on the page: under [access] add your own id, "
             'owners = ["<platform>:<your id>"], or let everybody in the rooms ask with '
-            'rooms = "open" (docs/access.md)'
+            'rooms = "open"; or mention the bot, which tells your id, and type '
+            "`moot access grant ID owner`; `moot access list` tells who was let in so "
+            "(docs/access.md)"
         )
-        return [Finding(text)]
+        return [Finding(text, warning=True)]
     if not access.owners and not any(grant.role == "owner" for grant in access.grants):
         text = (
-            "nobody is an owner in the chat: `!pair`, `!role` and permission questions need "
-            'owners = ["<platform>:<id>"] under [access]; until then the page and `moot pair` do'
+            "moot.toml makes nobody an owner in the chat: `!pair`, `!role` and permission "
+            'questions need owners = ["<platform>:<id>"] under [access], or `moot access grant '
+            "ID owner`; until then the page and `moot pair` do"
         )
-        return [Finding(text)]
+        return [Finding(text, warning=True)]
     return []
 
 
@@ -152,12 +162,12 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
             findings.append(Finding(f"@{persona.name} can't answer: {reason}", True))
             continue
         if place is None:
-            findings.append(Finding(f"@{persona.name} can't answer yet: {hint}"))
+            findings.append(Finding(f"@{persona.name} can't answer yet: {hint}", warning=True))
         else:
             findings.append(Finding(f"@{persona.name} answers with {title} ({place})"))
         if table.profile in API_PROGRAMS and (persona.front.driver or persona.front.login):
             text = f"@{persona.name} runs no program: leave out `driver` and `login`"
-            findings.append(Finding(text))
+            findings.append(Finding(text, warning=True))
     return findings
 
 

@@ -31,7 +31,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     from contract import ConfigError
     from gateway.clock import clock
     from gateway.config import load_config
-    from gateway.doctor import Doctor, Line
+    from gateway.diagnosis import Line
+    from gateway.doctor import Doctor
     from gateway.env_file import with_secrets
 
     logging.getLogger("moot").addHandler(logging.NullHandler())  # its lines tell it, cleaned

@@ -91,8 +91,7 @@ class Asker:
         self._out.flush()
         line = self._given.readline()
         if not line:
-            self.say()
-            raise ConfigError("the answers ended before everything was asked; nothing was written")
+            raise self._ended()
         if not self._given.isatty():
             self.say()  # nobody typed the end of the line
         return line.strip()
@@ -102,5 +101,9 @@ class Asker:
             return self._line(shown)
         try:
             return getpass.getpass(shown, stream=self._out).strip()
-        except EOFError:
-            return self._line("")
+        except EOFError:  # Ctrl-D; to read on would wait for another, without a word
+            raise self._ended() from None
+
+    def _ended(self) -> ConfigError:
+        self.say()
+        return ConfigError("the answers ended before everything was asked; nothing was written")

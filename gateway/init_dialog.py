@@ -173,6 +173,8 @@ class Dialog:
         missing = ", ".join(health.name for health in healths if not health.installed)
         if missing:
             self._ask.say(f"(not here: {missing}; docs/agents.md tells how to get them)")
+        if len(options) == 1 and options[0][0] != usual:
+            self._ask.say(f"Only {options[0][0]} is here: it answers as @{self._persona} for now.")
         return self._ask.choose("Which agent runs it?", options, "--agent")
 
     def _keys(self, agent: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -32,6 +33,9 @@ def main() -> None:
     """
     arguments = _parser().parse_args()
     arguments.redactor = redactor = _redactor(arguments)
+    # Without any handler Python prints a warning raw each time that a persona is read. `moot run`
+    # has handlers of its own; check and doctor tell of it themselves.
+    logging.getLogger("moot.personas").addHandler(logging.NullHandler())
     try:
         with redirect_stdout(CleanStream(sys.stdout, redactor)):
             sys.exit(arguments.do(arguments))
@@ -147,7 +151,7 @@ def _check(arguments: argparse.Namespace) -> int:
     findings = check(config, environment)
     findings += asyncio.run(check_sandbox(config, environment))
     file = arguments.config or Path.cwd() / "moot.toml"
-    findings += [Finding(text) for text in readable_by_others(file)]
+    findings += [Finding(text, warning=True) for text in readable_by_others(file)]
     if not arguments.offline:
         findings += asyncio.run(check_platforms(config, environment))
     for finding in findings:

@@ -42,4 +42,4 @@ async def _ask(bot: Bot, within_s: float) -> list[Finding]:
         return [Finding(f"{bot.name}: no answer within {within_s:g} s", True)]
     except MootError as error:
         return [Finding(f"{bot.name}: {error.say}", True)]
-    return [Finding(f"{bot.name}: {line}") for line in lines or (LETS_IN,)]
+    return [Finding(f"{bot.name}: {line}", warning=line != LETS_IN) for line in lines or (LETS_IN,)]

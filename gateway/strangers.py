@@ -100,13 +100,15 @@ class Strangers:
             asked = refusal.persona if refusal.is_question else None
             knock = Knock(person, room, refusal.bot, seq, asked)
             code = self._pairings.offer(connection, knock, now)
-            return ("code", _code_line(code)) if code else ("", "")
+            owned = self._access.has_owner(room)
+            return ("code", _code_line(code, owned=owned)) if code else ("", "")
         least = self._least(refusal, known=known)
         has_role = self._access.takes_part(room, person.id)
         reason = reason_for(refusal.persona if has_role else None)
         if not self._refusals.first(connection, room, person.id, reason, now):
             return "", ""
-        return "line", _refused_line(room, person, least, known=known)
+        owned = self._access.has_owner(room)
+        return "line", _refused_line(room, person, least, known=known, owned=owned)
 
     def _least(self, refusal: Refusal, *, known: bool) -> Role:
         if refusal.persona is None or (not known and not refusal.is_question):
@@ -142,17 +144,23 @@ class Strangers:
         self._refusals.let_through(room, person_id, personas)
 
 
-def _code_line(code: str) -> str:
+def _code_line(code: str, *, owned: bool) -> str:
     hours = int(GOOD_FOR.total_seconds()) // 3600
+    do = f"`!pair {code}`" if owned else f"`moot pair {code}` on my machine"
     return (
         f"I don't know you yet. Please give an administrator this code: `{code}` (good for {hours} "
-        f"hours). They let you in with `!pair {code}`, and then I answer you."
+        f"hours). They let you in with {do}, and then I answer you."
     )
 
 
-def _refused_line(room: Room, person: Speaker, least: Role, *, known: bool) -> str:
+def _refused_line(room: Room, person: Speaker, least: Role, *, known: bool, owned: bool) -> str:
     where = "" if room.kind == "room" else " everywhere"
     remedy = f"An owner can let you in with `!role {person.id} {least}{where}`."
+    if not owned:
+        remedy = (
+            "I have no owner yet. If you run me, type this on my machine: "
+            f"`moot access grant {person.id} owner`."
+        )
     if known:
         return f"I answer only {least}s here. {remedy}"
     return f"I can't answer you here yet. {remedy}"

@@ -10,9 +10,7 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
-from alembic.util import CommandError
 from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
 
 from contract import ConfigError
 from memory.migrations import upgrade
@@ -97,8 +95,8 @@ def told(found: str | None, head: str, copy: Path | None) -> Iterator[None]:
     """Let a migration that fails raise ConfigError: what is there now, and where the copy is."""
     try:
         yield
-    except (SQLAlchemyError, CommandError, OSError) as error:
-        reason = str(error).splitlines()[0]
+    except Exception as error:  # whatever it ran into: who reads this needs to know the copy
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         if found is None:
             raise ConfigError(f"[store] url: no tables can be made there: {reason}") from error
         where = f", and {copy} is a copy of it" if copy else ""

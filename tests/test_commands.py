@@ -96,9 +96,9 @@ def test_check_asks_the_platforms_unless_told_not_to(tmp_path: Path) -> None:
     [
         (
             "",
-            "nobody may ask an agent yet but on the page: under [access] add your own id, owners =",
+            "⚠ moot.toml lets nobody ask an agent but on the page: under [access] add your own id,",
         ),
-        ('rooms = "open"', "nobody is an owner in the chat"),
+        ('rooms = "open"', "⚠ moot.toml makes nobody an owner in the chat"),
         ('owners = ["slack:U1"]', ""),
     ],
 )

@@ -389,6 +389,28 @@ async def test_the_daily_ones_are_rotated(home: Config) -> None:
     assert all(isinstance(read(path), Manifest) for path in kept)
 
 
+async def test_what_a_killed_one_left_is_swept_and_what_may_be_under_way_is_not(
+    home: Config,
+) -> None:
+    data = home.gateway.data_dir
+    for age_h in (1, 25):
+        (data / f".backup-{age_h}").mkdir()
+        (data / "backups" / f".moot-{age_h}.tar.gz.partial").touch()
+        then = AT.timestamp() - age_h * 3600
+        os.utime(data / f".backup-{age_h}", (then, then))
+        os.utime(data / "backups" / f".moot-{age_h}.tar.gz.partial", (then, then))
+    backed_up(home)
+    assert [path.name for path in data.glob(".backup-*")] == [".backup-1"]
+    left = [path.name for path in (data / "backups").glob(".moot-*")]
+    assert left == [".moot-1.tar.gz.partial"]
+
+
+async def test_it_tells_how_many_files_are_in_it(home: Config) -> None:
+    folder = home.gateway.data_dir.parent
+    made = back_up(home, folder / "moot.toml", folder.parent / "counted.tar.gz", Wanted(), AT)
+    assert len(made.files) == len(read(folder.parent / "counted.tar.gz").files) > 3
+
+
 async def test_a_daily_one_has_the_moot_toml_that_moot_was_started_with(home: Config) -> None:
     elsewhere = home.gateway.data_dir.parent / "etc" / "own.toml"
     elsewhere.parent.mkdir()

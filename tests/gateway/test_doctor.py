@@ -15,7 +15,8 @@ from aiohttp import web
 from sqlalchemy import text
 
 from gateway.config import load_config
-from gateway.doctor import Doctor, Line
+from gateway.diagnosis import Line
+from gateway.doctor import Doctor
 from gateway.lock import hold, holder
 from memory.store import Store
 from tests.doubles.service import service
@@ -42,7 +43,7 @@ async def doctor(folder: Path, *words: str, **more: str) -> tuple[int, str]:
 
 def only_demo(folder: Path, more: str = "") -> None:
     (folder / "personas").mkdir()
-    (folder / "personas" / "demo.md").write_text("---\nagent: demo\n---\n")
+    (folder / "personas" / "demo.md").write_text("---\nagent: demo\n---\nYou are Demo.\n")
     (folder / "moot.toml").write_text(f'[gateway]\nlisten = "127.0.0.1:0"\n{more}')
 
 
@@ -69,6 +70,20 @@ async def test_beside_a_running_moot_it_says_so_and_a_missing_back_up_is_exit_co
     assert lines["page"]["text"] == f"Moot runs at 127.0.0.1:{port} and is well"
     assert lines["database"]["text"].endswith("version 0004, sound")
     assert (code, lines["back-up"]["mark"]) == (1, "⚠")
+
+
+async def test_that_nobody_may_ask_yet_is_something_to_look_at(tmp_path: Path) -> None:
+    only_demo(tmp_path, '[[bots]]\nplatform = "discord"\npersonas = ["demo"]\n')
+    code, told = await doctor(tmp_path, "--offline", DISCORD_TOKEN="x" * 60)
+    assert code == 1
+    assert "⚠ configuration: moot.toml lets nobody ask an agent but on the page" in told
+
+
+async def test_that_a_sandbox_cant_be_made_is_a_mistake(tmp_path: Path) -> None:
+    only_demo(tmp_path, '[sandbox]\nmode = "on"\n')
+    code, told = await doctor(tmp_path, "--offline", PATH=str(tmp_path))
+    assert code == 2
+    assert "✗ configuration: @demo can't answer: no sandbox can be made here" in told
 
 
 async def test_no_secret_and_nobodys_name_is_told(tmp_path: Path) -> None:

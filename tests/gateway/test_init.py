@@ -293,6 +293,17 @@ async def test_ctrl_c_in_the_middle_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_ctrl_d_at_a_hidden_question_ends_it_and_writes_nothing(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "--platform", "slack", "--persona", "demo", "--agent", "demo")
+    await terminal.sees("Which")
+    terminal.types("1\n")
+    await terminal.sees("(SLACK_BOT_TOKEN)")
+    terminal.types("\x04")
+    assert await terminal.ends() == 2
+    assert "nothing was written" in terminal.seen
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_environment_goes_before_moot_env_and_an_empty_one_does_not(tmp_path: Path) -> None:
     file = tmp_path / "moot.env"
     file.write_text("# a comment\n\nexport A='one two'\nB=file # said\nC=\"x=y\"\nD=\n")

@@ -237,6 +237,20 @@ async def test_closed_direct_messages_say_no_code(tmp_path: Path) -> None:
         assert await moot.house.admissions.pairings.waiting() == []
 
 
+async def test_where_nobody_is_an_owner_yet_the_line_tells_whoever_runs_it_what_to_type(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path / "paired", access=AccessTable()) as moot:
+        [line] = await tell(moot, "hello")
+        assert "`moot pair " in line
+        assert "!pair" not in line
+    async with gateway(tmp_path / "closed", access=AccessTable(dms="closed")) as moot:
+        assert await tell(moot, "hello") == [
+            "I can't answer you here yet. I have no owner yet. If you run me, type this on my "
+            "machine: `moot access grant fake:ash owner`."
+        ]
+
+
 async def test_a_bots_direct_message_gets_no_code(tmp_path: Path) -> None:
     async with gateway(tmp_path, access=OWNED) as moot:
         assert await tell(moot, "buy this", kind="bot", by="ads") == []

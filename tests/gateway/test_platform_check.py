@@ -36,8 +36,8 @@ async def test_what_is_missing_is_told_and_a_refusal_or_silence_is_a_mistake() -
     findings = await ask_platforms(bots, within_s=0.05)
     assert [str(finding) for finding in findings] == [
         "· well: it lets Moot in",
-        "· lacking: the scope pins:read: add it",
-        "· lacking: no intent",
+        "⚠ lacking: the scope pins:read: add it",
+        "⚠ lacking: no intent",
         "✗ refused: the token is refused: take another",
         "✗ down: It is down.",
         "✗ silent: no answer within 0.05 s",

@@ -19,6 +19,7 @@ import memory.migrations
 from contract import ConfigError
 from memory.house_schema import metadata
 from memory.store import HEAD, Store
+from memory.upgrading import told
 from tests.conftest import NewUrl
 
 EARLIER = ["0001", "0002", "0003"]
@@ -229,3 +230,11 @@ async def test_without_room_for_a_copy_nothing_is_done(tmp_path: Path) -> None:
     assert "it is as it was" in result.stderr
     assert content(file) == before
     assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_whatever_a_change_runs_into_is_told_with_the_copy() -> None:
+    with (
+        pytest.raises(ConfigError, match=r"list index out of range.*copy\.db is a copy"),
+        told("0003", HEAD, Path("copy.db")),
+    ):
+        raise IndexError("list index out of range")
