@@ -185,7 +185,10 @@ class Grants:
             role=kept.role,
             within=span.within,
         )
-        log.info("access.%s person=%s role=%s by=%s", act, kept.person.id, kept.role, by.id)
+        log.info(
+            "access.changed act=%s person=%s role=%s by=%s",
+            *(act, kept.person.id, kept.role, by.id),
+        )
 
 
 def check(person: Speaker, role: Role, span: Span) -> None:

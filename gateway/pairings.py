@@ -209,7 +209,7 @@ class Pairings:
         await self._audit.note(
             act, by, persona=found.persona, room=room, person=found.person.id, pairing=found.seq
         )
-        log.info("access.%s person=%s by=%s", act, found.person.id, by.id)
+        log.info("access.paired act=%s person=%s by=%s", act, found.person.id, by.id)
 
 
 @dataclass(frozen=True, slots=True)
