@@ -8,6 +8,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -314,3 +316,25 @@ def test_every_event_is_well_formed_and_documented() -> None:
 def test_a_line_that_logs_writes_no_more_than_keys_after_its_event() -> None:
     odd = re.compile(r"[a-z_.]+( [a-z_]+=.*)?", re.DOTALL)
     assert [where for where, template in templates() if not odd.fullmatch(template)] == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
+def test_a_full_disk_ends_neither_the_work_nor_its_exit_code() -> None:
+    code = (
+        "import logging, sys\n"
+        "from gateway.logs import logging_to\n"
+        "from gateway.redaction import Redactor\n"
+        "with logging_to(sys.stderr, Redactor(), {}):\n"
+        "    for n in range(2_000):\n"
+        "        logging.getLogger('moot.test').info('test.line number=%d', n)\n"
+        "print('done')\n"
+    )
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=HOUSE,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            check=False,
+        )
+    assert (ran.returncode, ran.stdout) == (0, b"done\n")
