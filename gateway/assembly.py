@@ -34,10 +34,17 @@ def tell_layers(known: Remembered, trail: Trail, began_ns: int) -> None:
             failed = "late" if layer in known.late else "failed"
         else:
             failed = ""
-            log.info("prompt.layer layer=%s ms=%.1f hits=%d", layer, ms, hits.get(layer, 0))
+            found = hits.get(layer, 0)
+            level = logging.INFO if found else logging.DEBUG
+            log.log(level, "prompt.layer layer=%s ms=%.1f hits=%d", layer, ms, found)
         ended_ns = began_ns + int(ms * 1e6)
         told: dict[str, str | int] = {"moot.layer": layer, "moot.layer.hits": hits.get(layer, 0)}
         trail.add(f"layer {layer}", began_ns, ended_ns, told, parent="brief", failed=failed)
+    log.info(
+        "prompt.memory layers=%d missing=%d hits=%d ms=%.1f",
+        *(len(known.ms), len(known.missing), sum(hits.values())),
+        max((ms for _, ms in known.ms), default=0.0),
+    )
 
 
 def tell_composed(header: Header, ms: float) -> None:

@@ -176,7 +176,10 @@ class Grants:
         """A change for the audit log, in the commit that makes it; see Audit.note_in."""
         span = kept.span
         room = Room(span.room_id, kept.room_name or span.room_id) if span.room_id else None
-        log.info("access.%s person=%s role=%s by=%s", act, kept.person.id, kept.role, by.id)
+        log.info(
+            "access.changed act=%s person=%s role=%s by=%s",
+            *(act, kept.person.id, kept.role, by.id),
+        )
         return self._audit.note_in(
             connection,
             act,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import json
 import logging
+import os
 import queue
 import shutil
 import sys
@@ -91,11 +92,26 @@ class Logs(logging.Handler):
             try:
                 self._stream.write("".join(lines))
                 self._stream.flush()
-            except (OSError, ValueError):  # nobody reads it any more
+            except (BrokenPipeError, ValueError):  # nobody reads it any more
+                _abandon(self._stream)
                 return
+            except OSError:  # a full disk: later lines may find room
+                self._lost += len(lines)
+                if not going_on:
+                    _abandon(self._stream)
 
     def _line(self, event: Event) -> str:
         return self._render(self._redactor.clean(event)) + "\n"
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let what can't be written go nowhere: else the interpreter fails at its end, with 120."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # it is no file
+        return
 
 
 def _lines_lost(count: int) -> Event:
@@ -187,6 +203,7 @@ def human(*, colour: bool, width: int) -> Callable[[Event], str]:
 
     def line(event: Event) -> str:
         told = {**event, "time": event["time"][11:23]}
+        _shorten(told)
         logger = told.pop("logger")
         if width >= _NARROW:
             told["logger"] = logger
@@ -198,6 +215,17 @@ def human(*, colour: bool, width: int) -> Callable[[Event], str]:
         return text + lines
 
     return line
+
+
+def _shorten(told: Event) -> None:
+    """Without what other keys of the line tell."""
+    if told.get("trace_id") == told.get("turn"):
+        told.pop("trace_id", None)
+    room = str(told.get("room", ""))
+    if room and str(told.get("session", "")).startswith(f"{told.get('persona')}@"):
+        told.pop("session", None)
+    if room.startswith(f"{told.get('bot')}:"):
+        told.pop("bot", None)
 
 
 class _Part:

@@ -10,6 +10,7 @@ from prometheus_client.exposition import generate_latest
 
 from contract import Usage
 from gateway import show
+from gateway.bot_metrics import BotMetrics
 from gateway.bounded_label import BoundedLabel
 from gateway.happenings import Happening, Said, TurnChanged
 from gateway.header_metrics import HeaderMetrics
@@ -63,12 +64,11 @@ class Metrics:
             {"version": moot_version(), "python": platform.python_version()}
         )
         self._waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
-        self._bots = Gauge(
-            "moot_bot_up", "Whether a bot runs and knows its account", ["bot"], registry=registry
-        )
-        self._restarts = Gauge(
-            "moot_bot_restarts", "Starts of a bot after its first", ["bot"], registry=registry
-        )
+        self._schedules = Counter(
+            "moot_schedules", "Schedules whose time came, by what became of them", ["outcome"],
+            registry=registry,
+        )  # fmt: skip
+        self._bots = BotMetrics(registry)
         self._sessions = SessionMetrics(registry)
         self._headers = HeaderMetrics(registry)
         self._memory = MemoryMetrics(registry)
@@ -131,8 +131,11 @@ class Metrics:
 
     def watch_bot(self, name: str, health: BotHealth) -> None:
         """Ask at each scrape how a bot fares."""
-        self._bots.labels(name).set_function(lambda: float(health.up))
-        self._restarts.labels(name).set_function(lambda: float(health.restarts))
+        self._bots.watch(name, health)
+
+    def scheduled(self, outcome: str) -> None:
+        """A schedule's time came: ran, skipped, paused, failed."""
+        self._schedules.labels(outcome).inc()
 
     def text(self, *, waiting: int, sessions: Counted) -> bytes:
         """The exposition format."""

@@ -218,9 +218,16 @@ class Pairings:
 
     def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
         room = Room(found.room_id, found.person.name, "dm")
-        who = {"person": found.person.id, "pairing": found.seq}
-        log.info("access.%s person=%s by=%s", act, found.person.id, by.id)
-        return self._audit.note_in(connection, act, by, persona=found.persona, room=room, **who)
+        log.info("access.paired act=%s person=%s by=%s", act, found.person.id, by.id)
+        return self._audit.note_in(
+            connection,
+            act,
+            by,
+            persona=found.persona,
+            room=room,
+            person=found.person.id,
+            pairing=found.seq,
+        )
 
 
 @dataclass(frozen=True, slots=True)

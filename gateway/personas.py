@@ -199,7 +199,10 @@ class Personas:
             first = (*checked.errors, *checked.findings)[0]
             self.warnings[name] = f"{name}.md: {first}"
             for found in checked.findings:
-                log.warning("persona.%s file=%s.md reason=%r", found.severity, name, str(found))
+                log.warning(
+                    "persona.doubtful file=%s.md severity=%s reason=%r",
+                    *(name, found.severity, str(found)),
+                )
         log.info("persona.loaded name=%s agent=%s", name, persona.front.agent)
 
     def around(self, name: str) -> Around:

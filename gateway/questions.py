@@ -253,7 +253,7 @@ class Questions:
         entry = self._open.get(question_id) or self._closed.get(question_id)
         if not line or entry is None:
             return
-        log.info("question.%s by=%s", choice, by.id)
+        log.info("question.replied choice=%s by=%s", choice, by.id)
         key = f"{entry.turn.id}:{question_id}:{choice}:{by.id}"
         try:
             await entry.bot.post(entry.place, line, key)

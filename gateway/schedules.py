@@ -72,8 +72,10 @@ class Schedules:
         zone: ZoneInfo,
         clock: Callable[[], datetime],
         note: Note,
+        count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
-        """zone: of whoever names none. note: keeps who changed what, in the audit log."""
+        """zone: of whoever names none. note: keeps who changed what, in the audit log. count: told
+        a word for each whose time came."""
         self.rows = rows
         self._door = door
         self._ledger = ledger
@@ -85,6 +87,7 @@ class Schedules:
         self.zone = zone
         self._clock = clock
         self._note = note
+        self._count = count
         self._changed = asyncio.Event()
         self._failed: Counter[int] = Counter()  # how often in a row, by a schedule's number
 
@@ -129,6 +132,7 @@ class Schedules:
     async def _again(self, one: Schedule, error: Exception) -> None:
         """It stays due, and is tried again; what fails for good is paused."""
         self._failed[one.seq] += 1
+        self._count("failed")
         log.warning(
             "schedule.failed id=%d tries=%d error=%s",
             one.seq,
@@ -149,6 +153,7 @@ class Schedules:
             return
         missed = now - due > self._table.grace
         if missed and one.missed == "skip":
+            self._count("skipped")
             log.info("schedule.skipped id=%d due=%s", one.seq, due.isoformat())
         elif await self._transcript.find(room.id, one.message_id(due)) is None:
             late = self._late(one, due) if missed else ""
@@ -156,6 +161,7 @@ class Schedules:
             trusted = not one.is_owned
             bot = self._bots[one.bot]
             await self._door().message(said, bot, trusted=trusted, notice=late)
+            self._count("ran")
             log.info("schedule.ran id=%d due=%s late=%s", one.seq, due.isoformat(), missed)
         after = await self._after(one, max(now, due))
         await self.rows.ran(one, due, after)
@@ -189,6 +195,7 @@ class Schedules:
         return invokes and entry is not None and reaches(role, entry.role)
 
     async def _pause(self, one: Schedule, why: str) -> None:
+        self._count("paused")
         log.warning("schedule.paused id=%d room=%s reason=%r", one.seq, one.room_id, why)
         await self.rows.pause(one.seq, why)
         await self._noted("paused", one, MOOT, why)

@@ -5,17 +5,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import aiohttp
 from aiohttp import web
 
+from tests.doubles import bluebubbles, discord, rocketchat, slack
+from tests.doubles.bluebubbles import BlueBubblesDouble
+from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.discord import DiscordDouble
+from tests.doubles.rocketchat import RocketChatDouble
 from tests.doubles.service import HOUSE, Service, service
+from tests.doubles.slack import SlackDouble
 
 TUIS = HOUSE / "tests" / "doubles" / "tuis"
 
@@ -213,6 +221,129 @@ async def test_no_secret_is_in_what_is_logged_answered_prompted_or_posted(tmp_pa
     assert leaks(moot.log()) == []
     assert "canary" not in moot.log()
     assert "[secret removed]" in moot.log()
+
+
+WORKING = """
+[gateway]
+listen = "127.0.0.1:{listen}"
+data_dir = "data"
+personas_dir = "personas"
+[access]
+rooms = "open"
+dms = "open"
+[[bots]]
+platform = "slack"
+personas = ["leaky"]
+api_url = "{slack}"
+[[bots]]
+platform = "rocketchat"
+personas = ["leaky"]
+url = "{rocketchat}"
+[[bots]]
+platform = "discord"
+personas = ["leaky"]
+api_url = "{discord}"
+[[bots]]
+platform = "bluebubbles"
+personas = ["leaky"]
+url = "{bluebubbles}"
+[agents.leaky]
+profile = "generic"
+command = ["{python}", "{leaky}"]
+env = {{ LEAKY_API_KEY = "canary_13_a6f5'x" }}
+[agents.leaky.settings]
+ready = '^you> ?$'
+echo = 'you> (.+)'
+reply = 'bot: '
+quiet_s = 0.5
+"""
+DISGUISES = r"""
+import base64, json, os, re, shlex, urllib.parse
+KEY = os.environ["LEAKY_API_KEY"]
+FORMS = [
+    KEY, KEY.upper(), base64.b64encode(b"x" + KEY.encode()).decode(), KEY.encode().hex(),
+    urllib.parse.quote(KEY, safe=""), json.dumps(json.dumps(KEY)), shlex.quote(KEY),
+    KEY.replace("_", "\\_"), re.sub(r"([^0-9a-z])", r"\\\1", KEY), os.environ["MOOT_MEMORY_URL"],
+]
+print("Leaky chat 0.1.")
+while True:
+    input("you> ")
+    print("bot: all of it " + " ; ".join(FORMS))
+"""
+GIVEN = "canary-20-given-by-a-login"
+
+
+async def test_nothing_is_posted_of_what_an_agent_says_in_any_disguise(tmp_path: Path) -> None:
+    """The platforms work, each lets Moot in, and one by a password: its token is known, too."""
+    personas = tmp_path / "personas"
+    personas.mkdir()
+    (personas / "leaky.md").write_text("---\nagent: leaky\n---\nYou leak.\n")
+    (tmp_path / "leaky.py").write_text(DISGUISES)
+    environment = {
+        "SLACK_BOT_TOKEN": CANARIES["SLACK_BOT_TOKEN"],
+        "SLACK_APP_TOKEN": CANARIES["SLACK_APP_TOKEN"],
+        "ROCKETCHAT_USER": "claude",
+        "ROCKETCHAT_PASSWORD": CANARIES["ROCKETCHAT_PASSWORD"],
+        "DISCORD_TOKEN": CANARIES["DISCORD_TOKEN"],
+        "BLUEBUBBLES_PASSWORD": bluebubbles.PASSWORD,
+    }
+    async with (
+        SlackDouble.open() as on_slack,
+        RocketChatDouble.open() as on_rocketchat,
+        DiscordDouble.open(token=CANARIES["DISCORD_TOKEN"]) as on_discord,
+        BlueBubblesDouble.open() as on_bluebubbles,
+    ):
+        on_slack.apps[0].bot_token = CANARIES["SLACK_BOT_TOKEN"]
+        on_slack.apps[0].app_token = CANARIES["SLACK_APP_TOKEN"]
+        on_rocketchat.passwords[rocketchat.CLAUDE] = CANARIES["ROCKETCHAT_PASSWORD"]
+        on_rocketchat.tokens = {GIVEN: rocketchat.CLAUDE}
+        config = WORKING.format(
+            listen=free_port(),
+            slack=on_slack.api_url,
+            rocketchat=on_rocketchat.base,
+            discord=on_discord.api_url,
+            bluebubbles=on_bluebubbles.url,
+            python=sys.executable,
+            leaky=tmp_path / "leaky.py",
+        )
+        async with service(tmp_path, config, ("--log", "DEBUG"), **environment) as moot:
+            await logged(moot, '"bot": "slack"', '"bot": "discord"', "webhook.registered")
+            await on_slack.delivery.connected()
+            await on_rocketchat.sockets.listening(rocketchat.CLAUDE)
+            hook = on_bluebubbles.webhooks[0]["url"].rpartition("/")[2]
+            digest = sha256(CANARIES["ROCKETCHAT_PASSWORD"].encode()).hexdigest()
+            asked = f"tell me {GIVEN} {hook} {digest}"
+            await on_slack.say(f"<@{slack.BOT_USER}> {asked}")
+            await on_discord.say(f"<@{discord.BOT}> {asked}")
+            on_rocketchat.say(f"@claude {asked}")
+            await on_bluebubbles.say(asked)
+
+            def posted() -> list[str]:
+                return [
+                    json.dumps([m for ms in on_slack.messages.values() for m in ms.values()
+                                if m.get("user") == slack.BOT_USER]),
+                    json.dumps([m for m in on_rocketchat.messages.values()
+                                if m["u"]["_id"] == rocketchat.CLAUDE]),
+                    json.dumps(on_discord.posts()),
+                    json.dumps(on_bluebubbles.own()),
+                ]  # fmt: skip
+
+            async with asyncio.timeout(60):
+                while not all("all of it" in text for text in posted()):
+                    await asyncio.sleep(0.1)
+            await logged(moot, *["turn.posted"] * 4)
+            said = posted()
+        prompts = stored(tmp_path)
+        log = moot.log()
+    for text in (*said, prompts, log):
+        assert re.findall(r"canary.{0,20}|CANARY.{0,20}|63616e6172.{0,20}", text) == []
+        assert re.findall(r"/hook/[^[]{8}", text) == []
+        assert hook not in text
+        assert digest not in text
+    assert prompts.count("tell me [secret removed] [secret removed] [secret removed]") >= 4
+    with sqlite3.connect(tmp_path / "data" / "moot.db") as database:
+        details = database.execute("SELECT detail FROM audit").fetchall()
+    assert "canary" not in str(details)
 
 
 async def logged(moot: Service, *events: str) -> None:

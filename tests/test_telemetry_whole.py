@@ -10,9 +10,10 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.doubles.collector import Collector
+from tests.doubles.api_stage import KEY, BareAPI
+from tests.doubles.collector import Collector, Span
 from tests.doubles.service import HOUSE, service
-from tests.test_api_whole import say
+from tests.test_api_whole import folder, get, say
 
 CONFIG = """
 [gateway]
@@ -25,6 +26,7 @@ metrics = {metrics}
 profile = "demo"
 env = {{ MOOT_DEMO_PACE = "0" }}
 """
+ROOM = "/api/rooms/web:general/messages"
 ERROR = 2  # of a status, in OpenTelemetry's protocol
 
 
@@ -76,6 +78,80 @@ async def test_a_turn_that_fails_is_an_error_by_its_kind(tmp_path: Path) -> None
         spans = collector.of(turn)  # what was not sent yet is sent when it ends
     assert (spans["turn"].status, spans["turn"].message) == (ERROR, "missing")
     assert spans["agent.open"].attributes["error.type"] == "missing"
+
+
+async def spans_of(collector: Collector, turn: str) -> dict[str, Span]:
+    """Those of a turn, once it is over."""
+    async with asyncio.timeout(20):
+        while "turn" not in collector.of(turn):
+            await asyncio.sleep(0.05)
+    return collector.of(turn)
+
+
+async def test_a_command_and_a_permission_question_are_told(tmp_path: Path) -> None:
+    async with Collector.open() as collector:
+        config = CONFIG.format(url=collector.url, metrics="true")
+        async with service(tmp_path, config) as moot, aiohttp.ClientSession(moot.url) as client:
+            [told] = (await say(moot.url, 2, "@demo !status"))["turn_ids"]
+            command = await spans_of(collector, told)
+            assert command["command"].attributes == {"moot.command": "status"}
+            assert command["post.send"].parent == command["post"].id
+
+            asking = asyncio.create_task(say(moot.url, 3, "@demo permission"))
+            async with asyncio.timeout(20):
+                while not (open_ := (await get(moot.url, ROOM))["questions"]):
+                    await asyncio.sleep(0.05)
+            body = {"option": 0, "by": "web:andi"}
+            async with client.post(f"/api/questions/{open_[0]['id']}", json=body) as response:
+                assert response.status == 200
+            [asked] = (await asking)["turn_ids"]
+            spans = await spans_of(collector, asked)
+            assert spans["question"].parent == spans["agent.ask"].id
+            assert spans["question"].began <= spans["question"].ended <= spans["agent.ask"].ended
+
+
+async def test_a_collector_that_is_away_is_told_once_and_so_is_its_return(tmp_path: Path) -> None:
+    async with Collector.open(status=400) as collector:
+        config = CONFIG.format(url=collector.url, metrics="true")
+        async with service(tmp_path, config) as moot:
+            for number in range(3):
+                refused = len(collector.bodies)
+                await say(moot.url, number, "@demo echo hello")
+                async with asyncio.timeout(20):
+                    while len(collector.bodies) == refused:
+                        await asyncio.sleep(0.05)
+            collector.status = 200
+            await say(moot.url, 4, "@demo echo hello")
+        lines = [json.loads(line) for line in moot.log().splitlines()]
+    told = [line for line in lines if line["logger"].startswith(("moot.telemetry", "opentel"))]
+    assert [line["event"] for line in told] == ["collector.away", "collector.back"]
+    assert "400" in told[0]["reason"]
+    assert told[1]["lost"] >= 3
+
+
+async def test_an_agents_tokens_are_in_its_span_and_what_it_hands_over_to_is_linked(
+    tmp_path: Path,
+) -> None:
+    (folder(tmp_path) / "personas" / "demo.md").write_text("---\nagent: demo\n---\nAnswers.\n")
+    async with BareAPI.open() as api, Collector.open() as collector:
+        api.when("who knows", "Over to @demo")
+        config = CONFIG.format(url=collector.url, metrics="true")
+        environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
+        async with service(tmp_path, config, **environment) as moot:
+            [turn] = (await say(moot.url, 1, "@claude who knows?"))["turn_ids"]
+            spans = await spans_of(collector, turn)
+            async with asyncio.timeout(20):
+                while not (after := [s for s in collector.spans if s.links and s.name == "turn"]):
+                    await asyncio.sleep(0.05)
+    told = spans["agent.ask"].attributes
+    assert told["gen_ai.usage.input_tokens"] > 0
+    assert told["gen_ai.usage.output_tokens"] > 0
+    assert told["gen_ai.response.model"] == "claude-haiku-5-5"
+    assert after[0].links == [(turn, spans["turn"].id)]
+    assert (after[0].attributes["moot.persona"], after[0].attributes["moot.turn.hop"]) == (
+        "demo",
+        1,
+    )
 
 
 async def test_a_collector_that_is_away_costs_no_turn_and_no_end(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def make_schedules(ground: Ground, door: Callable[[], Door]) -> Schedules:
         zone=ground.zone,
         clock=clock,
         note=ground.audit.note,
+        count=ground.metrics.scheduled,
     )
 
 

@@ -8,6 +8,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -272,10 +274,11 @@ async def test_every_line_of_a_turn_tells_turn_room_persona_and_session(tmp_path
     names = [event["event"] for event in of_turn]
     wanted = [
         "turn.queued", "turn.began", "session.opened", "agent.ready", "prompt.window",
-        "prompt.layer", "prompt.composed", "prompt.typed", "agent.asked", "agent.answered",
+        "prompt.memory", "prompt.composed", "prompt.typed", "agent.asked", "agent.answered",
         "answer.planned", "post.sent", "turn.posted",
     ]  # fmt: skip
     assert [name for name in dict.fromkeys(names) if name in wanted] == wanted
+    assert len(of_turn) <= 14  # one that starts its program; a busy room must stay readable
     for event in of_turn:
         assert event["room"] == "fake:general"
         assert event["persona"] == "demo"
@@ -313,3 +316,25 @@ def test_every_event_is_well_formed_and_documented() -> None:
 def test_a_line_that_logs_writes_no_more_than_keys_after_its_event() -> None:
     odd = re.compile(r"[a-z_.]+( [a-z_]+=.*)?", re.DOTALL)
     assert [where for where, template in templates() if not odd.fullmatch(template)] == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
+def test_a_full_disk_ends_neither_the_work_nor_its_exit_code() -> None:
+    code = (
+        "import logging, sys\n"
+        "from gateway.logs import logging_to\n"
+        "from gateway.redaction import Redactor\n"
+        "with logging_to(sys.stderr, Redactor(), {}):\n"
+        "    for n in range(2_000):\n"
+        "        logging.getLogger('moot.test').info('test.line number=%d', n)\n"
+        "print('done')\n"
+    )
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=HOUSE,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            check=False,
+        )
+    assert (ran.returncode, ran.stdout) == (0, b"done\n")

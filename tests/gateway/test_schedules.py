@@ -18,6 +18,7 @@ from gateway.schedule_rows import ScheduleRows
 from gateway.schedule_tables import ScheduleTable, SchedulingTable
 from gateway.scheduled import Schedule
 from gateway.schedules import TRIES, Schedules
+from gateway.session_metrics import Counted
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
@@ -63,6 +64,7 @@ def schedules_of(
         zone=ZoneInfo("UTC"),
         clock=clock,
         note=house.audit.note,
+        count=house.metrics.scheduled,
     )
 
 
@@ -176,6 +178,9 @@ async def test_what_was_missed_may_be_skipped(tmp_path: Path) -> None:
         await schedules.look()
         await moot.settle()
         assert moot.texts() == [ANSWER]
+        figures = moot.house.metrics.text(waiting=0, sessions=Counted())
+        for outcome in (b"skipped", b"ran"):
+            assert b'moot_schedules_total{outcome="%s"} 1.0' % outcome in figures
 
 
 async def test_somebody_who_may_not_ask_any_more_is_not_run(tmp_path: Path) -> None:

@@ -73,4 +73,4 @@ async def test_figures_tell_which_bots_are_up() -> None:
     assert line + b"0.0" in metrics.text(waiting=0, sessions=Counted())
     health.since, health.restarts = NOW, 2
     assert line + str(float(health.up)).encode() in metrics.text(waiting=0, sessions=Counted())
-    assert b"moot_bot_restarts" in metrics.text(waiting=0, sessions=Counted())
+    assert b"moot_bot_restarts_total{" in metrics.text(waiting=0, sessions=Counted())
