@@ -218,7 +218,7 @@ class Pairings:
 
     def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
         room = Room(found.room_id, found.person.name, "dm")
-        who = {"person": found.person.id, "pairing": found.seq}
+        who: dict[str, str | int] = {"person": found.person.id, "pairing": found.seq}
         log.info("access.%s person=%s by=%s", act, found.person.id, by.id)
         return self._audit.note_in(connection, act, by, persona=found.persona, room=room, **who)
 
