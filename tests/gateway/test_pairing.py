@@ -185,7 +185,7 @@ async def test_a_crowd_that_displaces_each_other_gets_a_line_each_and_no_more(
     tmp_path: Path,
 ) -> None:
     async with gateway(tmp_path, access=OWNED) as moot:
-        codes = {}
+        codes: dict[str, str] = {}
         for number in [*range(MOST_WAITING + 1), *range(MOST_WAITING + 1)]:
             room = Room(f"fake:dm-{number}", "x", "dm")
             await moot.hear(said("hi", by=f"p{number}", room=room))
