@@ -68,8 +68,11 @@ class Signs:
             await self._react("reactions.remove", message, old)
 
     def _is_new(self, message_id: str) -> bool:
-        """Whether no earlier process can have marked a message."""
-        return float(message_id) > self._began + _SKEW_S
+        """Whether no earlier process can have marked a message. An id that isn't Slack's: no."""
+        try:
+            return float(message_id) > self._began + _SKEW_S
+        except ValueError:
+            return False
 
     async def _react(self, method: str, message: tuple[str, str], mark: Mark) -> None:
         channel, ts = message

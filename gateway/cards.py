@@ -95,7 +95,10 @@ class TurnCard:
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question waiting in a room. may_answer: who may; empty: everybody in the room."""
+    """A question waiting in a room. may_answer: who may; empty: everybody in the room.
+
+    danger: why it is a dangerous one, in a few words; None: nothing says so.
+    """
 
     question: Question
     room_id: str
@@ -104,6 +107,7 @@ class OpenQuestion:
     at: datetime
     may_answer: tuple[Speaker, ...] = ()
     expires_at: datetime | None = None
+    danger: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

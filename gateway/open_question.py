@@ -23,7 +23,7 @@ class Waiting:
     """A question, where it was asked, and what was chosen.
 
     message_ids: of its posts, the last one is open. stands: it may be seen in the room. agreed: who
-    allowed it first, where two must. why: why two must.
+    allowed it first, where two must. why: why two must. danger: why it is a dangerous one.
     """
 
     question: Question
@@ -34,6 +34,7 @@ class Waiting:
     expires_at: datetime
     ballot: Ballot
     why: str | None = None
+    danger: str | None = None
     message_ids: list[str] = field(default_factory=list)
     stands: bool = False
     agreed: tuple[int, Speaker] | None = None
@@ -57,7 +58,13 @@ class Waiting:
         """It as the page shows it."""
         turn = self.turn
         return OpenQuestion(
-            self.shown, turn.room.id, turn.id, turn.persona, self.at, (), self.expires_at
+            self.shown,
+            turn.room.id,
+            turn.id,
+            turn.persona,
+            self.at,
+            expires_at=self.expires_at,
+            danger=self.danger,
         )
 
     def close(self) -> None:

@@ -81,7 +81,8 @@ class Questions:
     ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
         question = self._clean(question)
-        why = await self._why_two(question, turn, workspace)
+        danger = await asyncio.to_thread(self._danger.reason, question, workspace)
+        why = self._why_two(turn, danger)
         if nobody := self._nobody(turn, two=why is not None):
             return await self._refuse_at_once(question, turn, bot, place, nobody)
         now = self._clock()
@@ -95,6 +96,7 @@ class Questions:
             expires_at=now + timedelta(seconds=self._timeout_s),
             ballot=Ballot(1 if why is None else 2, refuses or [refusing(question)]),
             why=why,
+            danger=danger,
         )
         self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
         return await self._wait(entry)
@@ -130,14 +132,14 @@ class Questions:
                 await self._posts.close(entry, showing, chosen, by, reason)
         return chosen
 
-    async def _why_two(self, question: Question, turn: Turn, workspace: Path | None) -> str | None:
+    def _why_two(self, turn: Turn, danger: str | None) -> str | None:
         """Why two people must allow it; None: one may."""
         match self._access.second_person(turn.persona):
             case "never":
                 return None
             case "always":
                 return "always"
-        return await asyncio.to_thread(self._danger.reason, question, workspace)
+        return danger
 
     def _nobody(self, turn: Turn, *, two: bool) -> str:
         """Why it need not be asked, in Markdown; "": there are people enough."""

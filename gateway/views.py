@@ -127,6 +127,7 @@ class QuestionView(View):
     may_answer: list[SpeakerView]
     at: datetime
     expires_at: datetime | None
+    danger: str | None
 
 
 class TimelineView(View):
@@ -275,6 +276,7 @@ def question_view(asked: OpenQuestion) -> QuestionView:
         may_answer=[SpeakerView.model_validate(by) for by in asked.may_answer],
         at=asked.at,
         expires_at=asked.expires_at,
+        danger=asked.danger,
     )
 
 

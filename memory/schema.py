@@ -74,6 +74,7 @@ messages = Table(
     Index("ix_messages_thread", "room_id", "thread_id"),
     Index("ix_messages_latest", "room_id", "sent_at"),
     Index("ix_messages_sender", "scope", "sender_id"),  # who takes part; see memory/members.py
+    Index("ix_messages_people", "sender_type", "sender_id", "seq"),  # who has ever spoken
     Index(  # few have any, and all of a scope are looked for with every turn
         "ix_messages_private",
         "scope",

@@ -23,6 +23,7 @@ let drawn = ""; // its data as JSON, to draw only what changed
 let asked = 0; // of the newest fetch: what comes of earlier ones is dropped
 let timer = 0;
 let missing = new Set(); // sections that this Moot has not
+let editorKnown = false; // it has the editor of personas
 
 export const adminShown = () => shown !== null;
 
@@ -75,22 +76,27 @@ export function leaveAdmin() {
 
 function frame() {
   const menu = h("button", { type: "button", class: "icon-button only-narrow", "aria-label": "Rooms", "aria-controls": "sidebar", on: { click: () => $("open-rooms").click() } }, icon("menu"));
-  const links = SECTIONS.filter((one) => !missing.has(one)).map((one) => h("a", {
-    href: `#admin${one.name ? `/${one.name}` : ""}`, "data-section": one.name, "aria-current": one === shown.section ? "page" : null,
-  }, one.title));
-  const nav = h("nav", { class: "admin-nav", "aria-label": "Administration" }, ...links, personasLink());
+  const nav = adminNav(shown.section);
   $("admin").replaceChildren(
     h("header", { class: "room-head admin-head" }, menu, h("div", { class: "room-title" }, h("h1", { id: "admin-title", tabindex: "-1" }, shown.section.title), h("p", { hidden: !shown.path }))),
     nav,
-    h("div", { class: "admin-body", id: "admin-body", tabindex: "-1" }, h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, "Loading…"))),
+    h("div", { class: "admin-body", id: "admin-body", tabindex: "0", role: "region", "aria-labelledby": "admin-title" }, h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, "Loading…"))),
   );
-  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   $("admin-title").focus({ preventScroll: true });
 }
 
-/** The editor of personas has an address of its own, where there is one. */
-function personasLink() {
-  return personasLink.known ? h("a", { href: "#personas" }, "Personas") : null;
+/** The way from section to section; the editor of personas is one with an address of its own, where there is one. */
+export function adminNav(current = null) {
+  const links = SECTIONS.filter((one) => !missing.has(one)).map((one) => h("a", {
+    href: `#admin${one.name ? `/${one.name}` : ""}`, "data-section": one.name, "aria-current": one === current ? "page" : null,
+  }, one.title));
+  const editor = current === null || editorKnown ? h("a", { href: "#personas", "aria-current": current === null ? "page" : null }, "Personas") : null;
+  const nav = h("nav", { class: "admin-nav", "aria-label": "Administration" }, ...links, editor);
+  const fade = () => nav.classList.toggle("more", nav.scrollLeft + nav.clientWidth < nav.scrollWidth - 2);
+  nav.addEventListener("scroll", fade, { passive: true });
+  new ResizeObserver(fade).observe(nav);
+  return nav;
 }
 
 async function refresh() {
@@ -140,11 +146,18 @@ function replace(old, made) {
   after.forEach((child, index) => {
     const there = before[index];
     if (!there) old.append(child);
-    else if (there.isEqualNode(child)) return;
+    else if (there.isEqualNode(child) || edited(there)) return;
     else if (there.matches(LISTS) && there.className === child.className && there.tagName === child.tagName) replace(there, child);
     else there.replaceWith(child);
   });
   for (const there of before.slice(after.length)) there.remove();
+}
+
+/** Whether somebody has begun to fill in a form: nothing that happens elsewhere takes it from them. */
+function edited(form) {
+  if (!form.matches("[data-keep]")) return false;
+  const fields = [...form.querySelectorAll("input, select")];
+  return fields.some((field) => (field.options ? [...field.options].some((option) => option.selected !== option.defaultSelected && (option.defaultSelected || option.index)) : field.value !== field.defaultValue));
 }
 
 function fail(error) {
@@ -187,10 +200,8 @@ export async function setUpAdmin() {
   const optionals = SECTIONS.filter((one) => one.probe);
   const found = await Promise.all(optionals.map((one) => optional(one.probe).catch(() => null)));
   missing = new Set(optionals.filter((_, index) => found[index] === null));
-  personasLink.known = (await optional("/api/personas/schema").catch(() => null)) !== null;
-  if (shown && (missing.size || personasLink.known)) {
-    const nav = $("admin").querySelector(".admin-nav");
-    for (const one of missing) nav?.querySelector(`[data-section="${one.name}"]`)?.remove();
-    if (personasLink.known && nav && !nav.querySelector('[href="#personas"]')) nav.append(personasLink());
-  }
+  editorKnown = (await optional("/api/personas/schema").catch(() => null)) !== null;
+  const nav = document.querySelector(".admin-nav");
+  nav?.replaceWith(adminNav(shown?.section ?? null));
+  document.querySelector(".admin-nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }

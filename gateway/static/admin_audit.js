@@ -19,6 +19,7 @@ export const audit = {
     const of = JSON.stringify(wanted);
     if (pages.of !== of) pages = { of, count: 1 };
     const checked = api.get("/api/audit/verify");
+    checked.catch(() => {}); // it is awaited last
     const items = [];
     let before = null;
     for (let page = 0; page < pages.count && (page === 0 || before !== null); page += 1) {
@@ -43,9 +44,12 @@ function badge({ ok, rows, broken, broken_seq: at }) {
   return h("p", { class: "verdict bad", role: "alert" }, icon("close"), `The chain is broken${at === null ? " at its end" : ` at ${at}`}: ${broken}`);
 }
 
+/** A hash by its beginning, as people compare them; everything else as it is. */
+const brief = (value) => (/^[0-9a-f]{32,}$/.test(value) ? `${value.slice(0, 12)}…` : value);
+
 function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, detail }) {
   const room = state.rooms.get(roomId);
-  const more = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ");
+  const more = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`).join(", ");
   return h("li", { class: "admin-row" },
     h("div", { class: "row-head" }, h("span", { class: "number" }, `#${seq}`), h("b", {}, act.replaceAll("_", " ")), h("span", { class: "soft" }, `by ${by ? by.name || by.id : "somebody who was erased"}`), h("span", { class: "row-end" }, exactly(at),
       turn ? h("button", { type: "button", class: "mini", "data-key": `audit-${seq}`, "aria-label": `Why: turn of entry ${seq}`, on: { click: () => showWhy(turn) } }, "Why") : null)),
@@ -56,11 +60,10 @@ function filters(query) {
   const field = (name, label) => h("label", { class: "filter" }, h("span", {}, label), h("input", { name, class: "field", value: query[name] ?? "", autocomplete: "off", maxlength: 300, "data-key": `audit-${name}` }));
   const form = h("form", { class: "admin-filters", "aria-label": "Which entries" },
     field("act", "Act"), field("person", "Person's id"), field("persona", "Persona"), field("room", "Room's id"),
-    h("button", { class: "button" }, "Filter"), FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("audit") }, "Clear") : null);
+    h("button", { class: "button", "data-key": "audit-filter" }, "Filter"), FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("audit") }, "Clear") : null);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const to = address("audit", Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
-    document.activeElement?.blur?.();
     location.hash = to;
   });
   return form;

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { action, address, ago, empty, figure, me, note, optional, platformName, roomTitle, section, short, stateMark, when } from "./admin_parts.js";
 import { confirmDialog } from "./dialogs.js";
 import { announce, h, icon } from "./dom.js";
+import { dangerLine } from "./live.js";
 import { state } from "./store.js";
 import { duration, plural, size } from "./words.js";
 import { turnRow } from "./admin_turns.js";
@@ -29,7 +30,7 @@ export const overview = {
     return [
       verdict(summary, waiting.length),
       waiting.length ? section("Waiting for you", h("ul", { class: "cards-list" }, ...waiting)) : null,
-      summary.problems.length ? section("Not well", h("ul", { class: "cards-list" }, ...summary.problems.map(problemRow))) : null,
+      summary.problems.length ? section(summary.problems.some((problem) => problem.grave) ? "Not well" : "Worth a look", h("ul", { class: "cards-list" }, ...summary.problems.map(problemRow))) : null,
       tiles(summary),
       section("Bots", h("ul", { class: "admin-rows" }, ...summary.bots.map(botRow))),
       failures(summary),
@@ -41,7 +42,8 @@ function verdict({ problems }, waiting) {
   const grave = problems.filter((problem) => problem.grave).length;
   const parts = [grave ? plural(grave, "thing is", "things are") + " not well" : null, waiting ? plural(waiting, "thing waits", "things wait") + " for you" : null].filter(Boolean);
   const css = grave ? "bad" : waiting ? "wait" : "good";
-  return h("p", { class: `verdict ${css}`, role: "status" }, icon(grave ? "close" : waiting ? "dots" : "check"), parts.length ? parts.join(", ") : "Everything is well. Nothing waits for you.");
+  const quiet = problems.length ? `Nothing is broken. ${plural(problems.length, "thing is", "things are")} worth a look.` : "Everything is well. Nothing waits for you.";
+  return h("p", { class: `verdict ${css}`, role: "status" }, icon(grave ? "close" : waiting ? "dots" : "check"), parts.length ? parts.join(", ") : quiet);
 }
 
 function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
@@ -86,18 +88,24 @@ function questionCard(asked, refresh) {
   const name = room ? roomTitle(room.name, room.kind) : roomId;
   const buttons = options.map((option, index) => action(`answer-${id}-${index}`, option.label, () => choose(asked, index, refresh), {
     css: option.refuses || needsSure(asked, option) ? "" : "primary", name: `${option.label}: ${title}`, sure: needsSure(asked, option) ? () => confirmDialog({
-      title: "Are you sure?", text: `“${option.label}” lets @${persona} go on without asking, or is dangerous: ${title}`, yes: option.label,
+      title: "Are you sure?", text: stakes(asked, option), yes: option.label,
     }) : null,
   }));
   return h("li", { class: "card wait", "data-acts": true },
     h("p", { class: "card-title" }, title),
     h("p", { class: "row-about" }, `@${persona} in `, h("a", { href: `#${encodeURIComponent(roomId)}` }, name), " · ", when(at), until ? ` · refused ${ago(until)} unless somebody answers` : ""),
-    asked.dangerous ? h("p", { class: "bad-text" }, "This is dangerous.") : null,
+    dangerLine(asked),
     detail ? h("pre", { class: "card-detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, detail) : null,
     h("div", { class: "card-buttons" }, ...buttons));
 }
 
-const needsSure = (asked, option) => !option.refuses && (asked.dangerous === true || option.dangerous === true || LASTING.test(option.label));
+const needsSure = (asked, option) => !option.refuses && (asked.danger || LASTING.test(option.label));
+
+/** What is risked by a choice that is asked a second time. */
+function stakes({ danger, persona, title }, { label }) {
+  const parts = [danger ? `This is dangerous: ${danger}.` : null, LASTING.test(label) ? `“${label}” lets @${persona} go on without asking.` : null];
+  return [...parts, title].filter(Boolean).join(" ");
+}
 
 async function choose({ id }, option, refresh) {
   const by = me();

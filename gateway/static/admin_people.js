@@ -6,7 +6,7 @@ import { confirmDialog } from "./dialogs.js";
 import { announce, h } from "./dom.js";
 import { state } from "./store.js";
 
-const ROLES = [["guest", "guest (is heard)"], ["member", "member (may ask)"], ["owner", "owner (may do all)"]];
+const ROLES = [["guest", "guest: is heard"], ["member", "member: may ask"], ["owner", "owner: may do all"]];
 const WHERE = { rooms: "in rooms", dms: "in direct messages" };
 const RULES = { closed: "closed: only those named below", open: "open to everybody", pairing: "strangers get a code that you approve" };
 
@@ -57,7 +57,7 @@ function grantForm(known, refresh) {
   const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
   const select = (name, options) => h("select", { name, class: "field", "data-key": `grant-${name}` }, ...options.map(([value, words]) => h("option", { value, selected: name === "role" && value === "member" }, words)));
   const rooms = [...state.rooms.values()].filter((room) => !room.id.startsWith("web:")).map((room) => [room.id, roomTitle(room.name, room.kind)]);
-  const form = h("form", { class: "admin-filters", "data-acts": true },
+  const form = h("form", { class: "admin-filters", "data-acts": true, "data-keep": true },
     field("Person's id", h("input", { name: "person_id", class: "field", required: true, list: "known-people", autocomplete: "off", placeholder: "slack:U06STGBF4Q0", maxlength: 300, "data-key": "grant-person" })),
     h("datalist", { id: "known-people" }, ...known.filter((person) => !person.id.startsWith("web:")).map((person) => h("option", { value: person.id }, person.name))),
     field("Role", select("role", ROLES)), field("Room", select("room_id", [["", "everywhere"], ...rooms])),
@@ -70,7 +70,6 @@ function grantForm(known, refresh) {
       await api.post("/api/access/grants", { ...given, ...(name ? { person_name: name } : {}), by });
       announce("Given");
       form.reset();
-      document.activeElement?.blur?.();
       refresh();
     }, { css: "primary" }));
   form.addEventListener("submit", (event) => { event.preventDefault(); form.querySelector('[data-key="grant"]').click(); });

@@ -34,6 +34,6 @@ export function scheduleRow(one, refresh) {
     h("p", { class: "row-about" }, `@${one.persona} in ${room ? roomTitle(room.name, room.kind) : one.room_id} · by ${one.by.name} · ${one.timezone}`, one.ran_at ? h("span", {}, " · last ran ", when(one.ran_at)) : ""),
     one.why ? h("p", { class: "row-about" }, one.why) : null,
     h("div", { class: "card-buttons" },
-      one.paused ? action(`resume-${one.id}`, "Go on", act("resume", "It goes on"), { name: `Go on: ${one.text}` }) : action(`pause-${one.id}`, "Pause", act("pause", "Paused"), { name: `Pause: ${one.text}` }),
+      one.paused ? action(`rest-${one.id}`, "Go on", act("resume", "It goes on"), { name: `Go on: ${one.text}` }) : action(`rest-${one.id}`, "Pause", act("pause", "Paused"), { name: `Pause: ${one.text}` }),
       one.configured ? null : action(`delete-${one.id}`, "Delete", act("delete", "Deleted"), { name: `Delete: ${one.text}`, sure })));
 }

@@ -43,7 +43,7 @@ export function sessionCard(session, refresh) {
     ].map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value)))),
     h("div", { class: "card-buttons" },
       session.terminal ? h("button", { type: "button", class: "button", "data-key": `terminal-${id}`, "aria-label": `Terminal of ${name}`, on: { click: () => showTerminal(id) } }, icon("terminal"), "Terminal") : null,
-      session.state === "working" ? action(`stop-${id}`, "Stop", act("stop"), { name: `Stop ${name}` }) : null,
-      session.state === "working" ? null : action(`sleep-${id}`, "Put to sleep", act("sleep"), { name: `Put to sleep: ${name}` }),
+      session.state === "working" ? action(`rest-${id}`, "Stop", act("stop"), { name: `Stop ${name}` }) : null,
+      session.state === "working" ? null : action(`rest-${id}`, "Put to sleep", act("sleep"), { name: `Put to sleep: ${name}` }),
       action(`renew-${id}`, "Begin anew", act("renew"), { name: `Begin anew: ${name}`, sure: sureRenew })));
 }

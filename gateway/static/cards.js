@@ -4,18 +4,30 @@ import { avatar, personaSpeaker } from "./avatar.js";
 import { h } from "./dom.js";
 import { plural } from "./words.js";
 
+/** What a persona may be called. */
+const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+
 /** Where the files are. */
 export function whereNote({ path, writable, moves_to }) {
   const text = moves_to ? `These personas come with Moot. The first edit copies them to ${moves_to}.` : `Files in ${path}. Edit them here or with any editor; the next turn uses them.`;
   return h("p", { class: "note" }, text, writable ? "" : " Moot may not write there: changes can't be saved here.");
 }
 
-/** One persona as a link to its editor. */
-export function card({ name, state: how, agent, description, version, errors, warnings }) {
-  const faults = errors ? plural(errors, "error") : warnings ? plural(warnings, "warning") : "";
-  const tag = how === "deleted" ? h("span", { class: "tag" }, "deleted") : how === "broken" ? h("span", { class: "tag bad" }, "broken: its last good form is used") : faults ? h("span", { class: errors ? "tag bad" : "tag warn" }, faults) : null;
-  return h("li", {}, h("a", { class: `persona-card ${how}`, href: `#personas/${name}` },
+/** One persona as a link to its editor; a file whose name is none can't be edited here. */
+export function card(persona) {
+  const { name, state: how, agent, description, version } = persona;
+  const more = [agent, version && `version ${version.number}`].filter(Boolean).join(" · ");
+  const named = NAME.test(name);
+  return h("li", {}, h(named ? "a" : "div", { class: `persona-card ${how}`, href: named ? `#personas/${name}` : null },
     avatar(personaSpeaker(name)),
-    h("span", { class: "persona-card-text" }, h("span", { class: "persona-card-name" }, `@${name}`, tag), h("span", { class: "persona-card-about" }, description || "No description")),
-    h("span", { class: "row-more" }, [agent, version && `version ${version.number}`].filter(Boolean).join(" · "))));
+    h("span", { class: "persona-card-text" }, h("span", { class: "persona-card-name" }, `@${name}`, tag(persona, named)), h("span", { class: "persona-card-about" }, description || "No description")),
+    more ? h("span", { class: "row-more" }, more) : null));
+}
+
+function tag({ state: how, version, errors, warnings }, named) {
+  const [css, words] = !named ? ["bad", "not a name: at most 32 lower case letters, digits, - and _"]
+    : how === "deleted" ? ["", "deleted"]
+      : how === "broken" ? ["bad", version ? `broken: version ${version.number} is used` : "broken: nobody can ask it"]
+        : errors ? ["bad", plural(errors, "error")] : warnings ? ["warn", plural(warnings, "warning")] : ["", ""];
+  return words ? h("span", { class: `tag ${css}` }, words) : null;
 }

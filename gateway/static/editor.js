@@ -1,5 +1,6 @@
 // Personas for those who run Moot: all of them at #personas, one of them at #personas/claude.
 
+import { adminNav } from "./admin.js";
 import * as api from "./api.js";
 import { card, whereNote } from "./cards.js";
 import { modal, nameForm, whoDialog } from "./dialogs.js";
@@ -7,7 +8,7 @@ import { $, announce, h, icon } from "./dom.js";
 import { closePanel, panelKind } from "./panel.js";
 import { TextSheet } from "./sheet.js";
 import { state } from "./store.js";
-import { header, sure } from "./studio.js";
+import { header, sure, tabbed } from "./studio.js";
 import { TryOut } from "./tryout.js";
 import { diffView, Versions } from "./versions.js";
 import { plural } from "./words.js";
@@ -15,7 +16,6 @@ import { plural } from "./words.js";
 const CHECK_MS = 250;
 const FILES = "/api/personas/files";
 const PLACE = /^#personas(?:\/([a-z][a-z0-9_-]{0,31}))?$/;
-/** What a new persona begins as. */
 const fresh = (name) => `---\nagent: claude-code\ndescription: \n---\nYou are ${name.charAt(0).toUpperCase()}${name.slice(1)}.\n\n## What you do\n\n## What you don't do\n\n## How you speak\n\n## With whom\n`;
 
 let studio = null; // the element, while it is shown
@@ -55,6 +55,7 @@ function open() {
   if (panelKind()) closePanel();
   $("room").hidden = true;
   document.title = "Personas · Moot";
+  $("admin-link").setAttribute("aria-current", "page");
   studio ??= h("main", { class: "studio", id: "studio" });
   if (!studio.isConnected) $("room").after(studio);
 }
@@ -66,6 +67,7 @@ function close() {
   editing = null;
   hash = "";
   $("room").hidden = false;
+  $("admin-link").removeAttribute("aria-current");
 }
 
 window.addEventListener("beforeunload", (event) => { if (editing?.dirty) event.preventDefault(); });
@@ -81,7 +83,11 @@ async function list() {
   const here = studio;
   const add = h("button", { type: "button", class: "button primary", on: { click: newDialog } }, icon("plus"), "New persona");
   const body = h("div", { class: "studio-body column" }, h("p", { class: "note" }, "Loading…"));
-  if (!here.querySelector(".persona-cards")) here.replaceChildren(header("Personas", null, { href: `#${encodeURIComponent(state.roomId ?? "web:general")}`, label: "Room" }, add), body);
+  if (!here.querySelector(".persona-cards")) {
+    const nav = adminNav();
+    here.replaceChildren(header("Personas", null, null, add), nav, body);
+    nav.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "center" });
+  }
   if (document.activeElement === document.body) here.querySelector("h1").focus();
   try {
     const { folder, personas } = await api.get(FILES);
@@ -131,29 +137,10 @@ class Editor {
     this.count = h("p", { class: "findings-count", id: "findings-count", role: "status", "aria-live": "polite" });
     this.list = h("ul", { class: "findings" });
     const paper = h("section", { class: "paper", "aria-label": "The file" }, this.notice, h("div", { class: "sheet-box" }, this.sheet.element), h("div", { class: "findings-box" }, this.count, this.list));
-    this.elements = [header(`@${name}`, this.state, { href: "#personas", label: "Personas" }, this.drop, this.save), h("div", { class: "bench" }, paper, this.tabs())];
+    this.elements = [header(`@${name}`, this.state, { href: "#personas", label: "Personas" }, this.drop, this.save), h("div", { class: "bench" }, paper, tabbed([["Try it", this.tryOut.element], ["History", this.versions.element]]))];
     paper.addEventListener("keydown", (event) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") { event.preventDefault(); this.store(); }
     });
-  }
-
-  tabs() {
-    const pages = [["Try it", this.tryOut.element], ["History", this.versions.element]];
-    const panels = pages.map(([, element], i) => h("div", { class: "tab-panel", role: "tabpanel", id: `tab-panel-${i}`, "aria-labelledby": `tab-${i}`, tabindex: "0", hidden: i > 0 }, element));
-    const buttons = pages.map(([title], i) => h("button", { type: "button", role: "tab", id: `tab-${i}`, "aria-controls": `tab-panel-${i}`, "aria-selected": String(i === 0), tabindex: i ? "-1" : "0", class: "tab" }, title));
-    const choose = (chosen) => {
-      buttons.forEach((button, i) => { button.setAttribute("aria-selected", String(i === chosen)); button.tabIndex = i === chosen ? 0 : -1; });
-      panels.forEach((panel, i) => { panel.hidden = i !== chosen; });
-      buttons[chosen].focus();
-    };
-    buttons.forEach((button, i) => {
-      button.addEventListener("click", () => choose(i));
-      button.addEventListener("keydown", (event) => {
-        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-        if (step) { event.preventDefault(); choose((i + step + buttons.length) % buttons.length); }
-      });
-    });
-    return h("section", { class: "tools", "aria-label": "Try it and its history" }, h("div", { class: "tab-list", role: "tablist", "aria-label": "About this persona" }, ...buttons), ...panels);
   }
 
   get dirty() { return !this.left && this.sheet.value !== this.saved; }
@@ -162,15 +149,30 @@ class Editor {
 
   async load() {
     try {
-      this.take(await api.get(this.path));
+      const { personas } = await api.get(FILES);
+      if (personas.some(({ name }) => name === this.name)) {
+        this.take(await api.get(this.path));
+        this.versions.refresh();
+      } else {
+        this.begin();
+      }
     } catch (error) {
-      if (error.status !== 404) { this.say(error.message); return; }
-      this.sheet.value = fresh(this.name);
-      this.drop.hidden = true;
-      this.typed();
+      this.say(error.message);
+      return;
     }
-    this.tryOut.preview();
-    this.versions.refresh();
+    this.tryIt();
+  }
+
+  begin() {
+    this.versions.none();
+    this.sheet.value = fresh(this.name);
+    this.drop.hidden = true;
+    this.typed();
+  }
+
+  tryIt() {
+    if (this.broken || !this.sheet.value.trim()) this.tryOut.wait();
+    else this.tryOut.preview();
   }
 
   take({ text, base, findings, state: how, version }) {
@@ -207,7 +209,9 @@ class Editor {
       const { findings, usable } = await api.post("/api/personas/check", { name: this.name, text: this.sheet.value });
       if (mine !== this.checks) return;
       this.show(findings);
+      this.broken = !usable;
       if (usable) this.tryOut.soon();
+      else this.tryOut.wait();
     } catch (error) {
       if (mine === this.checks) this.count.textContent = error.message;
     }
@@ -215,6 +219,7 @@ class Editor {
 
   show(findings) {
     const errors = findings.filter(({ severity }) => severity === "error").length;
+    this.broken = errors > 0;
     const counted = [errors && plural(errors, "error"), findings.length - errors && plural(findings.length - errors, "warning")].filter(Boolean);
     const told = counted.join(", ") || "Nothing to mend";
     if (this.count.textContent !== told) this.count.textContent = told;
@@ -260,8 +265,9 @@ class Editor {
       this.take(sheet);
       if (more !== null) { this.sheet.value = more; this.typed(); }
       announce(told);
-      this.versions.refresh();
-      this.tryOut.preview();
+      this.tryIt();
+      await this.versions.refresh();
+      if (document.activeElement === document.body) this.sheet.area.focus({ preventScroll: true });
     } catch (error) {
       if (error.body?.findings) this.show(error.body.findings);
       if (error.status === 409 && error.body?.base !== undefined) this.conflict(error.body);

@@ -91,9 +91,13 @@ export function questionElement(question) {
     h("p", { class: "question-from" }, icon("lock"), `${question.persona} asks for permission`),
     h("h2", { id }, question.title),
     question.detail ? h("pre", { class: "detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, question.detail) : null,
+    closed ? null : dangerLine(question),
     closed ? h("p", { class: "question-end" }, ending(question)) : h("div", { class: "choices" }, ...buttons),
     closed ? null : h("p", { class: "note" }, who(question, allowed)), wrong);
 }
+
+/** Why it is a dangerous one, for whoever is about to say yes; null: nothing says so. */
+export const dangerLine = ({ danger }) => (danger ? h("p", { class: "danger-line" }, h("b", {}, "Dangerous"), `: ${danger}`) : null);
 
 function who(question, allowed) {
   const names = question.may_answer.map((person) => person.name);

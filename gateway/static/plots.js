@@ -29,7 +29,7 @@ export function plot({ title, about = "", days, series, kind, format = String })
   const known = named.some((one) => one.values.some((value) => value));
   const body = known ? new Plot(title, days, named, kind, format).elements() : [h("p", { class: "note plot-empty" }, "Nothing to draw in these days.")];
   return h("figure", { class: "plot" },
-    h("figcaption", {}, h("h3", {}, title), about ? h("p", { class: "note" }, about) : null), ...body);
+    h("figcaption", {}, h("h2", {}, title), about ? h("p", { class: "note" }, about) : null), ...body);
 }
 
 class Plot {

@@ -16,7 +16,8 @@ export function setUpSidebar(open) {
   $("open-rooms").addEventListener("click", () => show(true));
   $("close-rooms").addEventListener("click", () => close());
   $("shade").addEventListener("click", () => close());
-  $("sidebar").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !document.querySelector("dialog[open]")) close(); });
+  window.addEventListener("popstate", () => show(false));
   narrow.addEventListener("change", () => show(false));
   $("me").addEventListener("click", () => whoDialog());
   $("lists").addEventListener("click", (event) => {

@@ -31,7 +31,7 @@ export class TryOut {
   }
 
   drawRooms() {
-    const chosen = this.rooms.value || state.roomId || "";
+    const chosen = this.rooms.value || state.roomId || "web:general";
     const rooms = [...state.rooms.values()].filter((room) => room.kind === "room");
     this.rooms.replaceChildren(h("option", { value: "" }, "a direct message"), ...rooms.map((room) => h("option", { value: room.id }, roomLabel(room))));
     this.rooms.value = rooms.some((room) => room.id === chosen) ? chosen : rooms[0]?.id ?? "";
@@ -45,6 +45,13 @@ export class TryOut {
   soon() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.preview(), SETTLE_MS);
+  }
+
+  /** Nothing can be tried of a text with errors. */
+  wait() {
+    clearTimeout(this.timer);
+    this.asked += 1;
+    this.shown.replaceChildren(h("p", { class: "note" }, "What the agent gets is shown once there is a text without errors."));
   }
 
   async preview() {
@@ -83,7 +90,7 @@ function given({ agent, available, hint, system, header, sections, trims, missin
   return [
     available ? null : h("p", { class: "note" }, `${agent} can't answer yet: ${hint}`),
     block("System prompt", system || "(empty)"),
-    h("h3", {}, "What it is told of the room"),
+    h("h2", {}, "What it is told of the room"),
     ...sections.map((section) => h("details", { class: "section" },
       h("summary", {}, h("span", { class: "section-name" }, section.name.charAt(0) + section.name.slice(1).toLowerCase()), h("span", { class: "row-more" }, plural([...section.text].length, "character"))),
       pre(section.text, section.name))),
@@ -94,7 +101,7 @@ function given({ agent, available, hint, system, header, sections, trims, missin
 }
 
 function block(title, text) {
-  return h("section", { class: "exact" }, h("div", { class: "code-head" }, h("h3", {}, title), h("span", { class: "row-more" }, plural([...text].length, "character")), copyButton(text)), pre(text, title));
+  return h("section", { class: "exact" }, h("div", { class: "code-head" }, h("h2", {}, title), h("span", { class: "row-more" }, plural([...text].length, "character")), copyButton(text)), pre(text, title));
 }
 
 const pre = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);

@@ -17,12 +17,15 @@ export class Versions {
   async refresh() {
     try {
       const { versions } = await api.get(`${this.path()}/history`);
-      this.element.replaceChildren(versions.length ? h("ol", { class: "held-rows" }, ...versions.map((version, index) => this.row(version, index === 0))) : h("p", { class: "note" }, "Nothing was saved yet."));
+      if (versions.length) this.element.replaceChildren(h("ol", { class: "held-rows" }, ...versions.map((version, index) => this.row(version, index === 0))));
+      else this.none();
     } catch (error) {
-      const text = error.status === 404 ? "Nothing was saved yet." : error.message;
-      this.element.replaceChildren(h("p", { class: "note" }, text));
+      if (error.status === 404) this.none();
+      else this.element.replaceChildren(h("p", { class: "note" }, error.message));
     }
   }
+
+  none() { this.element.replaceChildren(h("p", { class: "note" }, "Nothing was saved yet.")); }
 
   row({ number, why, by, at }, newest) {
     const who = by ? `by ${by.name}` : "outside of Moot";

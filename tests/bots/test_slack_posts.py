@@ -158,6 +158,10 @@ async def test_marks_follow_one_another(slack: SlackDouble, bot: SlackBot) -> No
     assert seen == [["hourglass_flowing_sand"], ["eyes"], ["eyes"], ["white_check_mark"]]
 
 
+async def test_a_mark_on_an_id_that_is_not_slacks_raises_nothing(bot: SlackBot) -> None:
+    await bot.mark(HERE, "an-id-of-the-api", "working")
+
+
 async def test_a_mark_of_an_earlier_process_is_taken_back(
     slack: SlackDouble, slack_bot: MakeSlackBot
 ) -> None:

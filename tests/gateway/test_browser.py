@@ -33,6 +33,22 @@ async def started(page: Page, house: FakeHouse, text: str = "@demo hi") -> TurnR
     return house.move(record.card.id, "running")
 
 
+async def test_on_a_narrow_window_a_mouse_moves_nothing(page: Page, house: FakeHouse) -> None:
+    await page.set_viewport_size({"width": 390, "height": 844})
+    ana, room = Speaker("web:ana", "Ana"), Room("web:general", "general")
+    turn_id = house.queue(house.say(room, ana, "hi @demo"), "demo", {}).card.id
+    house.finish(turn_id, "Hello.")
+    why = page.get_by_role("button", name="Why this answer")
+    await expect(why).to_be_visible()
+    before = await why.bounding_box()
+    await why.hover()
+    assert await why.bounding_box() == before
+    await page.mouse.down()
+    assert await why.bounding_box() == before
+    await page.mouse.up()
+    await expect(page.locator("#side")).to_contain_text("Why this answer")
+
+
 async def test_from_a_name_to_an_answer_and_its_why(page: Page, house: FakeHouse) -> None:
     await page.locator("#text").press_sequentially("@de")
     await expect(page.get_by_role("option", name=re.compile("demo"))).to_be_visible()

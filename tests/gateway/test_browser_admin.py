@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from contract import Room, Speaker
 from gateway.admin_cards import Problem
-from gateway.happenings import BotsChanged
+from gateway.happenings import AccessChanged, BotsChanged
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until
@@ -63,6 +63,41 @@ async def test_a_choice_that_opens_a_door_for_good_is_asked_again(
     await dialog.get_by_role("button", name="Yes, and don't ask again").tap()
     await expect(lasting).to_have_count(0)
     assert [call.given[1] for call in house.calls if call.name == "choose"] == [1]
+
+
+async def test_a_dangerous_question_says_why_and_is_asked_again(
+    phone: Page, house: FakeHouse
+) -> None:
+    turn_id = house.queue(house.say(AUTH, ANA, "@claude clean up"), "claude", {}).card.id
+    house.ask(turn_id, "Clean up?", "rm -rf build", "Yes", "No", danger="it says 'rm -rf'")
+    card = phone.locator(".card", has_text="Clean up?")
+    await expect(card).to_contain_text("Dangerous: it says 'rm -rf'")
+    await card.get_by_role("button", name="Yes: Clean up?").tap()
+    dialog = phone.get_by_role("dialog", name="Are you sure?")
+    await expect(dialog).to_contain_text("This is dangerous: it says 'rm -rf'. Clean up?")
+    await dialog.get_by_role("button", name="Yes").tap()
+    await expect(card).to_have_count(0)
+
+
+async def test_a_form_that_is_filled_in_outlives_what_happens(
+    phone: Page, house: FakeHouse
+) -> None:
+    await phone.evaluate("location.hash = 'admin/people'")
+    who = phone.get_by_label("Person's id")
+    await who.fill("slack:U0N")
+    await phone.get_by_role("combobox", name="Role").select_option("owner")
+    house.say(AUTH, Speaker("slack:U0FRESH", "Fresh"), "hello")
+    house.publish(AccessChanged())
+    await expect(phone.locator("#admin")).to_contain_text("Fresh")
+    await expect(who).to_have_value("slack:U0N")
+    await expect(phone.get_by_role("combobox", name="Role")).to_have_value("owner")
+
+
+async def test_the_list_of_rooms_takes_the_keys_and_gives_them_back(phone: Page) -> None:
+    await phone.get_by_role("button", name="Rooms", exact=True).press("Enter")
+    await expect(phone.get_by_role("button", name="Close the list of rooms")).to_be_focused()
+    await phone.keyboard.press("Escape")
+    await expect(phone.locator("#shade")).to_be_hidden()
 
 
 async def test_somebody_is_let_in(phone: Page) -> None:

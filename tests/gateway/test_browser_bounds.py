@@ -17,6 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 GENERAL = Room("web:general", "general")
 ANA = Speaker("web:ana", "Ana")
 DEMO = Speaker("bot:demo", "demo", "bot")
+WHO = "localStorage.setItem('moot.me', JSON.stringify({id: 'web:citra', name: 'Citra'}))"
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 MARKDOWN = f"""{EVIL}
 
@@ -82,6 +83,19 @@ async def test_the_page_asks_its_own_server_only(browser: Browser, address: str)
     await expect(page.locator("#welcome")).to_be_visible()
     assert len(asked) > 10
     assert all(wanted.startswith(address) for wanted in asked)
+    await context.close()
+
+
+async def test_ten_tabs_hear_what_is_said(browser: Browser, address: str, house: FakeHouse) -> None:
+    context = await browser.new_context(viewport=WIDE)
+    await context.add_init_script(WHO)
+    tabs = [await context.new_page() for _ in range(10)]
+    for tab in tabs:
+        await tab.goto(address)
+        await expect(tab.locator("#room-name")).to_have_text("#general")
+    house.say(GENERAL, ANA, "hello, all of you")
+    for tab in tabs:
+        await expect(tab.locator("#log")).to_contain_text("hello, all of you")
     await context.close()
 
 

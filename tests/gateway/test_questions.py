@@ -97,6 +97,18 @@ async def test_a_question_is_answered_whatever_becomes_of_its_personas_file(
         assert not any("You allow everything" in prompt for prompt in moot.programs.prompts)
 
 
+async def test_the_page_is_told_why_a_question_is_dangerous(tmp_path: Path) -> None:
+    access = AccessTable(rooms="open", approvers=TWO)  # one person may allow it
+    async with gateway(tmp_path, programs=asking(DANGEROUS), access=access) as moot:
+        await begun(moot)
+        [card] = moot.house.questions.all_open()
+        assert card.danger is not None
+        assert card.danger.startswith("it says")
+        await press(moot, 0, OLIVIA)
+        await moot.settle()
+        assert "chose 0" in moot.texts()
+
+
 async def test_a_harmless_one_needs_one(tmp_path: Path) -> None:
     async with gateway(tmp_path, programs=asking(HARMLESS), access=ACCESS) as moot:
         await begun(moot)

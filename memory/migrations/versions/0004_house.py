@@ -239,4 +239,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_facts_created", ["created_at"], unique=False)
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.create_index("ix_messages_latest", ["room_id", "sent_at"], unique=False)
+        batch_op.create_index(
+            "ix_messages_people", ["sender_type", "sender_id", "seq"], unique=False
+        )
     fill(op.get_bind())

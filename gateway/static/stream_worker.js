@@ -1,0 +1,51 @@
+// One stream of events for all tabs: a browser opens at most six connections to one server, and a
+// seventh tab would wait for ever.
+
+const SILENCE_MS = 40_000; // the server's heart beats every 15 s
+const ports = new Map(); // port -> the id of the last event that its tab had when it came
+let source = null;
+let after = ""; // where the stream began
+let lastId = "";
+let watchdog = 0;
+
+function lose() {
+  clearTimeout(watchdog);
+  source?.close();
+  source = null;
+  for (const port of [...ports.keys()]) port.postMessage({ type: "error" });
+  ports.clear(); // they come again
+}
+
+function alive() {
+  clearTimeout(watchdog);
+  watchdog = setTimeout(lose, SILENCE_MS);
+}
+
+const hello = (port, resumed) => port.postMessage({ type: "hello", data: JSON.stringify({ resumed }), lastEventId: lastId });
+
+function open(types) {
+  after = lastId;
+  source = new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`);
+  alive();
+  source.addEventListener("error", lose);
+  for (const type of types) {
+    source.addEventListener(type, ({ data, lastEventId }) => {
+      alive();
+      if (lastEventId) lastId = lastEventId;
+      for (const [port, had] of ports) {
+        if (type === "hello") hello(port, JSON.parse(data).resumed && had !== "" && had === after);
+        else port.postMessage({ type, data, lastEventId });
+      }
+    });
+  }
+}
+
+self.addEventListener("connect", ({ ports: [port] }) => {
+  port.addEventListener("message", ({ data }) => {
+    if (data.leave) { ports.delete(port); return; }
+    ports.set(port, data.after);
+    if (source === null) open(data.types);
+    else if (source.readyState === EventSource.OPEN) hello(port, data.after !== "" && data.after === lastId);
+  });
+  port.start();
+});
