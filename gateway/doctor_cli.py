@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import sys
 from dataclasses import asdict
@@ -32,6 +33,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     from gateway.clock import clock
     from gateway.doctor import Doctor, Line
 
+    logging.getLogger("moot").addHandler(logging.NullHandler())  # its lines are all that it says
     file = config_file(arguments)
     first = []
     environment = dict(os.environ)
