@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from gateway.access_tables import Role
+from gateway.command_line import add_config, configured, printable
 
 if TYPE_CHECKING:
     from gateway.access_registry import Registry
@@ -39,7 +39,7 @@ def add_access(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     pair.add_argument("--refuse", metavar="CODE", help="don't let somebody in")
     pair.set_defaults(work=_pair)
     for parser in (list_, grant, revoke, pair):
-        parser.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+        add_config(parser)
         parser.set_defaults(do=_do)
 
 
@@ -49,9 +49,8 @@ def _do(arguments: argparse.Namespace) -> int:
 
 async def _work(arguments: argparse.Namespace) -> int:
     from gateway.access_registry import open_registry
-    from gateway.config import load_config
 
-    config = load_config(arguments.config, base=Path.cwd())
+    config = configured(arguments)
     async with open_registry(config, os.environ) as registry:
         code: int = await arguments.work(arguments, registry)
         return code
@@ -133,5 +132,4 @@ def _in(at: list[str]) -> str:
 
 
 def _say(text: str) -> None:
-    """Print a line, without what would move a terminal's cursor."""
-    print("".join(c if c.isprintable() else " " for c in text))  # noqa: T201
+    print(printable(text))  # noqa: T201

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gateway.command_line import add_config, configured, environment_of
 
 if TYPE_CHECKING:
     from gateway.preflight import Health
@@ -26,7 +26,7 @@ def add_agents(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     agents.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     agents.add_argument("--list", action="store_true", help="look for them only; ask nothing")
     agents.add_argument("--json", action="store_true", help="print what was found as JSON")
-    agents.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+    add_config(agents)
     agents.set_defaults(do=run_agents)
 
 
@@ -44,12 +44,10 @@ def run_agents(arguments: argparse.Namespace) -> int:
 async def _examine_all(arguments: argparse.Namespace) -> list[Health]:
     from tqdm import tqdm
 
-    from gateway.config import load_config
-    from gateway.env_file import with_secrets
     from gateway.preflight import Preflight, wanted
 
-    config = load_config(arguments.config, base=Path.cwd())
-    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+    config = configured(arguments)
+    environment = environment_of(arguments)
     async with Preflight.open(config, environment) as preflight:
         names = wanted(preflight, arguments.names)
         doing: dict[str, str] = {}

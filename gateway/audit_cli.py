@@ -8,10 +8,10 @@ import re
 import sys
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contract import MootError
+from gateway.command_line import add_config, configured, printable
 
 if TYPE_CHECKING:
     from gateway.audit import Audit, Entry
@@ -40,7 +40,7 @@ def add_audit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     for command in (verify, show):
         command.add_argument("--json", action="store_true", help="JSON Lines instead of text")
-        command.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+        add_config(command)
     audit.set_defaults(do=_do)
     verify.set_defaults(do=_do)
     show.set_defaults(do=_do)
@@ -55,9 +55,7 @@ def _head(text: str) -> str:
 def _do(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from gateway.config import load_config
-
-    config = load_config(arguments.config, base=Path.cwd())
+    config = configured(arguments)
     try:
         return asyncio.run(_look(arguments, config))
     except BrokenPipeError:  # whoever read has seen enough
@@ -162,7 +160,7 @@ def as_json(entry: Entry) -> str:
 
 def as_line(entry: Entry, zone: Any) -> str:
     """One line for people."""
-    return _printable(" ".join(_parts(entry, zone)))
+    return printable(" ".join(_parts(entry, zone)))
 
 
 def _parts(entry: Entry, zone: Any) -> Iterator[str]:
@@ -177,11 +175,6 @@ def _parts(entry: Entry, zone: Any) -> Iterator[str]:
     for name, value in entry.detail.items():
         if value is not None and value != "":
             yield f"{name}={json.dumps(value, ensure_ascii=False)}"
-
-
-def _printable(text: str) -> str:
-    """No name and no command can move the cursor of whoever reads."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _say(line: str) -> None:

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from gateway.command_line import add_config, config_file, configured
+
 
 def add_backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Both commands and their options."""
@@ -26,21 +28,20 @@ def add_backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     restore.set_defaults(do=run_restore)
     for command in (backup, restore):
-        command.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+        add_config(command)
 
 
 def run_backup(arguments: argparse.Namespace) -> int:
     """Raises ConfigError."""
     from gateway.backup import Wanted, back_up, default_file, knowing_bots
     from gateway.clock import clock
-    from gateway.config import load_config
 
-    config = load_config(arguments.config, base=Path.cwd())
+    config = configured(arguments)
     at = clock()
     target = (arguments.file or default_file(config, at)).absolute()
     clean = knowing_bots(config, arguments.redactor)
     wanted = Wanted(scopes=arguments.scopes, secrets=arguments.with_secrets, clean=clean)
-    made = back_up(config, _config_file(arguments), target, wanted, at)
+    made = back_up(config, config_file(arguments), target, wanted, at)
     size_mb = target.stat().st_size / 1e6
     sys.stdout.write(
         f"{target}\n{len(made.files)} files, {size_mb:.1f} MB, database {made.schema_version}, "
@@ -52,7 +53,6 @@ def run_backup(arguments: argparse.Namespace) -> int:
 def run_restore(arguments: argparse.Namespace) -> int:
     """Raises ConfigError."""
     from gateway.clock import clock
-    from gateway.config import load_config
     from gateway.restore import restore_in_place, restore_to
     from memory.store import HEAD
 
@@ -60,15 +60,10 @@ def run_restore(arguments: argparse.Namespace) -> int:
     if arguments.to:
         lines = restore_to(archive, arguments.to, head=HEAD)
     else:
-        config = load_config(arguments.config, base=Path.cwd())
-        file = _config_file(arguments)
+        config = configured(arguments)
+        file = config_file(arguments)
         lines = restore_in_place(
             archive, config, file, force=arguments.force, at=clock(), head=HEAD
         )
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
-
-
-def _config_file(arguments: argparse.Namespace) -> Path:
-    file: Path = arguments.config or Path("moot.toml")
-    return file.absolute()

@@ -9,7 +9,8 @@ import logging
 import os
 import sys
 from dataclasses import asdict
-from pathlib import Path
+
+from gateway.command_line import add_config, config_file, configured, environment_of
 
 
 def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,7 +21,7 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Exit code 0: all is well, 1: something to look at (⚠), 2: a mistake (✗). It "
         "changes nothing, and tells no secret and nobody's name.",
     )
-    doctor.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+    add_config(doctor)
     doctor.add_argument("--json", action="store_true", help="the lines as JSON")
     doctor.add_argument("--offline", action="store_true", help="ask neither platforms nor agents")
     doctor.set_defaults(do=run_doctor)
@@ -30,22 +31,20 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     """Print the lines; return the exit code."""
     from contract import ConfigError
     from gateway.clock import clock
-    from gateway.config import load_config
     from gateway.diagnosis import Line
     from gateway.doctor import Doctor
-    from gateway.env_file import with_secrets
 
     logging.getLogger("moot").addHandler(logging.NullHandler())  # its lines tell it, cleaned
-    file: Path = (arguments.config or Path("moot.toml")).absolute()
+    file = config_file(arguments)
     first = []
     environment = dict(os.environ)
     try:
-        config = load_config(arguments.config, base=Path.cwd())
+        config = configured(arguments)
     except ConfigError as error:
         lines = [Line("✗", "configuration", error.say)]
     else:
         try:
-            environment = dict(with_secrets(os.environ, arguments.config, base=Path.cwd()))
+            environment = dict(environment_of(arguments))
         except ConfigError as error:
             first = [Line("✗", "secrets", error.say)]
         asks = not arguments.offline

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import signal
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from tomlkit.items import AoT, Table
 from contract import ConfigError
 from gateway.env_file import NAME as ENV_NAME
 from gateway.personas import parse_persona
+from gateway.whole_file import prepared
 
 HEAD = "# Made by `moot init`. Every key with its default: moot.toml.example. Secrets: moot.env."
 _AGENT_LINE = re.compile(r"^agent[ \t]*:.*$", re.MULTILINE)
@@ -132,32 +131,21 @@ def _quoted(text: str) -> str:
 
 def write_all(files: Sequence[File]) -> None:
     """Put all of them in place. Each is whole at any moment; Ctrl-C comes before or after."""
-    ready: list[tuple[str, File]] = []
+    ready: list[tuple[Path, File]] = []
     try:
         for file in files:
             file.path.parent.mkdir(parents=True, exist_ok=True)
-            ready.append((_prepared(file), file))
+            ready.append((prepared(file.path, file.text.encode(), file.mode), file))
         with _uninterrupted():
             while ready:
                 temporary, file = ready[0]
-                Path(temporary).replace(file.path)
+                temporary.replace(file.path)
                 ready.pop(0)
     except OSError as error:
         raise ConfigError(f"{error.filename}: can't be written: {error.strerror}") from error
     finally:
         for temporary, _ in ready:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-
-
-def _prepared(file: File) -> str:
-    handle, temporary = tempfile.mkstemp(prefix=f".{file.path.name}.", dir=file.path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as opened:
-        os.fchmod(opened.fileno(), file.mode)
-        opened.write(file.text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    return temporary
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from gateway.access_cli import add_access
 from gateway.agents_cli import add_agents
 from gateway.audit_cli import add_audit
 from gateway.backup_cli import add_backup
+from gateway.command_line import add_config, configured, environment_of
 from gateway.doctor_cli import add_doctor
 from gateway.init_cli import add_init
 from gateway.logs_tables import LogFormat, LogLevel
@@ -70,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(do=_check)
     check.add_argument("--offline", action="store_true", help="don't ask the platforms")
     for command in (run, check):
-        command.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+        add_config(command)
     run.add_argument("--log", choices=get_args(LogLevel), help="default: [logs] level, INFO")
     run.add_argument(
         "--log-format", choices=get_args(LogFormat), help="default: human on a terminal, else json"
@@ -86,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp = commands.add_parser("mcp", help="serve the memory to an agent over MCP, on stdio")
     mcp.add_argument("--persona", help="whose work; without --scope: the session's own")
     mcp.add_argument("--scope", metavar="SCOPE", help="e.g. room:slack:C06RY3YBSLE")
-    mcp.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+    add_config(mcp)
     mcp.set_defaults(do=_mcp)
     add_init(commands)
     add_agents(commands)
@@ -100,15 +101,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import run
-    from gateway.config import load_config
-    from gateway.env_file import with_secrets
     from gateway.logs import logging_to
     from gateway.service_manager import service_manager
 
     redactor = arguments.redactor
     with logging_to(sys.stderr, redactor, os.environ) as change:
-        config = load_config(arguments.config, base=Path.cwd())
-        environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+        config = configured(arguments)
+        environment = environment_of(arguments)
         change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
 
         async def until_signal() -> None:
@@ -141,13 +140,11 @@ def _started(url: str) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import Finding, check, readable_by_others
-    from gateway.config import load_config
-    from gateway.env_file import with_secrets
     from gateway.platform_check import check_platforms
     from gateway.sandbox_check import check_sandbox
 
-    config = load_config(arguments.config, base=Path.cwd())
-    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+    config = configured(arguments)
+    environment = environment_of(arguments)
     findings = check(config, environment)
     findings += asyncio.run(check_sandbox(config, environment))
     file = arguments.config or Path.cwd() / "moot.toml"
@@ -184,10 +181,9 @@ def _mcp(arguments: argparse.Namespace) -> int:
             )
         mcp_pipe.main()
         return 0
-    from gateway.config import load_config
     from gateway.memory_desk import serve_database
 
-    config = load_config(arguments.config, base=Path.cwd())
+    config = configured(arguments)
     asyncio.run(serve_database(config, arguments.persona, arguments.scope))
     return 0
 

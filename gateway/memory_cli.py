@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
+
+from gateway.command_line import add_config, environment_of
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,7 +16,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     def add(name: str, help_: str) -> argparse.ArgumentParser:
         parser = below.add_parser(name, help=help_, description=f"{help_[0].upper()}{help_[1:]}.")
-        parser.add_argument("--config", type=Path, help="default: ./moot.toml if there is one")
+        add_config(parser)
         parser.set_defaults(do=_do)
         return parser
 
@@ -81,11 +81,10 @@ def _do(arguments: argparse.Namespace) -> int:
     import asyncio
     import logging
 
-    from gateway.env_file import with_secrets
     from gateway.memory_commands import look_after
 
     logging.basicConfig(level="WARNING", format="%(levelname)s %(message)s", stream=sys.stderr)
-    environment = with_secrets(os.environ, arguments.config, base=Path.cwd())
+    environment = environment_of(arguments)
     try:
         return asyncio.run(look_after(arguments, environment=environment))
     except BrokenPipeError:  # whoever read has seen enough

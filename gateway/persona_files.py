@@ -6,12 +6,11 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from contract import ConfigError
 from gateway.persona_check import NAME
+from gateway.whole_file import put
 
 MOST_BYTES = 256 << 10  # a system prompt, not a library
 SCHEMA = "persona.schema.json"
@@ -87,28 +86,11 @@ def write_text(folder: Path, name: str, text: str) -> bytes:
         raise ConfigError(f"{name}.md: {_too_large()}")
     path = _inside(folder, check_name(name))
     try:
-        _replace(path, data)
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+        put(path, data, mode)
     except OSError as error:
         raise _unwritable(folder, error) from None
     return data
-
-
-def _replace(path: Path, data: bytes) -> None:
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-    descriptor, temporary = tempfile.mkstemp(
-        prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent
-    )
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise
 
 
 def remove(folder: Path, name: str) -> None:

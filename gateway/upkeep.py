@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from contract import ConfigError
+from gateway.command_line import printable
 from gateway.config import Config
 from memory.index import Entry, Hit, Index
 from memory.model import Model
@@ -50,7 +51,7 @@ class Upkeep:
 
 def shown(text: str) -> str:
     """The text on one line, without what would move a terminal's cursor."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return printable(" ".join(text.split()))
 
 
 @contextmanager

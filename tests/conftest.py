@@ -7,11 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from memory.store import Store
 from tests.doubles import postgres, synapse
 from tests.doubles.migrated import migrated
 from tests.doubles.synapse import Synapse
+
+settings.register_profile("moot", deadline=None)  # a busy machine proves nothing
+settings.load_profile("moot")
 
 pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
 

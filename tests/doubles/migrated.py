@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from pathlib import Path
 
 from memory.store import Store
 
-_MADE: list[tempfile.TemporaryDirectory[str]] = []
+_MADE: list[Path] = []
 
 
 async def migrated(path: Path) -> str:
@@ -21,8 +22,9 @@ async def migrated(path: Path) -> str:
 
 async def _first() -> Path:
     if not _MADE:
-        folder = tempfile.TemporaryDirectory(prefix="moot-db-")
-        async with Store.open(f"sqlite:///{folder.name}/moot.db"):
+        folder = Path(tempfile.mkdtemp(prefix="moot-db-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        async with Store.open(f"sqlite:///{folder}/moot.db"):
             pass
-        _MADE.append(folder)
-    return Path(_MADE[0].name) / "moot.db"
+        _MADE.append(folder / "moot.db")
+    return _MADE[0]

@@ -120,7 +120,7 @@ def test_the_command_shows_and_checks(folder: Path, capsys: pytest.CaptureFixtur
     assert run(folder, "verify", "--head", "0" * 64) == 1
     capsys.readouterr()
     assert run(folder, "show", "--persona", "demo") == 0
-    assert capsys.readouterr().out == ("2 2026-11-20 14:02:00 invoke Ash?[2J <fake:ash> @demo\n")
+    assert capsys.readouterr().out == ("2 2026-11-20 14:02:00 invoke Ash [2J <fake:ash> @demo\n")
     assert run(folder, "show", "--limit", "0", "--json", "--since", "2026-11-20") == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
 
