@@ -27,7 +27,10 @@ _NAME = re.compile(
     r"|authorization|headers)(?:$|[^a-z])",
     re.IGNORECASE,
 )
-_NO_SECRET = re.compile(r"(?:file|path|dir|sock|url|uri|name|type|id)$", re.IGNORECASE)
+_NO_SECRET = re.compile(
+    r"^pwd$|(?:file|path|dir|directory|sock|url|uri|name|type|id)$",  # PWD: a shell's own folder
+    re.IGNORECASE,
+)
 _USERINFO = re.compile(r"[a-z][a-z0-9+.-]{0,20}://([^/?#\s@]{1,500})@", re.IGNORECASE)
 _QUERY = re.compile(
     r"[?&;](?:[a-z_-]{0,30}(?:token|key|password|secret|signature)|guid|sig|auth)=([^&;#\s]{1,500})",

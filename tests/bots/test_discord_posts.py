@@ -9,6 +9,7 @@ import pytest
 
 from bots.discord import DiscordBot
 from bots.discord_posts import buttons, nonce_of
+from bots.slash import SlashCommand
 from contract import Option, Place, PlatformError, Question, Room
 from tests.bots.discord_schema import faults
 from tests.doubles.discord import (
@@ -241,7 +242,7 @@ def test_more_choices_than_discord_has_room_for_can_still_be_typed() -> None:
 async def test_what_is_sent_is_what_discord_describes(
     discord_double: DiscordDouble, discord_bot: MakeDiscordBot, inbox: Inbox
 ) -> None:
-    bot = discord_bot(commands={"stop": "interrupt"})
+    bot = discord_bot(commands=(SlashCommand("stop", "interrupt"),))
     async with running(bot, inbox):
         await discord_double.gateway.connected()
         async with asyncio.timeout(PATIENCE_S):

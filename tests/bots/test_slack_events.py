@@ -92,7 +92,6 @@ def test_both_deliveries_of_a_mention_read_the_same_but_for_the_kind_of_room() -
         {"type": "event_callback", "event": "text"},
         {"type": "event_callback", "event": {"type": "message"}},
         {"type": "view_submission", "view": {}},
-        {"command": "/moot", "text": "x"},
         {"type": "block_actions", "user": {"id": "U1"}, "actions": []},
     ],
 )

@@ -83,7 +83,7 @@ async def test_that_a_sandbox_cant_be_made_is_a_mistake(tmp_path: Path) -> None:
     only_demo(tmp_path, '[sandbox]\nmode = "on"\n')
     code, told = await doctor(tmp_path, "--offline", PATH=str(tmp_path))
     assert code == 2
-    assert "✗ configuration: @demo can't answer: no sandbox can be made here" in told
+    assert "✗ sandbox: @demo can't answer: no sandbox can be made here" in told
 
 
 async def test_no_secret_and_nobodys_name_is_told(tmp_path: Path) -> None:

@@ -143,6 +143,9 @@ def test_values_are_cleaned_through_and_through() -> None:
         ("MONKEY", False),
         ("SSH_AUTH_SOCK", False),
         ("PATH", False),
+        ("PWD", False),  # a shell's own folder
+        ("MYSQL_PWD", True),
+        ("CREDENTIALS_DIRECTORY", False),
     ],
 )
 def test_names_tell_what_is_secret(name: str, is_one: bool) -> None:
