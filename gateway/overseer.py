@@ -222,7 +222,7 @@ def _disk(data_dir: Path, database: Path | None) -> Disk:
     usage = shutil.disk_usage(data_dir if data_dir.exists() else data_dir.anchor)
     size = None
     if database is not None and database.exists():
-        files = (database, database.with_name(f"{database.name}-wal"))  # what is new lies in its log
+        files = (database, database.with_name(f"{database.name}-wal"))  # with its log
         size = sum(file.stat().st_size for file in files if file.exists())
     return Disk(usage.free, usage.total, size)
 
