@@ -41,7 +41,7 @@ from contract import (
     ToolUse,
     Usage,
 )
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.sessions import Program
 from gateway.tables import MemoryTable
 from memory.facts import NewFact, add_facts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bots.bot import Bot
 from contract import Room, Speaker
-from gateway.person_ids import unaliased
-from gateway.personas import Persona, Personas
+from gateway.access.person_ids import unaliased
+from gateway.personas.personas import Persona, Personas
 from gateway.presence import Presence
 from gateway.routing import Addressing
 

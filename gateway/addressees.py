@@ -10,7 +10,7 @@ from contract import Inbound
 from gateway.accounts import Accounts, Peer
 from gateway.commands import parse_command
 from gateway.ledger import Ledger
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.pins import PINNER, asks_to_pin, begins_with_pin
 from gateway.routing import named, route, unaddressed
 from memory.transcript import Transcript

@@ -9,22 +9,22 @@ from collections.abc import Callable, Mapping
 
 from adapters.hooks import HookListener
 from composer.headings import HEADINGS
-from gateway.access import Access
+from gateway.access.access import Access
 from gateway.config import Config
 from gateway.ending import Ends
 from gateway.indexes import open_configured
 from gateway.local_sessions import LocalSessions
 from gateway.lock import hold
-from gateway.metrics import Metrics
 from gateway.models import open_model
-from gateway.personas import Personas
+from gateway.personas.personas import Personas
 from gateway.platforms import make_bots
 from gateway.private_folders import keep_private
 from gateway.programs import Programs, agent_names
-from gateway.redaction import Redactor
+from gateway.running.service_manager import Notify, nobody
 from gateway.sandboxing import Sandboxing
-from gateway.service_manager import Notify, nobody
-from gateway.telemetry import open_telemetry
+from gateway.seeing.metrics import Metrics
+from gateway.seeing.redaction import Redactor
+from gateway.seeing.telemetry import open_telemetry
 from gateway.wiring.house import House
 from memory.store import Store
 
@@ -48,7 +48,7 @@ async def run(
     """Run Moot until `stop` is set. `started` is told the page's address.
 
     Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
-    over is taken up again by the next start. notify: see gateway/service_manager.py.
+    over is taken up again by the next start. notify: see gateway/running/service_manager.py.
     redactor: knows the secrets of both; without it none is known.
     """
     ends = Ends(stop, at_once or asyncio.Event())

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 
 from gateway.command_table import GROUPS, NAMES, TABLE, Entry, entry_of, one_line, usage
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 
 SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` may be anything
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.access_tables import Role
+from gateway.access.access_tables import Role
 
 Group = Literal["agents", "memory", "house"]
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from contract import AgentError, Rejected
 from gateway import show
-from gateway.acts import act_of
+from gateway.access.acts import act_of
+from gateway.access.permits import Permits
 from gateway.command_help import help_reply, surely_meant, unknown
 from gateway.command_table import Entry, entry_of
 from gateway.ledger import Ended, Ledger, Turn
-from gateway.permits import Permits
-from gateway.personas import Persona
-from gateway.questions import Questions
+from gateway.personas.personas import Persona
+from gateway.questions.questions import Questions
 from gateway.routing import as_typed, named
 from gateway.sessions import Sessions, compact
 from memory.scopes import home_scope

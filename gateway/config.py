@@ -12,13 +12,13 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract import ConfigError
-from gateway.access_tables import AccessTable
-from gateway.backup_tables import BackupTable
+from gateway.access.access_tables import AccessTable
 from gateway.bot_tables import TABLES, AnyBotTable
-from gateway.limit_tables import LimitsTable, PriceTable
-from gateway.logs_tables import LogsTable, TelemetryTable
+from gateway.limits.limit_tables import LimitsTable, PriceTable
+from gateway.running.backup_tables import BackupTable
 from gateway.sandbox_tables import SandboxTable
-from gateway.schedule_tables import ScheduleTable, SchedulingTable
+from gateway.schedules.schedule_tables import ScheduleTable, SchedulingTable
+from gateway.seeing.logs_tables import LogsTable, TelemetryTable
 from gateway.tables import (
     AgentTable,
     BudgetTable,

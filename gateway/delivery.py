@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from bots.bot import Bot
 from contract import Place, PlatformError
 from gateway.ledger import Ledger, Post, Turn
-from gateway.trail import Trail
+from gateway.seeing.trail import Trail
 from memory.transcript import moment
 
 log = logging.getLogger("moot.delivery")

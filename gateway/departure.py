@@ -9,14 +9,14 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from contract import MootError
-from gateway.audit import append, row_of
-from gateway.audit_anchor import ANCHOR, write_anchor
+from gateway.audit.audit import append, row_of
+from gateway.audit.audit_anchor import ANCHOR, write_anchor
+from gateway.audit.chain import ERASE, ranges
 from gateway.briefings import MOOT
-from gateway.chain import ERASE, ranges
 from gateway.clock import clock
 from gateway.lock import hold
 from gateway.memory_index import index_what_waits
-from gateway.personas import Personas
+from gateway.personas.personas import Personas
 from gateway.removal import OnDisk, find, remove
 from gateway.room_settings import forget_choices
 from gateway.upkeep import Upkeep

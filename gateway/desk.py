@@ -13,29 +13,29 @@ from typing import Any
 from bots.bot import Bot
 from contract import Inbound, Rejected, Room, Speaker
 from gateway import show
-from gateway.access_desk import AccessDesk
-from gateway.audit import Audit
+from gateway.access.access_desk import AccessDesk
+from gateway.admin.overseer import Overseer
+from gateway.audit.audit import Audit
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.door import Door
 from gateway.events import Bus
 from gateway.happenings import Happening, RoomOpened
 from gateway.house import Choice, Health, Picture, Receipt, TurnReply
 from gateway.ledger import Turn
+from gateway.limits.usage import UsageBook
 from gateway.local_sessions import LocalSessions
-from gateway.metering import Taken, measure
-from gateway.metrics import Metrics
-from gateway.overseer import Overseer
-from gateway.personas import Personas
-from gateway.questions import Questions
+from gateway.personas.personas import Personas
+from gateway.questions.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.routing import route
-from gateway.schedule_desk import ScheduleDesk
-from gateway.session_metrics import Counted, Load
+from gateway.schedules.schedule_desk import ScheduleDesk
+from gateway.seeing.metering import Taken, measure
+from gateway.seeing.metrics import Metrics
+from gateway.seeing.session_metrics import Counted, Load
 from gateway.sessions import Live, scope_folder
 from gateway.sql_ledger import SqlLedger
 from gateway.submission import DIRECT, Submission, parse_submission
-from gateway.usage import UsageBook
 from memory.scopes import home_scope
 from memory.transcript import Transcript
 

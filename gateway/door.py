@@ -24,24 +24,24 @@ from contract import (
     stands,
 )
 from gateway import show
-from gateway.access import Access
+from gateway.access.access import Access
+from gateway.access.strangers import Refusal, Strangers
 from gateway.accounts import Accounts
 from gateway.addressees import Addressees, takers_of
-from gateway.books import Books
 from gateway.cards import RoomCard
 from gateway.commands import parse_command
 from gateway.early import Early
 from gateway.events import Publish
 from gateway.happenings import Gone, Reworded, RoomOpened, Said
 from gateway.ledger import Accepted, Ledger, Wanted
-from gateway.personas import Personas
+from gateway.limits.books import Books
+from gateway.personas.personas import Personas
 from gateway.pins import PINNER
 from gateway.platform_pins import NOBODY, PlatformPins
 from gateway.presence import Presence
-from gateway.questions import Questions
+from gateway.questions.questions import Questions
 from gateway.rooms import Rooms
-from gateway.strangers import Refusal, Strangers
-from gateway.trail import Trails
+from gateway.seeing.trail import Trails
 from memory.scopes import home_scope
 from memory.transcript import LATEST, Stored, Transcript
 

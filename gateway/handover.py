@@ -8,11 +8,11 @@ from uuid import uuid4
 
 from bots.bot import Bot
 from contract import Speaker
-from gateway.access import Access
+from gateway.access.access import Access
+from gateway.access.strangers import Strangers
 from gateway.accounts import Accounts
 from gateway.ledger import Ledger, Turn, Wanted
 from gateway.roster import Rosters
-from gateway.strangers import Strangers
 from memory.transcript import Transcript
 
 

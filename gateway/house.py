@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from contract import Speaker
-from gateway.access_tables import Role
-from gateway.admin import Admin
-from gateway.admissions import AccessOverview
-from gateway.audit import AuditLog
+from gateway.access.access_tables import Role
+from gateway.access.admissions import AccessOverview
+from gateway.access.grants import Kept, Span
+from gateway.access.pairing_rows import Decision, Pairing
+from gateway.admin.admin import Admin
+from gateway.audit.audit import AuditLog
 from gateway.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
-from gateway.grants import Kept, Span
 from gateway.happenings import Happening
-from gateway.pairing_rows import Decision, Pairing
+from gateway.limits.usage import UsageReports
 from gateway.room_memory import Found, Overview
-from gateway.schedule_tables import Missed
-from gateway.scheduled import Schedule
-from gateway.usage import UsageReports
+from gateway.schedules.schedule_tables import Missed
+from gateway.schedules.scheduled import Schedule
 from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gateway.seeing.subject import Subject, about
+from gateway.seeing.telemetry import Telemetry
 from gateway.show import session_id
-from gateway.subject import Subject, about
-from gateway.telemetry import Telemetry
 from memory.layer import Interaction, Session
 
 

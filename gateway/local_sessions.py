@@ -16,11 +16,11 @@ from typing import Literal, Protocol
 from contract import AgentError, Room
 from gateway.ledger import Ended, Ledger
 from gateway.opening import Opener
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.seats import Seats
+from gateway.seeing.subject import Subject, about
 from gateway.sessions import Live, Program, Waits
 from gateway.show import session_id
-from gateway.subject import Subject, about
 
 log = logging.getLogger("moot.sessions")
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import get_args
 
 from contract import ConfigError, MootError
-from gateway.access_cli import add_access
-from gateway.agents_cli import add_agents
-from gateway.audit_cli import add_audit
-from gateway.backup_cli import add_backup
-from gateway.command_line import add_config, configured, environment_of
-from gateway.doctor_cli import add_doctor
-from gateway.init_cli import add_init
-from gateway.logs_tables import LogFormat, LogLevel
+from gateway.access.access_cli import add_access
+from gateway.audit.audit_cli import add_audit
 from gateway.memory_cli import add_memory
-from gateway.redaction import CleanStream, Redactor, secrets_in
+from gateway.running.agents_cli import add_agents
+from gateway.running.backup_cli import add_backup
+from gateway.running.command_line import add_config, configured, environment_of
+from gateway.running.doctor_cli import add_doctor
+from gateway.running.init_cli import add_init
+from gateway.seeing.logs_tables import LogFormat, LogLevel
+from gateway.seeing.redaction import CleanStream, Redactor, secrets_in
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 def _redactor(arguments: argparse.Namespace) -> Redactor:
     """Knows the secrets of the environment, of moot.env and of moot.toml, mistakes or not."""
-    from gateway.env_file import with_secrets
+    from gateway.running.env_file import with_secrets
 
     redactor = Redactor(secrets_in(os.environ))
     given = getattr(arguments, "config", None)
@@ -101,8 +101,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import run
-    from gateway.logs import logging_to
-    from gateway.service_manager import service_manager
+    from gateway.running.service_manager import service_manager
+    from gateway.seeing.logs import logging_to
 
     redactor = arguments.redactor
     with logging_to(sys.stderr, redactor, os.environ) as change:
@@ -139,9 +139,9 @@ def _started(url: str) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from gateway.check import Finding, check, readable_by_others
-    from gateway.platform_check import check_platforms
-    from gateway.sandbox_check import check_sandbox
+    from gateway.running.check import Finding, check, readable_by_others
+    from gateway.running.platform_check import check_platforms
+    from gateway.running.sandbox_check import check_sandbox
 
     config = configured(arguments)
     environment = environment_of(arguments)

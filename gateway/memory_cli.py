@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from gateway.command_line import add_config, environment_of
+from gateway.running.command_line import add_config, environment_of
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

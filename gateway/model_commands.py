@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from gateway.ledger import Turn
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.quoting import quoted
 from gateway.room_settings import RoomSettings
 from gateway.routing import named

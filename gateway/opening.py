@@ -16,7 +16,7 @@ from adapters.disk import told_when_full
 from adapters.sandbox import Sandbox
 from contract import AgentError, Room
 from gateway.memory_door import Admission, MemoryDoor
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.private_folders import SCOPES, make_private
 from gateway.sandboxing import Sandboxing
 from gateway.sessions import Live, Program, scope_folder

@@ -14,21 +14,21 @@ from aiohttp.typedefs import Handler, Middleware
 
 from contract import ConfigError, MootError, Rejected
 from gateway import assets, doorman
-from gateway.access_api import AccessApi
-from gateway.admin_api import AdminApi
+from gateway.access.access_api import AccessApi
+from gateway.admin.admin_api import AdminApi
 from gateway.api import Api
 from gateway.assets import Asset
-from gateway.audit_api import AuditApi
+from gateway.audit.audit_api import AuditApi
 from gateway.body import answer, error
 from gateway.doorman import Access, Refused
 from gateway.files import Files
 from gateway.house import House
 from gateway.inmates import is_inmate
+from gateway.limits.usage_api import UsageApi
 from gateway.memory_api import MemoryApi
-from gateway.redaction import Redactor
-from gateway.schedules_api import SchedulesApi
+from gateway.schedules.schedules_api import SchedulesApi
+from gateway.seeing.redaction import Redactor
 from gateway.stream import Hub
-from gateway.usage_api import UsageApi
 from gateway.views import HealthView, happening_view
 
 log = logging.getLogger("moot.gateway")

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from contract import Room
 from gateway.ledger import Turn
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.pins import Pin, pins_in, worth_pinning
 from gateway.quoting import number_in, quoted
 from memory.landmarks import Landmarks, NewLandmark

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bots.bot import Bot
 from contract import Place, Voice
 from gateway.ledger import Turn
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.pins import PINNER
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from contract import Pinned
-from gateway.access import Access
+from gateway.access.access import Access
 from gateway.accounts import Accounts
 from gateway.ledger import Ledger
-from gateway.personas import Personas
+from gateway.personas.personas import Personas
 from memory.landmarks import Landmarks, NewLandmark
 from memory.scopes import home_scope
 from memory.slices import Slices

@@ -10,8 +10,8 @@ from bots.bot import Bot, Learned, forget
 from bots.slash import SlashCommand, SlashOption
 from bots.web import WebBot
 from contract import ConfigError
-from gateway.access import Access
-from gateway.access_tables import EVERYBODY
+from gateway.access.access import Access
+from gateway.access.access_tables import EVERYBODY
 from gateway.bot_tables import (
     AnyBotTable,
     BlueBubblesTable,
@@ -22,7 +22,7 @@ from gateway.bot_tables import (
 )
 from gateway.command_table import TABLE
 from gateway.config import Config, own_secret, secret
-from gateway.personas import Personas
+from gateway.personas.personas import Personas
 from gateway.routing import named
 
 SLASH_COMMANDS = tuple(

@@ -11,7 +11,7 @@ from composer.guard import flat
 from contract import Room
 from gateway.ledger import Turn
 from gateway.memory_tools import FACT_CHARS, MemoryTools, index_line
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from memory.facts import StoredFact, facts_by_id
 from memory.gate import Gate
 from memory.observations import StoredObservation

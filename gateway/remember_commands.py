@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from contract import MootError
-from gateway.access import Access
+from gateway.access.access import Access
 from gateway.ledger import Turn
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.quoting import number_in, quoted
 from gateway.sessions import Sessions
 from memory.dates import day

@@ -17,9 +17,9 @@ from gateway.delivery import pieces
 from gateway.events import Publish
 from gateway.happenings import Drafted
 from gateway.ledger import Ledger, Post, Turn
-from gateway.questions import Questions
-from gateway.subject import about, subject_of
-from gateway.trail import Trail
+from gateway.questions.questions import Questions
+from gateway.seeing.subject import about, subject_of
+from gateway.seeing.trail import Trail
 
 log = logging.getLogger("moot.reply")
 

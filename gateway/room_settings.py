@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, select
 
 from contract import Speaker
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from memory.house_schema import room_settings, schedules
 from memory.store import Store
 from memory.transcript import micros

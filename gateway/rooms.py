@@ -19,10 +19,10 @@ from gateway.events import Publish
 from gateway.happenings import TurnChanged
 from gateway.ledger import Ledger, Turn
 from gateway.marks import Marks
-from gateway.personas import Persona, Personas
+from gateway.personas.personas import Persona, Personas
 from gateway.pins import PINNER
 from gateway.routing import unaddressed
-from gateway.subject import SessionSubjects, about, subject_of
+from gateway.seeing.subject import SessionSubjects, about, subject_of
 from gateway.turn import Middle
 from memory.transcript import Stored, Transcript
 

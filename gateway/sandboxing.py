@@ -14,7 +14,7 @@ from adapters.once import TooMuch, run_once
 from adapters.sandbox import SYSTEM, Sandbox, View, wrap
 from contract import AgentError, Room
 from gateway.config import Config
-from gateway.personas import Persona, Personas
+from gateway.personas.personas import Persona, Personas
 from gateway.sandbox_tables import Mode, parse_mount
 
 log = logging.getLogger("moot.sandbox")

@@ -16,7 +16,7 @@ from adapters.agent import Agent, Compacting, Launch
 from contract import AgentError, Room
 from gateway.ledger import Ended
 from gateway.memory_door import Admission
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 
 
 @dataclass(frozen=True, slots=True)

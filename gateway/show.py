@@ -20,7 +20,7 @@ from gateway.cards import (
     TurnState,
 )
 from gateway.ledger import Post, State, Turn
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.sessions import Live, Program
 from memory.transcript import Stored, moment
 

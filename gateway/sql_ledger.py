@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract import Inbound, Room, Speaker
+from gateway.admin.sql_figures import figure_writer
 from gateway.ledger import Accepted, Also, Post, Turn, Wanted
-from gateway.sql_figures import figure_writer
 from gateway.sql_rows import (
     ANSWER_WITH,
     ASKED,

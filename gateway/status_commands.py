@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bots.bot import Bot
-from gateway.access import Access
+from gateway.access.access import Access
 from gateway.ledger import Ledger, Turn
 from gateway.local_sessions import LocalSessions
-from gateway.personas import Persona
+from gateway.personas.personas import Persona
 from gateway.quoting import quoted
 from gateway.room_settings import RoomSettings
 from gateway.routing import unaddressed

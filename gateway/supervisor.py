@@ -11,7 +11,7 @@ from datetime import datetime
 from bots.bot import Bot
 from contract import Chosen, Event, MootError
 from gateway.clock import clock as system_clock
-from gateway.subject import Subject, about, about_also
+from gateway.seeing.subject import Subject, about, about_also
 
 log = logging.getLogger("moot.app")
 

@@ -24,7 +24,23 @@ from contract import (
     PlatformError,
 )
 from gateway import show
-from gateway.assembly import (
+from gateway.briefings import MOOT, Briefings, speaker
+from gateway.delivery import deliver, plan
+from gateway.events import Publish
+from gateway.handover import HandOver
+from gateway.happenings import Said, TurnChanged
+from gateway.ledger import Ledger, Post, Turn, Wanted
+from gateway.lending import lend
+from gateway.limits.books import Books
+from gateway.marks import Marks
+from gateway.occasion import occasion_of
+from gateway.personas.personas import Persona, Personas
+from gateway.pins import PINNER
+from gateway.places import place_of
+from gateway.presence import Presence
+from gateway.questions.questions import Questions
+from gateway.reply import LiveReply
+from gateway.seeing.assembly import (
     agent_attributes,
     record_of,
     tell_answered,
@@ -34,26 +50,10 @@ from gateway.assembly import (
     tell_ready,
     tell_window,
 )
-from gateway.books import Books
-from gateway.briefings import MOOT, Briefings, speaker
-from gateway.delivery import deliver, plan
-from gateway.events import Publish
-from gateway.handover import HandOver
-from gateway.happenings import Said, TurnChanged
-from gateway.ledger import Ledger, Post, Turn, Wanted
-from gateway.lending import lend
-from gateway.marks import Marks
-from gateway.occasion import occasion_of
-from gateway.personas import Persona, Personas
-from gateway.pins import PINNER
-from gateway.places import place_of
-from gateway.presence import Presence
-from gateway.questions import Questions
-from gateway.redaction import Redactor
-from gateway.reply import LiveReply
+from gateway.seeing.redaction import Redactor
+from gateway.seeing.trail import Clockwork, Trails
 from gateway.sessions import Live, Sessions
 from gateway.tables import TurnsTable
-from gateway.trail import Clockwork, Trails
 from gateway.window import Windows
 from memory.layer import Interaction
 from memory.layers import Layers

@@ -13,8 +13,8 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from contract import ConfigError
-from gateway.command_line import printable
 from gateway.config import Config
+from gateway.running.command_line import printable
 from memory.index import Entry, Hit, Index
 from memory.model import Model
 from memory.store import Store

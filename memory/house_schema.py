@@ -74,7 +74,7 @@ refusals = Table(  # what somebody was told once, also over a restart
     Column("at", BigInteger, nullable=False),
 )
 
-audit = Table(  # append-only; each row's hash covers the one before it: see gateway/chain.py
+audit = Table(  # append-only; each row's hash covers the one before it: see gateway/audit/chain.py
     "audit",
     metadata,
     Column("seq", SEQUENCE, primary_key=True),

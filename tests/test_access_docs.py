@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from contract import Room, Speaker
-from gateway.access import Access
-from gateway.access_cli import add_access
+from gateway.access.access import Access
+from gateway.access.access_cli import add_access
 from gateway.commands import parse_command
 from gateway.config import Config, load_config
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from gateway.command_table import GROUPS, TABLE, usage
 from gateway.commands import parse_command
 from gateway.config import Config
-from gateway.when import read_once, read_when
+from gateway.schedules.when import read_once, read_when
 
 DOCS = Path(__file__).parent.parent / "docs"
 README = DOCS.parent / "README.md"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from composer.headings import HEADINGS
 from gateway.command_table import entry_of
-from gateway.persona_check import Around
-from gateway.persona_files import MOST_BYTES
-from gateway.personas import FrontMatter, check_persona
-from gateway.rehearsal import ANSWER_S
+from gateway.personas.persona_check import Around
+from gateway.personas.persona_files import MOST_BYTES
+from gateway.personas.personas import FrontMatter, check_persona
+from gateway.personas.rehearsal import ANSWER_S
 from gateway.tables import TurnsTable
 
 PAGE = (Path(__file__).parent.parent / "docs" / "personas.md").read_text("utf-8")

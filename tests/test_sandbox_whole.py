@@ -10,7 +10,7 @@ import pytest
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.terminal import PYTHON
 from gateway.config import load_config
-from gateway.sandbox_check import check_sandbox
+from gateway.running.sandbox_check import check_sandbox
 from tests.doubles.cells import bwrap
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse

@@ -13,7 +13,7 @@ import yaml
 
 from adapters.sandbox import Mount
 from gateway.config import Config
-from gateway.personas import parse_persona
+from gateway.personas.personas import parse_persona
 from gateway.sandbox_tables import parse_mount
 from gateway.tables import GatewayTable
 

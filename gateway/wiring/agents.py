@@ -10,12 +10,12 @@ from gateway.happenings import PersonasChanged
 from gateway.local_sessions import LocalSessions
 from gateway.memories import Memories
 from gateway.memory_door import MemoryDoor
-from gateway.metering import memory_bytes, most_sessions
 from gateway.opening import Opener
-from gateway.persona_desk import PersonaDesk
-from gateway.persona_versions import Versions
+from gateway.personas.persona_desk import PersonaDesk
+from gateway.personas.persona_versions import Versions
 from gateway.room_settings import RoomSettings
 from gateway.sandboxing import Sandboxing
+from gateway.seeing.metering import memory_bytes, most_sessions
 from gateway.sessions import Program
 from gateway.wiring.ground import Ground
 

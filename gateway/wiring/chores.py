@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from datetime import time
 from functools import partial
 
-from gateway.backup import back_up_daily
 from gateway.clock import clock
 from gateway.door import Door
 from gateway.happenings import BotsChanged
@@ -14,7 +13,8 @@ from gateway.idle import Idle
 from gateway.local_sessions import LocalSessions
 from gateway.memories import Memories
 from gateway.nightly import nightly
-from gateway.schedules import Schedules
+from gateway.running.backup import back_up_daily
+from gateway.schedules.schedules import Schedules
 from gateway.supervisor import Supervisor
 from gateway.wiring.ground import Ground
 

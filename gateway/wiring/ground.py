@@ -8,23 +8,23 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bots.bot import Bot
-from gateway.access import Access
+from gateway.access.access import Access
 from gateway.accounts import Accounts
-from gateway.audit import Audit
-from gateway.audit_anchor import ANCHOR
+from gateway.audit.audit import Audit
+from gateway.audit.audit_anchor import ANCHOR
 from gateway.clock import clock
 from gateway.config import Config
 from gateway.events import Bus
 from gateway.happenings import Happening
-from gateway.metrics import Metrics
-from gateway.personas import Personas
+from gateway.personas.personas import Personas
 from gateway.presence import Presence
-from gateway.redaction import Redactor
 from gateway.roster import Rosters
+from gateway.seeing.metrics import Metrics
+from gateway.seeing.redaction import Redactor
+from gateway.seeing.subject import about_also
+from gateway.seeing.telemetry import Telemetry
+from gateway.seeing.trail import Trails
 from gateway.sql_ledger import SqlLedger
-from gateway.subject import about_also
-from gateway.telemetry import Telemetry
-from gateway.trail import Trails
 from memory.store import Store
 from memory.transcript import Transcript
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gateway.admissions import Admissions
+from gateway.access.admissions import Admissions
+from gateway.access.people import People
+from gateway.access.role_commands import RoleCommands
 from gateway.clock import clock
 from gateway.commands import Hand
+from gateway.limits.usage import UsageBook
+from gateway.limits.usage_commands import UsageCommands
 from gateway.local_sessions import LocalSessions
 from gateway.memories import Memories
 from gateway.model_commands import ModelCommands
-from gateway.people import People
-from gateway.persona_commands import PersonaCommands
-from gateway.persona_desk import PersonaDesk
+from gateway.personas.persona_commands import PersonaCommands
+from gateway.personas.persona_desk import PersonaDesk
 from gateway.pin_commands import PinCommands
 from gateway.remember_commands import RememberCommands
-from gateway.role_commands import RoleCommands
 from gateway.room_settings import RoomSettings
-from gateway.schedule_commands import ScheduleCommands
-from gateway.schedules import Schedules
+from gateway.schedules.schedule_commands import ScheduleCommands
+from gateway.schedules.schedules import Schedules
 from gateway.status_commands import Queued, StatusCommands
-from gateway.usage import UsageBook
-from gateway.usage_commands import UsageCommands
 from gateway.wiring.ground import Ground
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 
 from adapters.hooks import HookListener
 from bots.bot import Bot
-from gateway.access import Access
+from gateway.access.access import Access
+from gateway.access.permits import Permits
 from gateway.clock import clock
 from gateway.commands import Commands
 from gateway.config import Config
@@ -17,18 +18,17 @@ from gateway.happenings import Stopping
 from gateway.ledger import Turn
 from gateway.lock import tell_address
 from gateway.memories import LEARN_AFTER_S
-from gateway.metrics import Metrics
 from gateway.page import open_page
-from gateway.permits import Permits
-from gateway.persona_api import PersonaApi
-from gateway.personas import Personas
-from gateway.redaction import Redactor
+from gateway.personas.persona_api import PersonaApi
+from gateway.personas.personas import Personas
 from gateway.room_settings import RoomSettings
 from gateway.rooms import Rooms
+from gateway.running.service_manager import Notify, keep_alive, nobody
 from gateway.sandboxing import Sandboxing
-from gateway.service_manager import Notify, keep_alive, nobody
+from gateway.seeing.metrics import Metrics
+from gateway.seeing.redaction import Redactor
+from gateway.seeing.telemetry import Telemetry
 from gateway.sessions import Program
-from gateway.telemetry import Telemetry
 from gateway.wiring.agents import make_persona_desk, make_sessions
 from gateway.wiring.chores import begin_chores, make_supervisor
 from gateway.wiring.ground import Ground

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from gateway.access_desk import AccessDesk
-from gateway.admissions import Admissions
-from gateway.books import Books
+from gateway.access.access_desk import AccessDesk
+from gateway.access.admissions import Admissions
+from gateway.admin.overseer import Overseer
 from gateway.clock import clock
 from gateway.desk import Desk
 from gateway.door import Door
 from gateway.doorman import Access as PageAccess
 from gateway.idle import Idle
+from gateway.limits.books import Books
 from gateway.local_sessions import LocalSessions
 from gateway.memories import Memories
-from gateway.overseer import Overseer
 from gateway.page import PageSettings
-from gateway.questions import Questions
+from gateway.questions.questions import Questions
 from gateway.room_memory import RoomMemories
 from gateway.rooms import Rooms
 from gateway.sandboxing import any_wanted
-from gateway.schedule_desk import ScheduleDesk
-from gateway.schedules import Schedules
+from gateway.schedules.schedule_desk import ScheduleDesk
+from gateway.schedules.schedules import Schedules
 from gateway.supervisor import Supervisor
 from gateway.wiring.ground import Ground
 

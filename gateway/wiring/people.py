@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gateway.admissions import Admissions
-from gateway.books import Books
+from gateway.access.admissions import Admissions
+from gateway.access.pairings import Start
 from gateway.clock import clock
 from gateway.happenings import AccessChanged
-from gateway.limits import Limits
-from gateway.pairings import Start
-from gateway.questions import Questions
-from gateway.usage import UsageBook
+from gateway.limits.books import Books
+from gateway.limits.limits import Limits
+from gateway.limits.usage import UsageBook
+from gateway.questions.questions import Questions
 from gateway.wiring.ground import Ground
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gateway.admissions import Admissions
-from gateway.books import Books
+from gateway.access.admissions import Admissions
 from gateway.briefings import Briefings
 from gateway.clock import clock
 from gateway.commands import Commands
 from gateway.door import Door
 from gateway.handover import HandOver
+from gateway.limits.books import Books
 from gateway.local_sessions import LocalSessions
 from gateway.marks import Marks
 from gateway.memories import Memories
-from gateway.persona_desk import PersonaDesk
-from gateway.questions import Questions
-from gateway.rehearsal import Rehearsal
+from gateway.personas.persona_desk import PersonaDesk
+from gateway.personas.rehearsal import Rehearsal
+from gateway.questions.questions import Questions
 from gateway.rooms import Rooms
-from gateway.schedule_rows import ScheduleRows
-from gateway.schedules import Schedules
+from gateway.schedules.schedule_rows import ScheduleRows
+from gateway.schedules.schedules import Schedules
 from gateway.turn import Middle
 from gateway.window import Windows
 from gateway.wiring.ground import Ground

@@ -22,7 +22,7 @@ from adapters.sandbox import Mount, Sandbox, View, wrap
 from adapters.startup import Command
 from adapters.terminal import Terminal
 from contract import AgentError
-from gateway.metering import measure
+from gateway.seeing.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran
 from tests.doubles.processes import until_gone
 

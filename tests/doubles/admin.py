@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from contract import Room, Speaker
-from gateway.admin_cards import (
+from gateway.admin.admin_cards import (
     Acted,
     BotCard,
     Day,
@@ -32,7 +32,7 @@ AUTH = Room("slack:C1", "auth-team", "room", "saga-ai")
 
 
 class FakeAdmin:
-    """Implements gateway.admin.Admin."""
+    """Implements gateway.admin.admin.Admin."""
 
     def __init__(
         self, now: Callable[[], datetime], questions: Callable[[], Sequence[OpenQuestion]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.audit import Entry, Verdict, Wish
-from gateway.chain import Broken
-from gateway.usage import Report
+from gateway.audit.audit import Entry, Verdict, Wish
+from gateway.audit.chain import Broken
+from gateway.limits.usage import Report
 
 
 class FakeAudit:
-    """Implements gateway.audit.AuditLog. entries: oldest first."""
+    """Implements gateway.audit.audit.AuditLog. entries: oldest first."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -28,7 +28,7 @@ class FakeAudit:
 
 
 class FakeUsage:
-    """Implements gateway.usage.UsageReports."""
+    """Implements gateway.limits.usage.UsageReports."""
 
     def __init__(self) -> None:
         self.told = Report((), (), (), ())

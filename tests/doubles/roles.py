@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from contract import Speaker
-from gateway.access_tables import Role
-from gateway.admissions import AccessOverview
-from gateway.grants import Kept, Span
-from gateway.pairing_rows import Decision, Pairing
+from gateway.access.access_tables import Role
+from gateway.access.admissions import AccessOverview
+from gateway.access.grants import Kept, Span
+from gateway.access.pairing_rows import Decision, Pairing
 
 NOBODY = AccessOverview("closed", "pairing", (), (), ())
 

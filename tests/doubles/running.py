@@ -13,11 +13,11 @@ from bots.bot import Bot
 from bots.web import WebBot
 from composer.headings import HEADINGS
 from contract import Event, Inbound
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.config import Config
 from gateway.ledger import Accepted
-from gateway.limit_tables import LimitsTable
-from gateway.personas import Personas
+from gateway.limits.limit_tables import LimitsTable
+from gateway.personas.personas import Personas
 from gateway.sessions import Program
 from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from gateway.wiring.house import House

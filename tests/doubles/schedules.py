@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from contract import Speaker
 from gateway.house import Wish
-from gateway.scheduled import Schedule
+from gateway.schedules.scheduled import Schedule
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from contract import ConfigError, Room, Speaker
-from gateway.access import Access, Grant
-from gateway.access_tables import AccessTable, GrantTable, PersonaAccessTable
-from gateway.acts import act_of, least_role
+from gateway.access.access import Access, Grant
+from gateway.access.access_tables import AccessTable, GrantTable, PersonaAccessTable
+from gateway.access.acts import act_of, least_role
 from gateway.command_table import TABLE
 from gateway.config import load_config
 from gateway.platforms import follows

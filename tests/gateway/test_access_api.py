@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from contract import Room, Speaker
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.page import PageSettings, open_page
 from gateway.views import happening_view
 from tests.doubles.platform import said

@@ -11,9 +11,9 @@ from adapters.agent import Launch
 from adapters.hooks import HookListener
 from contract import AgentError, ConfigError
 from gateway.api_programs import anthropic_program
-from gateway.check import check
 from gateway.config import load_config
 from gateway.programs import Programs
+from gateway.running.check import check
 from gateway.tables import AgentTable
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.replies import Replies

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from contract import Room, Speaker
-from gateway.audit import Audit, Wish, append
-from gateway.audit_anchor import read_anchor
+from gateway.audit.audit import Audit, Wish, append
+from gateway.audit.audit_anchor import read_anchor
 from gateway.departure import erase_noted
 from memory.erasure import survey
 from memory.house_erasure import WHO

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from contract import MootError, Speaker
-from gateway.audit import Audit
-from gateway.audit_anchor import ANCHOR
-from gateway.audit_cli import since
-from gateway.chain import HALVES, Check, ranges, sealed
-from gateway.check import check
+from gateway.audit.audit import Audit
+from gateway.audit.audit_anchor import ANCHOR
+from gateway.audit.audit_cli import since
+from gateway.audit.chain import HALVES, Check, ranges, sealed
 from gateway.config import Config
 from gateway.main import _parser
+from gateway.running.check import check
 from memory.store import Store
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -23,14 +23,14 @@ import pytest
 from sqlalchemy import text
 
 from contract import ConfigError
-from gateway.archive import Manifest, read
-from gateway.audit import Audit
-from gateway.audit_anchor import ANCHOR
-from gateway.backup import Wanted, back_up, back_up_daily, newest_first
+from gateway.audit.audit import Audit
+from gateway.audit.audit_anchor import ANCHOR
 from gateway.briefings import MOOT
 from gateway.config import Config, load_config
 from gateway.lock import hold
-from gateway.restore import restore_in_place, restore_to
+from gateway.running.archive import Manifest, read
+from gateway.running.backup import Wanted, back_up, back_up_daily, newest_first
+from gateway.running.restore import restore_in_place, restore_to
 from memory.store import HEAD, Store
 from tests.conftest import NewUrl
 from tests.doubles.service import Service, service

@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from contract import Room, Speaker
-from gateway.admin_cards import Problem
+from gateway.admin.admin_cards import Problem
 from gateway.happenings import AccessChanged, BotsChanged
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.house import FakeHouse

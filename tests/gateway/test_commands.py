@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access_tables import AccessTable, GrantTable
+from gateway.access.access_tables import AccessTable, GrantTable
 from gateway.command_help import nearest
 from gateway.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
 from gateway.commands import Command, parse_command

@@ -7,7 +7,7 @@ import regex
 
 from contract import ConfigError, Option, Question
 from gateway.config import load_config
-from gateway.danger import DANGEROUS, Danger
+from gateway.questions.danger import DANGEROUS, Danger
 
 DANGER = Danger.of(DANGEROUS)
 WORKSPACE = Path("/work/space")

@@ -15,9 +15,9 @@ from aiohttp import web
 from sqlalchemy import text
 
 from gateway.config import load_config
-from gateway.diagnosis import Line
-from gateway.doctor import Doctor
 from gateway.lock import hold, holder
+from gateway.running.diagnosis import Line
+from gateway.running.doctor import Doctor
 from memory.store import Store
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble

@@ -11,9 +11,9 @@ from adapters.acp import AcpAgent
 from adapters.agent import Driver, Launch
 from adapters.cli import CliAgent
 from contract import AgentError
-from gateway.check import check
 from gateway.config import Config
 from gateway.programs import Programs
+from gateway.running.check import check
 from gateway.tables import AgentTable, GatewayTable
 from tests.doubles.platform import said
 from tests.doubles.running import PERSONA, gateway

@@ -16,8 +16,8 @@ import pytest
 
 from contract import ConfigError
 from gateway.config import load_config
-from gateway.env_file import parse_env, set_values, with_secrets
-from gateway.personas import parse_persona
+from gateway.personas.personas import parse_persona
+from gateway.running.env_file import parse_env, set_values, with_secrets
 from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.slack import SlackDouble
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from contract import ModelError, Room, ToolUse
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.tables import MemoryTable
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, said

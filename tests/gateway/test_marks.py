@@ -13,7 +13,7 @@ from adapters.agent import Reply
 from bots.bot import Manners, Mark
 from contract import AgentError, Deleted, PlatformError, Room
 from gateway import marks
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.happenings import Happening, TurnChanged
 from gateway.tables import SessionsTable, TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said

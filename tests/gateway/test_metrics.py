@@ -17,8 +17,8 @@ from composer.header import compose
 from composer.headings import HEADINGS
 from contract import Budget, Completion, Fact, Header, Landmark, Note, Tool, Usage
 from gateway.ledger import Turn
-from gateway.metrics import Metrics
-from gateway.session_metrics import Counted
+from gateway.seeing.metrics import Metrics
+from gateway.seeing.session_metrics import Counted
 from memory.facts import NewFact, add_facts
 from memory.index import Hit
 from memory.store import Store

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.catalog import profiles
 from contract import Room
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.sessions import Program
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway

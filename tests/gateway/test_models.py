@@ -11,9 +11,9 @@ import pytest
 from adapters.headless import HeadlessModel
 from contract import ConfigError
 from gateway.app import run
-from gateway.check import check
 from gateway.config import Config, load_config
 from gateway.models import open_model
+from gateway.running.check import check
 from gateway.tables import GatewayTable
 from memory.anthropic_model import HAIKU, AnthropicModel
 

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from contract import Deleted, Room, Speaker
-from gateway.access_tables import AccessTable
-from gateway.admissions import Admissions
+from gateway.access.access_tables import AccessTable
+from gateway.access.admissions import Admissions
+from gateway.access.pairing_rows import ALPHABET, as_code
+from gateway.access.pairings import DECLINED, LET_IN, MOST_WAITING
 from gateway.clock import clock
-from gateway.pairing_rows import ALPHABET, as_code
-from gateway.pairings import DECLINED, LET_IN, MOST_WAITING
 from memory.house_schema import audit, pairings
 from memory.schema import messages, turns
 from tests.doubles.platform import FakeBot, said

@@ -12,7 +12,7 @@ import pytest
 from yarl import URL
 
 from gateway.page import PageSettings, open_page
-from gateway.personas import FrontMatter
+from gateway.personas.personas import FrontMatter
 from tests.doubles.running import PERSONA, Opened, gateway
 from tests.gateway.conftest import get, post
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from adapters.agent import Reply
 from contract import Deleted, Inbound, Room
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.tables import MemoryTable
 from memory.schema import landmarks, turns
 from tests.doubles.platform import said

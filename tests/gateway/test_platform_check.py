@@ -6,7 +6,7 @@ from pathlib import Path
 
 from contract import ConfigError, PlatformError
 from gateway.config import load_config
-from gateway.platform_check import ask_platforms, check_platforms
+from gateway.running.platform_check import ask_platforms, check_platforms
 from tests.doubles.platform import FakeBot
 from tests.doubles.rocketchat import CLAUDE, CODEX, RocketChatDouble
 from tests.doubles.slack import SlackDouble

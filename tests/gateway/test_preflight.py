@@ -10,7 +10,7 @@ import pytest
 
 from contract import ConfigError
 from gateway.config import load_config
-from gateway.preflight import Health, Preflight, wanted
+from gateway.running.preflight import Health, Preflight, wanted
 
 HOUSE = Path(__file__).parents[2]
 ECHOES = """

@@ -10,8 +10,8 @@ import pytest
 from adapters.agent import Reply
 from bots.bot import Manners
 from contract import Chosen, Option, Question, Rejected, Room, Speaker
-from gateway.access_tables import AccessTable, PersonaAccessTable
-from gateway.audit import EVERY, Entry
+from gateway.access.access_tables import AccessTable, PersonaAccessTable
+from gateway.audit.audit import EVERY, Entry
 from gateway.tables import TurnsTable
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until

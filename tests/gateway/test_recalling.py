@@ -11,7 +11,7 @@ import pytest
 
 from bench.hostile import HostileIndex
 from contract import Room, ToolUse
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.tables import MemoryTable
 from memory.facts import NewFact, add_facts
 from memory.observations import StoredObservation, observations_of

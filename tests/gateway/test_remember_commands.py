@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, select
 
 from contract import Inbound, Room, Speaker
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.tables import MemoryTable
 from memory.facts import NewFact, StoredFact, add_facts
 from memory.layer import Interaction, Session

@@ -20,7 +20,7 @@ from contract import (
     Rejected,
     Room,
 )
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from contract import Room
-from gateway.personas import FrontMatter, Persona
+from gateway.personas.personas import FrontMatter, Persona
 from gateway.routing import named, route, unaddressed
 from tests.doubles.platform import ROOM, said
 

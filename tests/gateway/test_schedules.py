@@ -11,14 +11,14 @@ import pytest
 
 from bots.bot import Manners
 from contract import PlatformError, Room, Speaker
-from gateway.access_tables import AccessTable
-from gateway.audit import Wish as AuditWish
-from gateway.schedule_commands import ScheduleCommands
-from gateway.schedule_rows import ScheduleRows
-from gateway.schedule_tables import ScheduleTable, SchedulingTable
-from gateway.scheduled import Schedule
-from gateway.schedules import TRIES, Schedules
-from gateway.session_metrics import Counted
+from gateway.access.access_tables import AccessTable
+from gateway.audit.audit import Wish as AuditWish
+from gateway.schedules.schedule_commands import ScheduleCommands
+from gateway.schedules.schedule_rows import ScheduleRows
+from gateway.schedules.schedule_tables import ScheduleTable, SchedulingTable
+from gateway.schedules.scheduled import Schedule
+from gateway.schedules.schedules import TRIES, Schedules
+from gateway.seeing.session_metrics import Counted
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract import AgentError, Option, Question, Room
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.ledger import Turn
 from gateway.sessions import Live
 from gateway.tables import SessionsTable, TurnsTable

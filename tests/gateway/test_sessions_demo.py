@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.hooks import HookListener
 from contract import Room
-from gateway.metering import GIB, measure, most_sessions
 from gateway.programs import Programs
+from gateway.seeing.metering import GIB, measure, most_sessions
 from gateway.sessions import scope_folder
 from gateway.tables import AgentTable, SessionsTable
 from tests.doubles.platform import said

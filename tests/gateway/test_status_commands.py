@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Reply
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.sessions import Program
 from tests.doubles.platform import said
 from tests.doubles.running import gateway, until

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from bots.bot import Receive
 from contract import Deleted, Event, PlatformError, Room
-from gateway.metrics import Metrics
-from gateway.session_metrics import Counted
+from gateway.seeing.metrics import Metrics
+from gateway.seeing.session_metrics import Counted
 from gateway.supervisor import Supervisor
 from tests.doubles.platform import FakeBot
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.agent import Reply
 from contract import Answer, ModelError, Room
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.tables import MemoryTable, TurnsTable
 from memory.model import Model
 from memory.schema import episodes

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import update
 
 from contract import Deleted, Edited, Room, Speaker, ToolUse
-from gateway.access_tables import AccessTable
+from gateway.access.access_tables import AccessTable
 from gateway.pin_commands import KEPT_OUT
 from memory.layer import Interaction
 from memory.schema import rooms

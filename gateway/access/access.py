@@ -1,0 +1,190 @@
+"""Who may do what. Closed unless an administrator said otherwise; no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from contract import Room, Speaker
+from gateway.access.access_tables import EVERYBODY, AccessTable, Role, SecondPerson
+from gateway.access.acts import least_role
+from gateway.access.person_ids import is_person_id, unaliased
+
+TRUSTED = frozenset({"web"})  # sources whose people reached the loopback page or hold its token
+Where = Literal["", "rooms", "dms"]
+_RANK = {role: rank for rank, role in enumerate(get_args(Role))}
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """People who have a role. rooms, personas: empty: everywhere, all.
+
+    where: only in rooms, or only in direct messages and what is treated like them; "": both.
+    people: EVERYBODY is one of them when all are meant.
+    """
+
+    role: Role
+    people: frozenset[str]
+    rooms: frozenset[str] = frozenset()
+    personas: frozenset[str] = frozenset()
+    where: Where = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "people", frozenset(map(unaliased, self.people)))
+
+    def is_for(self, person_id: str) -> bool:
+        """Whether it is about this person, wherever."""
+        return unaliased(person_id) in self.people or EVERYBODY in self.people
+
+    def is_at(self, room: Room, persona: str | None) -> bool:
+        """Whether it is about this place. persona: None: whichever it is."""
+        return (
+            (not self.rooms or room.id in self.rooms)
+            and (not self.where or (self.where == "rooms") == (room.kind == "room"))
+            and (not self.personas or persona is None or persona in self.personas)
+        )
+
+    def holds(self, room: Room, person_id: str, persona: str | None) -> bool:
+        """Whether it is about this person here."""
+        return self.is_at(room, persona) and self.is_for(person_id)
+
+
+@dataclass(slots=True)
+class Access:
+    """See AccessTable. kept: grants beside the configuration's, as they are now."""
+
+    table: AccessTable
+    kept: Sequence[Grant] = ()
+    configured: tuple[Grant, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.configured = tuple(_configured(self.table))
+
+    def role(self, room: Room, person_id: str, persona: str | None = None) -> Role | None:
+        """The highest role that a person has here with a persona; None: a stranger.
+
+        persona: None: with whichever, so what is about all of them asks `is_owner`.
+        """
+        if room.source in TRUSTED:
+            return "owner"
+        held = [
+            grant.role
+            for grant in (*self.configured, *self.kept)
+            if grant.holds(room, person_id, persona)
+        ]
+        return max(held, key=_RANK.__getitem__, default=None)
+
+    def takes_part(self, room: Room, person_id: str) -> bool:
+        """Whether this person has any role here: what they say may be remembered."""
+        return self.role(room, person_id) is not None
+
+    def may(self, act: str, room: Room, by: Speaker, persona: str | None = None) -> bool:
+        """Whether somebody may do this here: a command, or one of `acts.RULES`.
+
+        persona: whose turn it is; None: no one's. A bot does what guests do, and answers nothing.
+        """
+        least = least_role(act)
+        if by.kind == "bot":
+            return least == "guest" and not act.isdecimal() and self.takes_part(room, by.id)
+        if least == "owner":
+            return self.is_owner(room, by.id, persona if act.startswith("persona ") else None)
+        return reaches(self.role(room, by.id, persona), least)
+
+    def may_invoke(self, room: Room, person_id: str, persona: str, *, is_bot: bool = False) -> bool:
+        """Whether this person may ask this persona's agent here. A bot is never an owner."""
+        role = self.role(room, person_id, persona)
+        role = "member" if is_bot and role == "owner" else role
+        return reaches(role, self.asks_for(persona))
+
+    def asks_for(self, persona: str) -> Role:
+        """The least role that may ask a persona's agent."""
+        return self._rule(persona, "invoke")
+
+    def may_approve(self, room: Room, by: Speaker, persona: str) -> bool:
+        """Whether somebody may answer this persona's permission questions here: never a bot."""
+        if by.kind == "bot":
+            return False
+        listed = unaliased(by.id) in set(map(unaliased, self.table.approvers))
+        return listed or reaches(self.role(room, by.id, persona), self._rule(persona, "approve"))
+
+    def has_approvers(self, room: Room, persona: str) -> bool:
+        """Whether anybody could answer this persona's permission questions here."""
+        if room.source in TRUSTED or self.table.approvers:
+            return True
+        least = self._rule(persona, "approve")
+        grants = (*self.configured, *self.kept)
+        return any(reaches(grant.role, least) and grant.is_at(room, persona) for grant in grants)
+
+    def approvers(self, room: Room, persona: str) -> frozenset[str]:
+        """Ids of those who may answer this persona's permission questions here; EVERYBODY is one
+        of them when all may. Whoever reaches the page may, too."""
+        least = self._rule(persona, "approve")
+        grants = (*self.configured, *self.kept)
+        held = (g for g in grants if reaches(g.role, least) and g.is_at(room, persona))
+        listed = frozenset(map(unaliased, self.table.approvers))
+        return listed.union(*(grant.people for grant in held))
+
+    def second_person(self, persona: str) -> SecondPerson:
+        """Which of this persona's questions two people must allow."""
+        own = self.table.personas.get(persona)
+        return (own and own.second_person) or self.table.second_person
+
+    def is_owner(self, room: Room, person_id: str, persona: str | None = None) -> bool:
+        """Whether this person administers Moot here. persona: None: all of them."""
+        if room.source in TRUSTED:
+            return True
+        return any(
+            grant.role == "owner"
+            and grant.holds(room, person_id, persona)
+            and (persona is not None or not grant.personas)
+            for grant in (*self.configured, *self.kept)
+        )
+
+    def has_owner(self, room: Room) -> bool:
+        """Whether anybody at all could let somebody in here, in the chat."""
+        return any(
+            grant.role == "owner" and not grant.personas and grant.is_at(room, None)
+            for grant in (*self.configured, *self.kept)
+        )
+
+    def is_owner_everywhere(self, room: Room, person_id: str) -> bool:
+        """Whether this person may decide what holds beyond this room."""
+        if room.source in TRUSTED:
+            return True
+        owners = (g for g in (*self.configured, *self.kept) if g.role == "owner")
+        return any(
+            grant.is_for(person_id) and not (grant.rooms or grant.personas or grant.where)
+            for grant in owners
+        )
+
+    def is_named(self, person_id: str) -> bool:
+        """Whether this very person has a role anywhere, be it in one room."""
+        if not is_person_id(person_id):
+            return False
+        named = unaliased(person_id)
+        return any(named in grant.people for grant in (*self.configured, *self.kept))
+
+    def _rule(self, persona: str, what: str) -> Role:
+        own = self.table.personas.get(persona)
+        role: Role = getattr(own, what, None) or getattr(self.table, what)
+        return role
+
+
+def reaches(role: Role | None, least: Role) -> bool:
+    """Whether a role is at least another one."""
+    return role is not None and _RANK[role] >= _RANK[least]
+
+
+def _configured(table: AccessTable) -> Iterator[Grant]:
+    everybody = frozenset({EVERYBODY})
+    if table.rooms == "open":
+        yield Grant("member", everybody, where="rooms")
+    if table.dms == "open":
+        yield Grant("member", everybody, where="dms")
+    if members := table.people | table.approvers:
+        yield Grant("member", members)
+    if table.owners:
+        yield Grant("owner", table.owners)
+    for grant in table.grants:
+        yield Grant(grant.role, grant.people, grant.rooms, grant.personas)

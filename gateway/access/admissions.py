@@ -1,0 +1,62 @@
+"""Who is let in: kept roles, codes, and what strangers are told, over one database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.access.access import Access, Grant
+from gateway.access.grants import Grants, Kept
+from gateway.access.pairing_rows import Pairing
+from gateway.access.pairings import Pairings, Start
+from gateway.access.refusals import Refusals
+from gateway.access.strangers import Strangers
+from gateway.audit.audit import Audit
+from gateway.sql_ledger import SqlLedger
+from memory.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class AccessOverview:
+    """Who may do what: moot.toml's roles, those that were given, and who waits to be let in."""
+
+    rooms: str
+    dms: str
+    configured: tuple[Grant, ...]
+    grants: tuple[Kept, ...]
+    pairings: tuple[Pairing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Admissions:
+    """They share what is in memory of it: load it before the first message."""
+
+    refusals: Refusals
+    grants: Grants
+    pairings: Pairings
+    strangers: Strangers
+
+    @classmethod
+    def over(
+        cls,
+        store: Store,
+        ledger: SqlLedger,
+        access: Access,
+        audit: Audit,
+        clock: Callable[[], datetime],
+        *,
+        start: Start = lambda *_: None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> Admissions:
+        """start: see Pairings. changed: told whenever the page's list would differ."""
+        refusals = Refusals(store)
+        grants = Grants(store, access, refusals, audit, clock, changed)
+        pairings = Pairings(store, ledger, grants, audit, clock, start, changed)
+        strangers = Strangers(access, refusals, pairings, audit, clock, changed)
+        return cls(refusals, grants, pairings, strangers)
+
+    async def load(self) -> None:
+        """Read what an earlier process left."""
+        await self.refusals.load()
+        await self.grants.load()

@@ -1,0 +1,237 @@
+"""Unknown people who wrote a direct message: each has a code, and an owner decides on it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from sqlalchemy import Connection
+
+from contract import Room, Speaker
+from gateway.access.grants import Grants, Kept, Span, live
+from gateway.access.pairing_rows import (
+    ASKS,
+    DECIDE,
+    EXPIRE,
+    LAST,
+    MESSAGE,
+    PUT,
+    WAITING,
+    Decision,
+    Knock,
+    Pairing,
+    found_with,
+    good_ones,
+    new_code,
+)
+from gateway.audit.audit import Audit
+from gateway.ledger import Turn, Wanted
+from gateway.sql_ledger import SqlLedger
+from memory.house_schema import pairings
+from memory.store import Store
+from memory.transcript import micros
+
+log = logging.getLogger("moot.access")
+
+GOOD_FOR = timedelta(hours=24)
+MOST_WAITING = 20  # beyond it the oldest is displaced: strangers can't fill the list
+NEWS = "Moot's news"  # whose turn it is to tell the decision: no persona's name has a capital
+LET_IN = "You are let in: you can talk with me here now."
+DECLINED = "An administrator has declined your request, so I can't talk with you here."
+
+Start = Callable[[Turn, str, str], None]
+"""Begins a turn: the turn, and its message's platform id and text."""
+
+
+class Pairings:
+    """The codes, and what becomes of them."""
+
+    def __init__(
+        self,
+        store: Store,
+        ledger: SqlLedger,
+        grants: Grants,
+        audit: Audit,
+        clock: Callable[[], datetime],
+        start: Start = lambda *_: None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """start: begins the turns that a decision makes; without it the next start of Moot does."""
+        self._store = store
+        self._ledger = ledger
+        self._grants = grants
+        self._audit = audit
+        self._clock = clock
+        self._start = start
+        self._changed = changed
+
+    def offer(self, connection: Connection, knock: Knock, now: datetime) -> str | None:
+        """A new code, inside a `Store.write`; None: they wait with one, or were refused.
+
+        Who was displaced waits again with the code that they have: crowds that displace each
+        other get a line each, and no more.
+        """
+        connection.execute(EXPIRE, {"now": micros(now)})
+        last = connection.execute(LAST, {"person": knock.person.id}).first()
+        if last is not None and last.state in ("waiting", "displaced"):
+            if last.state == "displaced":
+                self._make_room(connection)
+                connection.execute(PUT, {"of": last.seq, "into": "waiting"})
+            if knock.persona is not None and knock.message_seq > (last.question_seq or 0):
+                self._asks(connection, last.seq, knock)
+            return None
+        if last is not None and last.state == "refused":
+            return None
+        code = new_code(self._make_room(connection))
+        values = {
+            "code": code,
+            "person_id": knock.person.id,
+            "person_name": knock.person.name,
+            "room_id": knock.room.id,
+            "persona": knock.persona,
+            "bot": knock.bot,
+            "message_seq": knock.message_seq,
+            "question_seq": knock.message_seq if knock.persona else None,
+            "state": "waiting",
+            "at": micros(now),
+            "expires_at": micros(now + GOOD_FOR),
+        }
+        connection.execute(pairings.insert(), values)
+        return code
+
+    def _make_room(self, connection: Connection) -> set[str]:
+        """For one more. Returns the codes that others wait with, or did till now."""
+        waiting = connection.execute(WAITING).all()
+        for row in waiting[: max(0, len(waiting) - MOST_WAITING + 1)]:
+            connection.execute(PUT, {"of": row.seq, "into": "displaced"})
+        return {row.code for row in waiting}
+
+    def _asks(self, connection: Connection, seq: int, knock: Knock) -> None:
+        values = {
+            "of": seq,
+            "question": knock.message_seq,
+            "asked": knock.persona,
+            "where": knock.room.id,
+            "through": knock.bot,
+        }
+        connection.execute(ASKS, values)
+
+    async def waiting(self) -> list[Pairing]:
+        """Those whose code is still good, the oldest first."""
+        now = self._clock()
+        return await self._store.read(lambda connection: good_ones(connection, now))
+
+    async def approve(self, code: str, by: Speaker) -> Pairing | None:
+        """Let somebody in, tell them, and let their question be answered; all in one commit.
+
+        They become a member in direct messages. None: no such code waits.
+        """
+        now = self._clock()
+
+        def work(connection: Connection) -> tuple[Pairing, str, list[Kept], list[_Begun]] | None:
+            found = found_with(good_ones(connection, now), code)
+            if found is None:
+                return None
+            self._decide(connection, found, "approved", by, now)
+            span = Span(within="dms")
+            kept = self._grants.put(connection, found.person, "member", span, by, now)
+            begun = self._news(connection, found, LET_IN, now)
+            begun += self._question(connection, found, now)
+            self._note_in(connection, "pair", found, by)
+            head = self._grants.note_in(connection, "grant", kept, by)
+            return found, head, live(connection), begun
+
+        done = await self._store.write(work)
+        if done is None:
+            return None
+        found, head, held, begun = done
+        self._grants.took_effect(held, head)
+        self._begin(begun)
+        return found
+
+    async def decide(self, code: str, decision: Decision, by: Speaker) -> Pairing | None:
+        """Approve or refuse."""
+        return await (self.approve if decision == "approved" else self.refuse)(code, by)
+
+    async def refuse(self, code: str, by: Speaker) -> Pairing | None:
+        """Don't let somebody in: they are told once, and get no other code until they have a role.
+
+        Somebody who waits for an answer deserves one; who keeps writing would have owners refuse
+        them every day. None: no such code waits.
+        """
+        now = self._clock()
+
+        def work(connection: Connection) -> tuple[Pairing, str, list[_Begun]] | None:
+            found = found_with(good_ones(connection, now), code)
+            if found is None:
+                return None
+            self._decide(connection, found, "refused", by, now)
+            head = self._note_in(connection, "refuse", found, by)
+            return found, head, self._news(connection, found, DECLINED, now)
+
+        done = await self._store.write(work)
+        if done is None:
+            return None
+        found, head, begun = done
+        self._audit.committed(head)
+        self._begin(begun)
+        return found
+
+    def _decide(
+        self, connection: Connection, found: Pairing, decided: Decision, by: Speaker, now: datetime
+    ) -> None:
+        values = {
+            "of": found.seq,
+            "decided": decided,
+            "decider": by.id,
+            "decider_name": by.name,
+            "now": micros(now),
+        }
+        connection.execute(DECIDE, values)
+
+    def _news(
+        self, connection: Connection, found: Pairing, line: str, now: datetime
+    ) -> list[_Begun]:
+        row = connection.execute(MESSAGE, {"of": found.message_seq}).one()
+        wanted = Wanted(uuid4().hex, NEWS, found.bot, row.thread_id, 0, line)
+        turns = self._ledger.queue(connection, found.message_seq, [wanted], now)
+        return [_Begun(turn, row.message_id, row.content) for turn in turns]
+
+    def _question(self, connection: Connection, found: Pairing, now: datetime) -> list[_Begun]:
+        """The question's turn; none where it was deleted meanwhile."""
+        if found.question_seq is None or found.persona is None:
+            return []
+        row = connection.execute(MESSAGE, {"of": found.question_seq}).one()
+        if row.deleted_at is not None:
+            return []
+        wanted = Wanted(uuid4().hex, found.persona, found.bot, row.thread_id)
+        turns = self._ledger.queue(connection, found.question_seq, [wanted], now)
+        return [_Begun(turn, row.message_id, row.content) for turn in turns]
+
+    def _begin(self, begun: Sequence[_Begun]) -> None:
+        self._changed()
+        for one in begun:
+            self._start(one.turn, one.message_id, one.content)
+
+    def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
+        room = Room(found.room_id, found.person.name, "dm")
+        log.info("access.paired act=%s person=%s by=%s", act, found.person.id, by.id)
+        return self._audit.note_in(
+            connection,
+            act,
+            by,
+            persona=found.persona,
+            room=room,
+            person=found.person.id,
+            pairing=found.seq,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    turn: Turn
+    message_id: str
+    content: str

@@ -1,0 +1,44 @@
+"""Whether somebody may say a command here, and the one line for whoever may not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.access.access import Access
+from gateway.access.acts import act_of, least_role
+from gateway.audit.audit import Audit
+from gateway.ledger import Turn
+from gateway.pins import PINNER
+from gateway.quoting import quoted
+from memory.transcript import Stored
+
+NAME_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Permits:
+    """Asks the roles, and notes who was refused."""
+
+    access: Access
+    audit: Audit
+
+    def given(self, act: str, turn: Turn, asked: Stored, persona: str | None = None) -> bool:
+        """Whether an act is allowed. persona: with another one than the turn's."""
+        whose = persona or (None if turn.persona == PINNER else turn.persona)
+        return self.access.may(act, turn.room, asked.by, whose)
+
+    async def refusal(self, name: str, argument: str, turn: Turn, asked: Stored) -> str | None:
+        """None: go on. Else the reply: one line that names who may; "" for a bot."""
+        act = act_of(name, argument)
+        if self.given(act, turn, asked):
+            return None
+        persona = None if turn.persona == PINNER else turn.persona
+        await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, command=act)
+        return "" if asked.by.kind == "bot" else _line(act, asked)
+
+
+def _line(act: str, asked: Stored) -> str:
+    least, who = least_role(act), quoted(asked.by.name, NAME_CHARS)
+    if least == "owner":
+        return f"{who}, `!{act}` is for owners."
+    return f"{who}, `!{act}` is for {least}s; an owner can say `!role {asked.by.id} {least}`."

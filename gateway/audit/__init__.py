@@ -1,0 +1,1 @@
+"""Who let which agent do what."""

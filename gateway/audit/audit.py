@@ -1,0 +1,282 @@
+"""The audit log: who let which agent do what. Append-only; a hash chains each row to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, select, text
+
+from contract import Room, Speaker
+from gateway.audit.audit_anchor import read_anchor, write_anchor
+from gateway.audit.chain import Broken, Check, sealed
+from gateway.briefings import MOOT
+from gateway.seeing.telemetry import moot_version
+from memory.house_schema import audit
+from memory.store import Store
+from memory.transcript import micros, moment
+
+log = logging.getLogger("moot.audit")
+
+Detail = Mapping[str, str | int | bool | None]
+
+SALT_BYTES = 16
+ROWS = 500  # at a time: a check of a long log must not hold it all
+LOG_EVERY = timedelta(hours=1)
+
+_C = audit.c
+_NEWEST = select(_C.hash).order_by(_C.seq.desc()).limit(1)
+_CLAIM = {  # the write lock before the newest row is read: another process may append, too
+    "sqlite": text("UPDATE audit SET seq = seq WHERE 0"),
+    "postgresql": text("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row as people read it. by: None: erased. detail: empty when it was erased."""
+
+    seq: int
+    at: datetime
+    act: str
+    by: Speaker | None
+    persona: str | None
+    room_id: str | None
+    turn_id: str | None
+    detail: Detail
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which rows somebody wants to see; None: whichever."""
+
+    room_id: str | None = None
+    person_id: str | None = None
+    persona: str | None = None
+    act: str | None = None
+    turn_id: str | None = None
+    since: datetime | None = None
+
+
+EVERY = Wish()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found. head: hash of the last row that holds, "" when there is none."""
+
+    rows: int
+    head: str
+    erased: int
+    broken: Broken | None
+
+
+class AuditLog(Protocol):
+    """What the page asks of the log."""
+
+    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+        """The newest rows numbered below `before`, newest first."""
+
+    async def verify(self) -> Verdict:
+        """Check the whole chain, and that its end is not missing."""
+
+
+class Audit:
+    """Writes it and reads it. What is noted is on disk when `note` returns.
+
+    anchor: the file that is told the newest hash, so that a missing end is found; None: none.
+    clean: takes secrets out of a text; what is written can't be mended any more.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        anchor: Path | None = None,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._anchor = anchor
+        self._clean = clean
+        self._logged_at: datetime | None = None
+
+    async def note(
+        self,
+        act: str,
+        by: Speaker,
+        *,
+        persona: str | None = None,
+        room: Room | None = None,
+        turn_id: str | None = None,
+        **detail: str | int | bool | None,
+    ) -> None:
+        """Append a row. act: a word. detail: never a message's body, never a secret."""
+        row = self._row(act, by, persona, room, turn_id, detail)
+        self._told(await self._store.write(lambda connection: append(connection, row)))
+
+    def note_in(
+        self,
+        connection: Connection,
+        act: str,
+        by: Speaker,
+        *,
+        persona: str | None = None,
+        room: Room | None = None,
+        **detail: str | int | bool | None,
+    ) -> str:
+        """Append a row in the caller's commit, with what it is about; its hash. Tell it to
+        `committed` once that is on disk."""
+        return append(connection, self._row(act, by, persona, room, None, detail))
+
+    def committed(self, head: str) -> None:
+        """What `note_in` appended last is on disk. "": it appended nothing."""
+        if head:
+            self._told(head)
+
+    async def started(self, config_file: Path | None) -> None:
+        """Moot starts: by which version, and a hash of its configuration's file."""
+        data = await asyncio.to_thread(config_file.read_bytes) if config_file else b""
+        config = hashlib.sha256(data).hexdigest() if config_file else None
+        await self.note("start", MOOT, version=moot_version(), config_sha256=config)
+
+    def note_later(
+        self,
+        act: str,
+        by: Speaker,
+        *,
+        persona: str | None = None,
+        room: Room | None = None,
+        turn_id: str | None = None,
+        **detail: str | int | bool | None,
+    ) -> None:
+        """The same, for what nobody waits for: on disk before anything that is written after it."""
+        row = self._row(act, by, persona, room, turn_id, detail)
+        written = self._store.write_later(lambda connection: append(connection, row))
+        written.add_done_callback(self._later_told)
+
+    def _row(
+        self,
+        act: str,
+        by: Speaker,
+        persona: str | None,
+        room: Room | None,
+        turn_id: str | None,
+        detail: Detail,
+    ) -> Mapping[str, object]:
+        place = {"persona": persona, "room_id": room.id if room else None, "turn_id": turn_id}
+        told = {
+            key: self._clean(value) if isinstance(value, str) else value
+            for key, value in detail.items()
+        }
+        return row_of(act, by, micros(self._clock()), told) | place
+
+    def _later_told(self, written: asyncio.Future[str]) -> None:
+        if not written.cancelled() and written.exception() is None:  # else the store says so
+            self._told(written.result())
+
+    def _told(self, head: str) -> None:
+        """A row is on disk. Whoever takes it away must also change the anchor, and the log."""
+        now = self._clock()
+        if self._anchor is not None:
+            try:
+                write_anchor(self._anchor, head)
+            except OSError as error:
+                log.error("audit.no_anchor file=%s reason=%r", self._anchor, error.strerror)
+        if self._logged_at is None or now - self._logged_at >= LOG_EVERY:
+            self._logged_at = now
+            log.info("audit.head hash=%s", head)
+
+    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+        """See AuditLog."""
+        query = select(audit).order_by(_C.seq.desc()).limit(limit)
+        if before is not None:
+            query = query.where(_C.seq < before)
+        query = query.where(*_conditions(wish))
+        return await self._store.read(
+            lambda connection: [entry_of(row) for row in connection.execute(query).mappings()]
+        )
+
+    async def rows(self, wish: Wish = Wish()) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+        """All rows in their order, some at a time."""
+        conditions, last = _conditions(wish), 0
+        while True:
+            query = select(audit).where(_C.seq > last, *conditions).order_by(_C.seq).limit(ROWS)
+            found = await self._store.read(
+                lambda connection, query=query: [  # type: ignore[misc]  # a default in a lambda
+                    dict(row) for row in connection.execute(query).mappings()
+                ]
+            )
+            if not found:
+                return
+            last = found[-1]["seq"]
+            yield found
+
+    async def verify(self, head: str = "") -> Verdict:
+        """Check the chain. head: a hash that was written down elsewhere, which must be there."""
+        kept = read_anchor(self._anchor) if self._anchor is not None else ""
+        check = Check((kept, head))
+        async for rows in self.rows():
+            if broken := check.feed(rows):
+                return Verdict(check.rows, check.head, check.erased, broken)
+        return Verdict(check.rows, check.head, check.erased, check.end())
+
+
+def row_of(act: str, by: Speaker, at: int, detail: Detail) -> dict[str, object]:
+    """A row that is about no room. at: microseconds."""
+    return {
+        "at": at,
+        "act": act,
+        "by_id": by.id,
+        "by_name": by.name,
+        "persona": None,
+        "room_id": None,
+        "turn_id": None,
+        "detail": dict(detail),
+    }
+
+
+def append(connection: Connection, row: Mapping[str, object]) -> str:
+    """Append a row in the running transaction; return its hash."""
+    connection.execute(_CLAIM[connection.dialect.name])
+    before = connection.execute(_NEWEST).scalar() or ""
+    values = sealed(row, before, lambda: secrets.token_hex(SALT_BYTES))
+    connection.execute(audit.insert().values(values))
+    return str(values["hash"])
+
+
+def _conditions(wish: Wish) -> list[Any]:
+    wanted = (
+        (_C.room_id, wish.room_id),
+        (_C.by_id, wish.person_id),
+        (_C.persona, wish.persona),
+        (_C.act, wish.act),
+        (_C.turn_id, wish.turn_id),
+    )
+    conditions = [column == value for column, value in wanted if value is not None]
+    if wish.since is not None:
+        conditions.append(_C.at >= micros(wish.since))
+    return conditions
+
+
+def entry_of(row: Mapping[Any, Any]) -> Entry:
+    """A row as people read it."""
+    return Entry(
+        seq=row["seq"],
+        at=moment(row["at"]),
+        act=row["act"],
+        by=Speaker(row["by_id"], row["by_name"]) if row["by_id"] else None,
+        persona=row["persona"],
+        room_id=row["room_id"],
+        turn_id=row["turn_id"],
+        detail=row["detail"],
+        hash=row["hash"],
+    )

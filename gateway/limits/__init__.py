@@ -1,0 +1,1 @@
+"""How much people, rooms and personas may use, and what they did use."""

@@ -1,0 +1,118 @@
+"""How much was taken in the minute, hour, day or month that runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from typing import Literal
+
+from gateway.limits.limit_tables import LimitTable
+
+Kind = Literal["person", "room", "persona"]
+What = Literal["questions", "tokens", "usd", "seconds"]
+Window = Literal["minute", "hour", "day", "month"]
+
+LIMITS: tuple[tuple[str, What, Window], ...] = (  # the longest first: it says the truest "until"
+    ("tokens_a_month", "tokens", "month"),
+    ("usd_a_month", "usd", "month"),
+    ("seconds_a_month", "seconds", "month"),
+    ("tokens_a_day", "tokens", "day"),
+    ("usd_a_day", "usd", "day"),
+    ("seconds_a_day", "seconds", "day"),
+    ("questions_a_day", "questions", "day"),
+    ("questions_an_hour", "questions", "hour"),
+    ("questions_a_minute", "questions", "minute"),
+)
+"""Every key of a LimitTable."""
+
+_WINDOWS: dict[What, tuple[Window, ...]] = {
+    "questions": ("minute", "hour", "day"),
+    "tokens": ("day", "month"),
+    "usd": ("day", "month"),
+    "seconds": ("day", "month"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose limit it is. limits: those that hold for it."""
+
+    kind: Kind
+    id: str
+    limits: LimitTable
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A limit that is reached. until: when its window ends."""
+
+    subject: Subject
+    what: What
+    window: Window
+    most: float
+    until: datetime
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether it limits how often; else how much."""
+        return self.what == "questions"
+
+
+def start_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
+    """When the window began that `now` is in, by the clock of the zone."""
+    if window in ("minute", "hour"):  # by UTC: an hour that a zone repeats is two
+        at = now.replace(second=0, microsecond=0)
+        local = at.astimezone(zone)
+        return at - timedelta(minutes=local.minute) if window == "hour" else at
+    local = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    return local.replace(day=1) if window == "month" else local
+
+
+def end_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
+    """When it ends."""
+    start = start_of(window, now, zone)
+    match window:
+        case "minute":
+            return start + timedelta(minutes=1)
+        case "hour":
+            return start + timedelta(hours=1)
+        case "day":
+            return start + timedelta(days=1)  # by the wall clock, which may leap
+    return (start + timedelta(days=31)).replace(day=1)
+
+
+@dataclass(slots=True)
+class Counters:
+    """What each subject took in the window that runs; what is over is forgotten."""
+
+    zone: tzinfo
+    _held: dict[tuple[Kind, str, What, Window], tuple[datetime, float]] = field(
+        default_factory=dict
+    )
+
+    def add(self, kind: Kind, id_: str, what: What, amount: float, at: datetime) -> None:
+        """It took so much at that moment; less than nothing gives it back."""
+        for window in _WINDOWS[what]:
+            key, start = (kind, id_, what, window), start_of(window, at, self.zone)
+            known, held = self._held.get(key, (start, 0.0))
+            if known <= start:
+                self._held[key] = (start, max((held if known == start else 0.0) + amount, 0.0))
+
+    def held(self, kind: Kind, id_: str, what: What, window: Window, now: datetime) -> float:
+        """How much it took in the window that `now` is in."""
+        start, amount = self._held.get((kind, id_, what, window), (now, 0.0))
+        return amount if start == start_of(window, now, self.zone) else 0.0
+
+    def over(self, subject: Subject, now: datetime, *, rates: bool = True) -> Over | None:
+        """The limit of a subject that is reached. rates: those on questions count, too."""
+        return next(self._over(subject, now, rates=rates), None)
+
+    def _over(self, subject: Subject, now: datetime, *, rates: bool) -> Iterator[Over]:
+        for name, what, window in LIMITS:
+            most: float | None = getattr(subject.limits, name)
+            if most is None or (what == "questions" and not rates):
+                continue
+            if self.held(subject.kind, subject.id, what, window, now) >= most:
+                until = end_of(window, now, self.zone)
+                yield Over(subject, what, window, most, until)

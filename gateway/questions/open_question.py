@@ -1,0 +1,104 @@
+"""A permission question while it waits, and what the audit log is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from bots.bot import Bot
+from contract import MootError, Place, Question, Speaker
+from gateway.cards import OpenQuestion
+from gateway.ledger import Turn
+from gateway.questions.ballot import Ballot
+
+TITLE_CHARS = 200
+LINE_CHARS = 200  # of what it is about: enough for a command, and no file's body
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A question, where it was asked, and what was chosen.
+
+    message_ids: of its posts, the last one is open. stands: it may be seen in the room. agreed: who
+    allowed it first, where two must. why: why two must. danger: why it is a dangerous one.
+    """
+
+    question: Question
+    turn: Turn
+    bot: Bot
+    place: Place
+    at: datetime
+    expires_at: datetime
+    ballot: Ballot
+    why: str | None = None
+    danger: str | None = None
+    message_ids: list[str] = field(default_factory=list)
+    stands: bool = False
+    agreed: tuple[int, Speaker] | None = None
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+    moved: asyncio.Event = field(default_factory=asyncio.Event)  # agreed, or closed
+    answer: asyncio.Future[tuple[int, Speaker, str]] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    @property
+    def shown(self) -> Question:
+        """It as it is asked: who agreed already, or that two must."""
+        if self.agreed is not None:
+            return self._titled(f"{self.agreed[1].name} agreed, one more person must: ")
+        return self._titled("Two people must agree: ") if self.ballot.needs > 1 else self.question
+
+    def _titled(self, before: str) -> Question:
+        return replace(self.question, title=f"{before}{self.question.title}")
+
+    def card(self) -> OpenQuestion:
+        """It as the page shows it."""
+        turn = self.turn
+        return OpenQuestion(
+            self.shown,
+            turn.room.id,
+            turn.id,
+            turn.persona,
+            self.at,
+            expires_at=self.expires_at,
+            danger=self.danger,
+        )
+
+    def close(self) -> None:
+        """Nobody can answer it any more."""
+        self.closed.set()
+        self.moved.set()
+
+
+def told(question: Question) -> Mapping[str, str | None]:
+    """What the audit log keeps of a question: its title, the first line of what it is about, and a
+    hash of all of that, which proves it to whoever has the text."""
+    first = next((line for line in question.detail.splitlines() if line.strip()), "")
+    whole = hashlib.sha256(question.detail.encode(errors="replace")).hexdigest()
+    return {
+        "question": question.id,
+        "title": _line(question.title, TITLE_CHARS),
+        "first_line": _line(first, LINE_CHARS) or None,
+        "sha256": whole if question.detail else None,
+    }
+
+
+def label(question: Question, option: int) -> str:
+    """An option in one line."""
+    return _line(question.options[option].label, LINE_CHARS)
+
+
+def _line(text: str, most: int) -> str:
+    line = " ".join(text.encode(errors="replace").decode().split())
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
+def refusing(question: Question) -> int:
+    """The option that says no; the last one when none says so."""
+    if not question.options:
+        raise MootError(f"a question without options: {question.id}")
+    marked = (i for i, option in enumerate(question.options) if option.refuses)
+    return next(marked, len(question.options) - 1)

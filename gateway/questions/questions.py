@@ -1,0 +1,329 @@
+"""An agent's permission questions: asked in the room, answered once, by those allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypedDict, TypeVar
+
+from bots.asking import (
+    ALONE,
+    NOBODY,
+    refused_markdown,
+)
+from bots.bot import Bot
+from contract import Place, PlatformError, Question, Rejected, Room, Speaker
+from gateway.access.access import Access
+from gateway.access.access_tables import EVERYBODY
+from gateway.audit.audit import Audit
+from gateway.cards import OpenQuestion
+from gateway.events import Publish
+from gateway.happenings import Asked, QuestionClosed
+from gateway.house import Choice
+from gateway.ledger import Ledger, Turn
+from gateway.questions.ballot import Ballot
+from gateway.questions.danger import Danger
+from gateway.questions.open_question import Waiting, label, refusing, told
+from gateway.questions.question_posts import QuestionPosts
+from gateway.quoting import quoted
+
+log = logging.getLogger("moot.questions")
+
+AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
+REMEMBERED = 500  # closed questions, and people who were told something
+NAME_CHARS = 80
+TRIES = 5  # to close what an earlier process left
+
+
+class Questions:
+    """The questions that wait for an answer, of all rooms."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        access: Access,
+        audit: Audit,
+        publish: Publish,
+        clock: Callable[[], datetime],
+        timeout_s: float,
+        clean: Callable[[Question], Question] = lambda question: question,
+        decided: Callable[[str], None] = lambda how: None,
+    ) -> None:
+        """clean: takes secrets out of a question. decided: told how each ended: a word."""
+        self._clean = clean
+        self._counted = decided
+        self._ledger = ledger
+        self._posts = QuestionPosts(ledger)
+        self._access = access
+        self._audit = audit
+        self._publish = publish
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._danger = Danger.of(access.table.dangerous)
+        self._open: dict[str, Waiting] = {}
+        self._closed: OrderedDict[str, Waiting] = OrderedDict()
+        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+
+    # ── Asking ──────────────────────────────────────────────────────────────────────────
+
+    async def ask(
+        self,
+        question: Question,
+        turn: Turn,
+        bot: Bot,
+        place: Place,
+        workspace: Path | None = None,
+    ) -> int:
+        """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
+        question = self._clean(question)
+        danger = await asyncio.to_thread(self._danger.reason, question, workspace)
+        why = self._why_two(turn, danger)
+        if nobody := self._nobody(turn, two=why is not None):
+            return await self._refuse_at_once(question, turn, bot, place, nobody)
+        now = self._clock()
+        refuses = [i for i, option in enumerate(question.options) if option.refuses]
+        entry = self._open[question.id] = Waiting(
+            question,
+            turn,
+            bot,
+            place,
+            at=now,
+            expires_at=now + timedelta(seconds=self._timeout_s),
+            ballot=Ballot(1 if why is None else 2, refuses or [refusing(question)]),
+            why=why,
+            danger=danger,
+        )
+        self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
+        return await self._wait(entry)
+
+    async def _wait(self, entry: Waiting) -> int:
+        """Show it, wait for its answer, and have it on disk before anybody acts on it."""
+        chosen, by, reason = refusing(entry.question), None, "stopped"
+        self._publish(Asked(entry.card()))
+        name = f"question {entry.question.id}"
+        showing = asyncio.create_task(self._posts.show(entry), name=name)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                chosen, by, via = await entry.answer
+            reason = "answered"
+        except TimeoutError:
+            reason = "timeout"
+        finally:
+            del self._open[entry.question.id]
+            _keep(self._closed, entry.question.id, entry)
+            entry.close()
+            self._counted(reason)
+            self._publish(
+                QuestionClosed(
+                    entry.turn.room.id, entry.question.id, chosen if by else None, by, reason
+                )
+            )
+            try:
+                if by is None:
+                    await self._record_lapse(entry.turn, entry.question, chosen, reason, reason)
+                else:
+                    await self._record_answer(entry, chosen, by, via)
+            finally:
+                await self._posts.close(entry, showing, chosen, by, reason)
+        return chosen
+
+    def _why_two(self, turn: Turn, danger: str | None) -> str | None:
+        """Why two people must allow it; None: one may."""
+        match self._access.second_person(turn.persona):
+            case "never":
+                return None
+            case "always":
+                return "always"
+        return danger
+
+    def _nobody(self, turn: Turn, *, two: bool) -> str:
+        """Why it need not be asked, in Markdown; "": there are people enough."""
+        if not self._access.has_approvers(turn.room, turn.persona):
+            return NOBODY
+        if not two:
+            return ""
+        who = self._access.approvers(turn.room, turn.persona)
+        page = turn.room.source == "web"  # there the page is the only one who could answer
+        enough = not page and (EVERYBODY in who or len(who) > 1)
+        return "" if enough else ALONE
+
+    async def _refuse_at_once(
+        self, question: Question, turn: Turn, bot: Bot, place: Place, why: str
+    ) -> int:
+        refusal = refusing(question)
+        reason = "nobody" if why == NOBODY else "alone"
+        self._counted("policy")
+        await self._record_lapse(turn, question, refusal, "policy", reason)
+        line = refused_markdown(question, turn.persona, why)
+        await self._posts.tell(turn, question, bot, place, line)
+        return refusal
+
+    # ── On record ───────────────────────────────────────────────────────────────────────
+
+    async def _record_answer(self, entry: Waiting, chosen: int, by: Speaker, via: str) -> None:
+        """Both rows in one commit; whichever fails, the agent is told no."""
+        noted = self._audit.note(
+            "answer",
+            by,
+            **_where(entry.turn),
+            **told(entry.question),
+            option=label(entry.question, chosen),
+            allowed=chosen not in entry.ballot.refusing,
+            via=via,
+        )
+        await asyncio.gather(noted, self._decided(entry.turn, entry.question, chosen, by.id))
+
+    async def _record_lapse(
+        self, turn: Turn, question: Question, chosen: int, by: str, reason: str
+    ) -> None:
+        noted = self._audit.note(
+            "lapse", _agent(turn), **_where(turn), **told(question), reason=reason
+        )
+        await asyncio.gather(noted, self._decided(turn, question, chosen, by))
+
+    async def _decided(self, turn: Turn, question: Question, chosen: int, by: str) -> None:
+        chosen_label = question.options[chosen].label
+        await self._ledger.decide(turn.id, question.title, chosen_label, by, self._clock())
+        log.info("question.decided turn=%s option=%d by=%s", turn.id, chosen, by)
+
+    def _note(
+        self, entry: Waiting, act: str, by: Speaker, **detail: str | int | bool | None
+    ) -> None:
+        """On disk before whatever is written next."""
+        self._audit.note_later(act, by, **_where(entry.turn), **told(entry.question), **detail)
+
+    # ── Answering ───────────────────────────────────────────────────────────────────────
+
+    def choose(
+        self, question_id: str, option: int, by: Speaker, *, trusted: bool = False
+    ) -> Choice:
+        """Answer a question. Raises Rejected when it has no such option.
+
+        trusted: it was answered on the page or by the API, by whoever may reach these.
+        """
+        entry = self._open.get(question_id)
+        if entry is None:
+            return "closed" if question_id in self._closed else "unknown"
+        if not 0 <= option < len(entry.question.options):
+            raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
+        room, persona = entry.turn.room, entry.turn.persona
+        if not (trusted or self._access.may_approve(room, by, persona)):
+            if self._is_first("denied", question_id, by):
+                self._note(entry, "deny", by, option=option)
+            return "forbidden"
+        if entry.answer.done():
+            return "closed"
+        via = "page" if trusted else "room"
+        match entry.ballot.choose(option, by.id, by_page=trusted):
+            case "decided":
+                entry.answer.set_result((option, by, via))
+                return "taken"
+            case "waits":
+                self._agreed(entry, option, by, via)
+        return "agreed"
+
+    def _agreed(self, entry: Waiting, option: int, by: Speaker, via: str) -> None:
+        """One of two people allowed it."""
+        self._note(entry, "agree", by, option=label(entry.question, option), via=via)
+        entry.agreed = entry.agreed or (option, by)
+        entry.moved.set()
+        self._publish(Asked(entry.card()))
+
+    def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
+        """What to tell somebody who chose, in Markdown: once each; "": nothing."""
+        entry = self._open.get(question_id) or self._closed.get(question_id)
+        if entry is None or by.kind == "bot" or choice == "taken":
+            return ""
+        who = quoted(by.name, NAME_CHARS)
+        lines = {
+            "forbidden": f"{who}, you may not answer that: see `approvers` under `[access]`.",
+            "closed": f"{who}, that question is closed already.",
+            "agreed": f"{who}, you agreed; one more person must choose the same.",
+        }
+        line = lines.get(choice, "")
+        return line if line and self._is_first(choice, question_id, by) else ""
+
+    async def press(self, question_id: str, option: int, by: Speaker) -> None:
+        """Somebody pressed a button, or a reaction that stands for one. Raises Rejected."""
+        choice = self.choose(question_id, option, by)
+        line = self.reply(choice, question_id, by) if choice != "agreed" else ""
+        entry = self._open.get(question_id) or self._closed.get(question_id)
+        if not line or entry is None:
+            return
+        log.info("question.replied choice=%s by=%s", choice, by.id)
+        key = f"{entry.turn.id}:{question_id}:{choice}:{by.id}"
+        try:
+            await entry.bot.post(entry.place, line, key)
+        except PlatformError as error:
+            log.info("question.not_told by=%s reason=%r", by.id, str(error))
+
+    def _is_first(self, what: str, question_id: str, by: Speaker) -> bool:
+        key = (what, question_id, by.id)
+        known = key in self._told
+        _keep(self._told, key, None)
+        return not known
+
+    # ── What is open ────────────────────────────────────────────────────────────────────
+
+    def meant(
+        self,
+        room_id: str,
+        *,
+        personas: Collection[str],
+        thread_id: str | None,
+        reply_to: str | None,
+    ) -> list[str]:
+        """Ids of the questions that a typed choice may mean: those of these personas that can be
+        seen in its room, or in the thread that it was typed in, or the one that it replies to."""
+        here = [
+            entry
+            for entry in self._open.values()
+            if entry.turn.room.id == room_id and entry.stands and entry.turn.persona in personas
+        ]
+        replied = [entry for entry in here if reply_to and reply_to in entry.message_ids]
+        within = [e for e in here if thread_id is None or e.place.thread_id == thread_id]
+        return [entry.question.id for entry in replied or within]
+
+    def open_in(self, room_id: str) -> list[OpenQuestion]:
+        """The questions that wait in a room, oldest first."""
+        return [e.card() for e in self._open.values() if e.turn.room.id == room_id]
+
+    def all_open(self) -> list[OpenQuestion]:
+        """The questions that wait in any room, oldest first."""
+        return [entry.card() for entry in self._open.values()]
+
+    async def close_left(self, turn: Turn, bot: Bot, place: Place) -> None:
+        """Close what an earlier process asked in a turn that is taken up again."""
+        for question_id in await self._posts.close_left(turn, bot, place):
+            self._audit.note_later(
+                "lapse", _agent(turn), **_where(turn), reason="restart", question=question_id
+            )
+
+
+class _Where(TypedDict):
+    persona: str
+    room: Room
+    turn_id: str
+
+
+def _where(turn: Turn) -> _Where:
+    return {"persona": turn.persona, "room": turn.room, "turn_id": turn.id}
+
+
+def _agent(turn: Turn) -> Speaker:
+    return Speaker(f"bot:{turn.persona}", turn.persona, "bot")
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _keep(memory: OrderedDict[K, V], key: K, value: V) -> None:
+    memory[key] = value
+    if len(memory) > REMEMBERED:
+        memory.popitem(last=False)

@@ -1,0 +1,1 @@
+"""Setting up, looking after, backing up."""

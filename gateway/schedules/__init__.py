@@ -1,0 +1,1 @@
+"""What is asked at its time."""

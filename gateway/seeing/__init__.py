@@ -1,0 +1,1 @@
+"""Logs, traces, figures, and no secrets in them."""
