@@ -14,9 +14,11 @@ run: .venv/run
 # What failed beside others is tried once more alone: a small machine under load is slow, not wrong.
 ALONE := --last-failed --last-failed-no-failures none
 
-# As many at a time as there are processors; each of them has a database and a browser of its own.
+# Half as many again at a time as there are processors: most tests wait for programs. Each worker has a
+# database and a browser of its own.
+WORKERS = $$($(BIN)/python -c "import os; print(min((os.cpu_count() or 1) * 3 // 2, 8) or 1)")
 test: .venv/dev .venv/node check
-	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal --durations=15 $(ARGS) || \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=15 $(ARGS) || \
 		$(BIN)/python -m pytest $(ALONE) $(ARGS)
 
 test-agents: .venv/dev .venv/agents

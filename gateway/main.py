@@ -117,8 +117,11 @@ def _run(arguments: argparse.Namespace) -> int:
                 """Once: finish what runs; twice: end."""
                 (at_once if stop.is_set() else stop).set()
 
+            loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, told)
+                loop.add_signal_handler(number, told)
+            if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by nohup: ours, not the agents'
+                loop.add_signal_handler(signal.SIGHUP, lambda: None)
             notify = service_manager(os.environ)
             await run(
                 config,

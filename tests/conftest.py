@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,15 @@ from tests.doubles.synapse import Synapse
 
 settings.register_profile("moot", deadline=None)  # a busy machine proves nothing
 settings.load_profile("moot")
+
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if (
+        signal.getsignal(_number) is signal.SIG_IGN
+    ):  # by nohup or a shell's `&`: programs inherit it
+        signal.signal(_number, _handler)
 
 pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
 

@@ -11,6 +11,7 @@ from bots.discord_api import DiscordApi
 from bots.discord_directory import Directory
 from bots.discord_events import Person
 from bots.discord_wire import WireGuild
+from bots.slash import SlashCommand
 from contract import Place, Room
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import BOT, GENERAL, GUILD, HISTORY, DiscordDouble, Fault
@@ -72,7 +73,7 @@ async def test_a_server_with_little_more_than_messages_will_do(
 ) -> None:
     for call in OPTIONAL:
         discord_double.fail(call, replace(Fault("500"), status=status), times=100)
-    bot = discord_bot(commands={"stop": "stop"})
+    bot = discord_bot(commands=(SlashCommand("stop", "stop"),))
     async with running(bot, inbox):
         await discord_double.gateway.connected()
         await discord_double.say("first")

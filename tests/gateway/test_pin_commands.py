@@ -160,7 +160,8 @@ async def test_anybody_in_the_room_unpins_and_nobody_elsewhere(tmp_path: Path) -
 
 
 async def test_who_may_not_ask_may_not_pin(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=AccessTable(rooms="closed")) as moot:
+    access = AccessTable(rooms="closed", owners=frozenset({"fake:boss"}))
+    async with gateway(tmp_path, access=access) as moot:
         [line] = await tell(moot, said("ok\n!pin x"))
         assert "An owner can let you in" in line
         assert await pinned(moot) == []

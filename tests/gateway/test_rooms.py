@@ -496,7 +496,8 @@ async def test_a_question_nobody_answers_or_may_answer_is_refused(tmp_path: Path
 
 
 async def test_a_stranger_is_refused_in_one_line_once(tmp_path: Path) -> None:
-    async with gateway(tmp_path, access=AccessTable(rooms="closed")) as moot:
+    access = AccessTable(rooms="closed", owners=frozenset({"fake:boss"}))
+    async with gateway(tmp_path, access=access) as moot:
         for _ in range(3):
             await moot.hear(said("@demo hello"))
             await moot.hear(said("hello", room=DM))
