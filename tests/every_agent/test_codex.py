@@ -1,5 +1,7 @@
 """What only Codex has: its sandbox, its patches, models that call tools from a script."""
 
+import os
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,6 +31,13 @@ server.run()
 """
 
 
+own_sandbox = pytest.mark.skipif(
+    shutil.which("bwrap") is not None and os.getuid() == 0,
+    reason="run by root, Codex's own sandbox says nothing with a bubblewrap of the system's",
+)
+"""Codex takes the system's bubblewrap where there is one, and then its commands have no output."""
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     require(CLI)
@@ -46,6 +55,7 @@ async def scripted(stage: Stage) -> CliAgent:
     return stage.agent("scripted", model=SCRIPTED)
 
 
+@own_sandbox
 async def test_a_command_that_did_not_ask_can_only_read(stage: Stage, shared: CliAgent) -> None:
     command = "touch unasked; cat /proc/self/status > /dev/null && echo read; env"
     stage.api.when("unasked", ToolUse("exec_command", {"cmd": command}), "Done.")
@@ -156,6 +166,7 @@ async def test_without_a_login_it_says_what_to_do(stage: Stage) -> None:
     assert (error.kind, "OPENAI_API_KEY" in str(error.say)) == ("login", True)
 
 
+@own_sandbox
 async def test_a_shared_login_and_settings_are_used(stage: Stage, tmp_path: Path) -> None:
     shared = tmp_path / ".codex"
     shared.mkdir()
