@@ -148,7 +148,8 @@ class Door:
         self._personas.refresh()
         here = self._personas.of(bot.personas)
         known = here
-        if not here and parse_command(inbound.content, addressed=True) is not None:
+        asks = parse_command(inbound.content, addressed=True) is None
+        if not here and not asks:
             known = self._personas.gone(bot.personas)[:1]
         addressed = await self._addressees.of(inbound, bot, known)
         if addressed and not trusted:
@@ -160,7 +161,7 @@ class Door:
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
         takers = takers_of(inbound, addressed) if hop <= self._max_hops else []
-        allowed = [name for name in takers if trusted or self._may(inbound, name)]
+        allowed = [name for name in takers if trusted or self._may(inbound, name, asks=asks)]
         wanted = self._wanted(inbound, bot, allowed, hop)
         if notice and wanted:
             first_one = replace(wanted[0], id=uuid4().hex, persona=PINNER, answer=notice)
@@ -168,10 +169,9 @@ class Door:
         told = (inbound.room.id, inbound.message_id, *takers)
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
             return Accepted(seq, new=False, turns=())
-        asks = parse_command(inbound.content, addressed=True) is None
         if asks:
             wanted = await self._books.admit(inbound, wanted)
-        refusal = self._refusal(inbound, bot, takers, allowed)
+        refusal = self._refusal(inbound, bot, takers, allowed, asks=asks)
         accepted = await self._ledger.accept(inbound, scope, wanted, hop, self._clock(), refusal)
         if asks and not accepted.turns:
             self._books.give_back(inbound, wanted)
@@ -228,17 +228,23 @@ class Door:
         thread_id = _thread(inbound, bot)
         return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
 
-    def _may(self, inbound: Inbound, taker: str) -> bool:
+    def _may(self, inbound: Inbound, taker: str, *, asks: bool) -> bool:
         """Whether a turn is made of it. Who has any role here may say a command: it asks itself."""
         by, room = inbound.meta.speaker(), inbound.room
         if taker == PINNER:
             return self._access.takes_part(room, by.id)
-        if parse_command(inbound.content, addressed=True) is not None:
+        if not asks:
             return self._access.role(room, by.id, taker) is not None
         return self._access.may_invoke(room, by.id, taker, is_bot=by.kind == "bot")
 
     def _refusal(
-        self, inbound: Inbound, bot: Bot, takers: Sequence[str], allowed: Sequence[str]
+        self,
+        inbound: Inbound,
+        bot: Bot,
+        takers: Sequence[str],
+        allowed: Sequence[str],
+        *,
+        asks: bool,
     ) -> Refusal | None:
         """What is done about turns that its sender may not have. Bots are told nothing."""
         refused = [name for name in takers if name not in allowed]
@@ -250,7 +256,7 @@ class Door:
             bot.name,
             _thread(inbound, bot),
             refused,
-            is_question=parse_command(inbound.content, addressed=True) is None,
+            is_question=asks,
             taken=PINNER in allowed,
         )
 
