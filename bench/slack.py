@@ -20,7 +20,7 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from contract import Event, Place, Room
 from tests.doubles.slack import GENERAL, SlackDouble
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bots.bot import Bot, Learned, forget
-from bots.slash import SlashCommand, SlashOption
+from bots.kit.slash import SlashCommand, SlashOption
 from bots.web import WebBot
 from contract import ConfigError
 from gateway.access.access import Access
@@ -112,7 +112,7 @@ def _make(table: AnyBotTable, account: _Account) -> Bot:
 
 
 def _slack(table: SlackTable, account: _Account) -> Bot:
-    from bots.slack import SlackBot  # slack-bolt takes 0.3 s to import
+    from bots.slack.bot import SlackBot  # slack-bolt takes 0.3 s to import
 
     socket = table.mode == "socket"
     return SlackBot(
@@ -131,8 +131,8 @@ def _slack(table: SlackTable, account: _Account) -> Bot:
 
 
 def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
-    from bots.rocketchat import RocketChatBot
-    from bots.rocketchat_account import Login
+    from bots.rocketchat.bot import RocketChatBot
+    from bots.rocketchat.check import Login
 
     # A password that is this bot's own goes before a token that is everybody's.
     by_password = account.own("ROCKETCHAT_PASSWORD") and not account.own("ROCKETCHAT_TOKEN")
@@ -154,7 +154,7 @@ def _rocketchat(table: RocketChatTable, account: _Account) -> Bot:
 
 
 def _discord(table: DiscordTable, account: _Account) -> Bot:
-    from bots.discord import DiscordBot  # discord.py takes 0.5 s to import
+    from bots.discord.bot import DiscordBot  # discord.py takes 0.5 s to import
 
     return DiscordBot(
         name=account.name,
@@ -170,8 +170,8 @@ def _discord(table: DiscordTable, account: _Account) -> Bot:
 
 
 def _matrix(table: MatrixTable, account: _Account) -> Bot:
-    from bots.matrix import MatrixBot  # matrix-nio takes 0.3 s to import
-    from bots.matrix_account import Credentials
+    from bots.matrix.bot import MatrixBot  # matrix-nio takes 0.3 s to import
+    from bots.matrix.check import Credentials
 
     listed = any(grant.people - {EVERYBODY} for grant in account.access.configured)
     token = account.optional("MATRIX_TOKEN") or ""
@@ -202,7 +202,7 @@ def follows(invites: str, access: Access) -> Callable[[str], bool]:
 
 
 def _bluebubbles(table: BlueBubblesTable, account: _Account) -> Bot:
-    from bots.bluebubbles import BlueBubblesBot
+    from bots.bluebubbles.bot import BlueBubblesBot
 
     gateway = account.config.gateway
     return BlueBubblesBot(

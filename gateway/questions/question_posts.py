@@ -7,8 +7,8 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bots.asking import agreed_markdown, decided_markdown, left_markdown
 from bots.bot import Bot
+from bots.kit.questions import agreed_markdown, decided_markdown, left_markdown
 from contract import Place, PlatformError, Question, Speaker
 from gateway.delivery import look
 from gateway.ledger import Ledger, Turn

@@ -10,12 +10,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
-from bots.asking import (
-    ALONE,
-    NOBODY,
-    refused_markdown,
-)
 from bots.bot import Bot
+from bots.kit.questions import ALONE, NOBODY, refused_markdown
 from contract import Place, PlatformError, Question, Rejected, Room, Speaker
 from gateway.access.access import Access
 from gateway.access.access_tables import EVERYBODY

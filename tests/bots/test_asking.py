@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.asking import decided_markdown, question_markdown, refused_markdown
-from bots.signs import DIGITS, option_of
-from bots.slack_text import mrkdwn
-from bots.writer import PLAIN
+from bots.kit.questions import decided_markdown, question_markdown, refused_markdown
+from bots.kit.reactions import DIGITS, option_of
+from bots.markdown.writer import PLAIN
+from bots.slack.text import mrkdwn
 from contract import Option, Question
 
 

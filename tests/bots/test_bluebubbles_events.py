@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.bluebubbles_echoes import mark_of, temp_guid
-from bots.bluebubbles_events import Changed, Chat, FileRef, Removed, Renamed, Said, heard
-from bots.bluebubbles_ingest import external, inbound, native, owner, person, room_id
-from bots.bluebubbles_wire import WireMessage
-from bots.naming import names
+from bots.bluebubbles.events import Changed, Chat, FileRef, Removed, Renamed, Said, heard
+from bots.bluebubbles.messages import external, inbound, native, owner, person, room_id
+from bots.bluebubbles.own_posts import mark_of, temp_guid
+from bots.bluebubbles.wire import WireMessage
+from bots.kit.naming import names
 from contract import EXTERNAL_ID, Room, parse_metadata
 from tests.doubles.bluebubbles import DM, GROUP, OLIVIA, chat
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.bluebubbles import BlueBubblesBot
-from bots.bluebubbles_api import BlueBubblesApi
+from bots.bluebubbles.api import BlueBubblesApi
+from bots.bluebubbles.bot import BlueBubblesBot
 from contract import Option, Place, PlatformError, Question, Room
 from tests.doubles.bluebubbles import DM, PASSWORD, SMS, BlueBubblesDouble, Fault
 from tests.doubles.bluebubbles_stage import make_bot

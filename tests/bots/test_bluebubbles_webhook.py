@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from bots.bluebubbles_webhook import EVENTS, address, is_out_of_reach
+from bots.bluebubbles.connection import EVENTS, address, is_out_of_reach
 from contract import ConfigError
 from tests.doubles.bluebubbles import BlueBubblesDouble
 from tests.doubles.bluebubbles_stage import at_work, make_bot

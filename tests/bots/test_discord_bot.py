@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_posts import TOO_LATE
-from bots.slash import SlashCommand, SlashOption
+from bots.discord.bot import DiscordBot
+from bots.discord.posts import TOO_LATE
+from bots.kit.slash import SlashCommand, SlashOption
 from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room, stands
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_api import DiscordApi
+from bots.discord.api import DiscordApi
+from bots.discord.bot import DiscordBot
 from contract import PlatformError
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import GENERAL, OLIVIA, DiscordDouble

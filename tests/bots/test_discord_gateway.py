@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_api import DiscordApi
-from bots.discord_directory import Directory
-from bots.discord_events import Person
-from bots.discord_wire import WireGuild
-from bots.slash import SlashCommand
+from bots.discord.api import DiscordApi
+from bots.discord.bot import DiscordBot
+from bots.discord.directory import Directory
+from bots.discord.events import Person
+from bots.discord.wire import WireGuild
+from bots.kit.slash import SlashCommand
 from contract import Place, Room
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import BOT, GENERAL, GUILD, HISTORY, DiscordDouble, Fault

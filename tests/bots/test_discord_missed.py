@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
+from bots.discord.bot import DiscordBot
 from contract import ConfigError, Inbound, PlatformError
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_posts import buttons, nonce_of
-from bots.slash import SlashCommand
+from bots.discord.bot import DiscordBot
+from bots.discord.posts import buttons, nonce_of
+from bots.kit.slash import SlashCommand
 from contract import Option, Place, PlatformError, Question, Room
 from tests.bots.discord_schema import faults
 from tests.doubles.discord import (

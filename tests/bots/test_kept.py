@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from bots.kept import Kept
+from bots.kit.json_state import Kept
 
 
 class Mark(BaseModel):

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bots.lookup import Lookup
+from bots.kit.lookup import Lookup
 from contract import PlatformError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.thread import HEADING
+from bots.kit.thread_context import HEADING
 from contract import Deleted, Edited, Place
 from tests.doubles.grounds import Ground
 from tests.doubles.matrix_stage import Stage, until

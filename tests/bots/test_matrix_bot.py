@@ -8,9 +8,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bots.matrix_account import Credentials, Wallet
-from bots.matrix_api import MatrixApi
-from bots.thread import HEADING
+from bots.kit.thread_context import HEADING
+from bots.matrix.api import MatrixApi
+from bots.matrix.check import Credentials, Wallet
 from contract import (
     Chosen,
     ConfigError,

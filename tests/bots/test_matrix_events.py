@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bots.matrix_content import replacing, text_content, transaction
-from bots.matrix_events import Changed, Own, Reacted, Removed, Repinned, Said, heard, parsed
-from bots.matrix_rooms import RoomState
+from bots.matrix.content import replacing, text_content, transaction
+from bots.matrix.events import Changed, Own, Reacted, Removed, Repinned, Said, heard, parsed
+from bots.matrix.rooms import RoomState
 
 OWN = Own("@claude:moot.test", frozenset({"claude", "claude bot"}))
 ANDI = "@andi:moot.test"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bots.matrix import MatrixBot
+from bots.matrix.bot import MatrixBot
 from contract import Inbound, Option, Place, PlatformError, Question
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.matrix_faults import Fault, Faults

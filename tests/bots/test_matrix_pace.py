@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bots.matrix_pace import BURST, EVERY_S, Pace
+from bots.matrix.pace import BURST, EVERY_S, Pace
 
 
 class Clock:

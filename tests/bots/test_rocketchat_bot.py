@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
 from contract import Chosen, Deleted, Edited, Event, Option, Pinned, Place, Question, Room, Speaker
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import (

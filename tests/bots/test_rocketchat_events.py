@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bots.rocketchat_events import (
+from bots.rocketchat.events import (
     Account,
     Changed,
     FileRef,
@@ -17,7 +17,7 @@ from bots.rocketchat_events import (
     glimpse,
     news,
 )
-from bots.rocketchat_wire import message, moment
+from bots.rocketchat.wire import message, moment
 
 OWN = Account("us", "claude", "Claude", frozenset({"bot"}))
 AT = datetime(2026, 11, 21, 20, 52, 37, 628000, tzinfo=UTC)

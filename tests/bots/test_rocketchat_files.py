@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
+from bots.rocketchat.bot import RocketChatBot
 from contract import Place, PlatformError, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import ASH, CLAUDE, GENERAL, Fault, RocketChatDouble

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.rocketchat_ddp import Patience
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.rocketchat.connection import Patience
 from contract import ConfigError, Deleted, Edited, Rejected, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import (

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.rocketchat_posts import message_id
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.rocketchat.posts import message_id
 from contract import Option, Place, PlatformError, Question, Room, Voice
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import ASH, CLAUDE, GENERAL, Fault, RocketChatDouble

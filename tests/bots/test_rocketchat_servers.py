@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.rocketchat_cursor import Cursor
-from bots.rocketchat_wire import moment
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.rocketchat.cursor import Cursor
+from bots.rocketchat.wire import moment
 from contract import Deleted, Place, PlatformError, Room, Voice
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import CLAUDE, GENERAL, OLIVIA, Fault, RocketChatDouble

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack import SlackBot
-from bots.slack_api import SlackApi
-from bots.slack_backfill import Backfill
-from bots.slack_cursors import Cursors
-from bots.slack_directory import Directory
-from bots.slack_events import Account
+from bots.slack.api import SlackApi
+from bots.slack.backfill import Backfill
+from bots.slack.bot import SlackBot
+from bots.slack.cursors import Cursors
+from bots.slack.directory import Directory
+from bots.slack.events import Account
 from contract import Deleted, Edited, Place, Rejected, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.slack import (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (

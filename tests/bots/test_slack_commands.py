@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.slack import SlackBot
-from bots.slack_events import Account, Commanded, commander, heard
+from bots.slack.bot import SlackBot
+from bots.slack.events import Account, Commanded, commander, heard
 from contract import Place, Room
 from tests.bots.test_slack_http import posted, served, settled, stamped
 from tests.doubles.inbox import PATIENCE_S, Inbox, running

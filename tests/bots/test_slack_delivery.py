@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from contract import Rejected, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (

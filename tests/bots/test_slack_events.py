@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from bots.ingest import Found
-from bots.slack_events import (
+from bots.kit.inbound import Found
+from bots.kit.thread_context import HEADING, thread_block
+from bots.slack.events import (
     Account,
     Changed,
     Flagged,
@@ -21,7 +22,6 @@ from bots.slack_events import (
     moment,
     speaker,
 )
-from bots.thread import HEADING, thread_block
 from contract import Room, parse_metadata
 
 OWN = Account("U0BOT0001", "B0BOT0001", "claude")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from contract import Place, PlatformError, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import BOT_USER, GENERAL, Fault, SlackDouble

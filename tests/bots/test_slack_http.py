@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bots.slack import SlackBot
-from bots.slack_door import signed
+from bots.slack.bot import SlackBot
+from bots.slack.connection import signed
 from contract import Chosen, Option, Place, Question, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import BOT_USER, GENERAL, SlackDouble

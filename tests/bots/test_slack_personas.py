@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from contract import Option, Place, PlatformError, Question, Room, Voice
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.slack import BOT_ID, BOT_USER, DM, GENERAL, OLIVIA, App, Fault, SlackDouble

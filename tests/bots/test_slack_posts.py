@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from contract import Option, Place, PlatformError, Question, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import ASH, CODEX, GENERAL, OLIVIA, Fault, SlackDouble

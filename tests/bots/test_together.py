@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bots.together import together
+from bots.kit.together import together
 from contract import PlatformError
 
 

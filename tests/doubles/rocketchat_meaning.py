@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from bots.tree import (
+from bots.markdown.tree import (
     Block,
     Break,
     Code,
