@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from adapters.sandbox import Sandbox
+from adapters.sandbox.bubblewrap import Sandbox
 from contract import Answer, Question
 
 Driver = Literal["terminal", "acp"]

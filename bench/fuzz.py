@@ -24,12 +24,12 @@ from typing import TypeVar
 
 import psutil
 
-from adapters.looks import LOOKS
-from adapters.reading import Roll, find_dialog, read_error, read_reply
-from adapters.replay import read_recording
-from adapters.screen import Screen
-from adapters.signals import Signals
-from adapters.tape import Tape
+from adapters.pty.buffer import Tape
+from adapters.reading.replay import read_recording
+from adapters.reading.reply import Roll, find_dialog, read_error, read_reply
+from adapters.screen.screen import Screen
+from adapters.screen.signals import Signals
+from adapters.screen_profile import LOOKS
 from bench.streams import Step, size, stream
 
 RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"

@@ -41,9 +41,9 @@ from contract import (
     ToolUse,
     Usage,
 )
-from gateway.access.access_tables import AccessTable
-from gateway.sessions import Program
-from gateway.tables import MemoryTable
+from gateway.sessions.sessions import Program
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
 from memory.facts import NewFact, add_facts
 from memory.index import Index, IndexFailed, IndexSettings, open_index
 from tests.doubles.index import WordIndex

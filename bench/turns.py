@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from adapters.agent import Launch, Occasion
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from adapters.profiles.demo import DEMO
 from contract import Question
 

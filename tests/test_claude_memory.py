@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from contract import Room
-from gateway.memory_door import Admission, MemoryDoor
-from gateway.memory_tools import MemoryTools
+from gateway.mcp.endpoint import Admission, MemoryDoor
+from gateway.mcp.tools import MemoryTools
 from memory.observations import add_observation, open_session
 from memory.records import Record
 from memory.scopes import Invocation

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from adapters import looks
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     Footer,
     HomeFile,
@@ -218,7 +218,7 @@ AIDER = Profile(
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,
     ),
-    look=looks.AIDER,
+    look=screen_profile.AIDER,
     dialogs=DIALOGS,
     interrupt=Interrupt(keys=(b"\x03",)),
     shell_terminal=True,

@@ -16,10 +16,8 @@ from itertools import pairwise
 
 import regex
 
-from adapters import looks
-from adapters.profiles import claude_events
-from adapters.profiles.json_settings import member_of, object_of
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     HomeFile,
     Hooks,
@@ -34,7 +32,9 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
-from adapters.profiles.spent import by_claude, telling
+from adapters.profiles.json_settings import member_of, object_of
+from adapters.records import claude
+from adapters.records.spent import by_claude, telling
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
@@ -291,15 +291,15 @@ CLAUDE_CODE = Profile(
         ),
     ),
     signs=Signs(
-        hooks=Hooks(claude_events.from_hook),
+        hooks=Hooks(claude.from_hook),
         record=Record(
             ".claude/projects/*/{session_id}.jsonl",
-            telling(claude_events.from_record, by_claude),
+            telling(claude.from_record, by_claude),
             opens=True,
         ),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
-    look=looks.CLAUDE_CODE,
+    look=screen_profile.CLAUDE_CODE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)

@@ -12,9 +12,8 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters import looks
-from adapters.profiles import codex_events
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     HomeFile,
     Interrupt,
@@ -28,7 +27,8 @@ from adapters.profiles.profile import (
     State,
     Typing,
 )
-from adapters.profiles.spent import by_codex, telling
+from adapters.records import codex
+from adapters.records.spent import by_codex, telling
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -206,12 +206,12 @@ CODEX = Profile(
     signs=Signs(
         record=Record(
             ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
-            telling(codex_events.from_record, by_codex),
+            telling(codex.from_record, by_codex),
             opens=True,
         ),
         states=read_state,
     ),
-    look=looks.CODEX,
+    look=screen_profile.CODEX,
     dialogs=DIALOGS,
     permission=Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
     interrupt=Interrupt(),

@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from adapters import looks
-from adapters.profiles import copilot_events
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     Footer,
     HomeFile,
@@ -23,7 +22,8 @@ from adapters.profiles.profile import (
     Signs,
     Typing,
 )
-from adapters.profiles.spent import by_copilot, telling
+from adapters.records import copilot
+from adapters.records.spent import by_copilot, telling
 
 Json = dict[str, Any]
 
@@ -149,12 +149,12 @@ COPILOT = Profile(
     signs=Signs(
         record=Record(
             ".copilot/session-state/{session_id}/events.jsonl",
-            telling(copilot_events.from_record, by_copilot),
+            telling(copilot.from_record, by_copilot),
             opens=True,
         ),
         footer=Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),
     ),
-    look=looks.COPILOT,
+    look=screen_profile.COPILOT,
     dialogs=(
         Dialog(
             re.compile(r"(?i)^.*(?:please use /login|not logged in|no authentication).*$", re.M),

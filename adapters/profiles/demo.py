@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.looks import Look
-from adapters.profiles.profile import (
+from adapters.cli_profile import (
     Began,
     Ended,
     Failed,
@@ -27,8 +26,9 @@ from adapters.profiles.profile import (
     Typing,
     Used,
 )
+from adapters.screen_profile import Look
 
-PROGRAM = Path(__file__).parent.parent / "demo_tui"
+PROGRAM = Path(__file__).parent.parent / "demo"
 _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 

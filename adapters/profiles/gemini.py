@@ -13,10 +13,8 @@ import shlex
 import sys
 from typing import Any
 
-from adapters import looks, relay
-from adapters.profiles import gemini_events
-from adapters.profiles.json_settings import member_of, object_of
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     HomeFile,
     Hooks,
@@ -31,7 +29,9 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
-from adapters.profiles.spent import by_gemini, telling
+from adapters.profiles.json_settings import member_of, object_of
+from adapters.records import gemini, relay
+from adapters.records.spent import by_gemini, telling
 from contract import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
@@ -223,14 +223,14 @@ GEMINI = Profile(
         holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
     ),
     signs=Signs(
-        hooks=Hooks(gemini_events.from_hook),
+        hooks=Hooks(gemini.from_hook),
         record=Record(
-            ".gemini/tmp/*/chats/session-*.jsonl", telling(gemini_events.from_record, by_gemini)
+            ".gemini/tmp/*/chats/session-*.jsonl", telling(gemini.from_record, by_gemini)
         ),
         title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
         fallback_s=2.0,  # an error and a refusal fire no hook
     ),
-    look=looks.GEMINI,
+    look=screen_profile.GEMINI,
     dialogs=DIALOGS,
     permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
     interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),

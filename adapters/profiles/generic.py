@@ -11,18 +11,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from adapters.looks import LOOKS, NEVER, Look
-from adapters.other_looks import OTHER_LOOKS, look_of
-from adapters.profiles.described_record import RecordSettings
-from adapters.profiles.profile import (
-    Footer,
-    Interrupt,
-    Permission,
-    Profile,
-    Ready,
-    Signs,
-    Typing,
-)
+from adapters.cli_profile import Footer, Interrupt, Permission, Profile, Ready, Signs, Typing
+from adapters.reading.other_looks import OTHER_LOOKS, look_of
+from adapters.records.described import RecordSettings
+from adapters.screen_profile import LOOKS, NEVER, Look
 from contract import Option
 
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from adapters import looks
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Began,
     Compacted,
     Dialog,
@@ -279,7 +279,7 @@ HERMES = Profile(
         footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
         fallback_s=2.0,  # its status line says that it is done
     ),
-    look=looks.HERMES,
+    look=screen_profile.HERMES,
     dialogs=DIALOGS,
     permission=Permission(re.compile(r"Dangerous Command")),
     interrupt=Interrupt(keys=(b"\x03",)),

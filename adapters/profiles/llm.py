@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from adapters import looks
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     Ended,
     Footer,
@@ -32,7 +32,7 @@ from adapters.profiles.profile import (
     Typing,
     Used,
 )
-from adapters.profiles.spent import by_llm, telling
+from adapters.records.spent import by_llm, telling
 
 FOLDER = ".config/io.datasette.llm"
 
@@ -196,7 +196,7 @@ LLM = Profile(
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,  # a quotation that is streamed slowly looks like the prompt
     ),
-    look=looks.LLM,
+    look=screen_profile.LLM,
     dialogs=DIALOGS,
     interrupt=Interrupt(ends=True),
     shell_terminal=True,

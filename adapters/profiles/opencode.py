@@ -11,9 +11,8 @@ import json
 import re
 from typing import Any
 
-from adapters import looks
-from adapters.profiles import opencode_events
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     Footer,
     HomeFile,
@@ -27,7 +26,8 @@ from adapters.profiles.profile import (
     Signs,
     Typing,
 )
-from adapters.profiles.spent import by_opencode, telling
+from adapters.records import opencode
+from adapters.records.spent import by_opencode, telling
 from contract import AgentError
 
 Json = dict[str, Any]
@@ -204,16 +204,16 @@ OPENCODE = Profile(
     signs=Signs(
         record=Record(
             DATABASE,
-            telling(opencode_events.from_record, by_opencode),
+            telling(opencode.from_record, by_opencode),
             "sqlite",
-            opencode_events.QUERY,
+            opencode.QUERY,
         ),
         footer=Footer(
             busy=re.compile(r"\besc (?:again to )?interrupt\b"), idle=re.compile(BOX, re.MULTILINE)
         ),
         fallback_s=30.0,  # of looking idle: on a busy machine its first request takes so long
     ),
-    look=looks.OPENCODE,
+    look=screen_profile.OPENCODE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE),

@@ -12,9 +12,8 @@ from typing import Any, cast
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters import looks
-from adapters.profiles import vibe_events
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     Dialog,
     HomeFile,
     Interrupt,
@@ -29,7 +28,8 @@ from adapters.profiles.profile import (
     Title,
     Typing,
 )
-from adapters.profiles.spent import by_vibe, telling
+from adapters.records import vibe
+from adapters.records.spent import by_vibe, telling
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -221,14 +221,14 @@ VIBE = Profile(
         record=Record(
             # of all sessions: after `/clear` it is another one
             f"{FOLDER}/logs/session/unified/*/journal/*.jsonl",
-            telling(vibe_events.read_row, by_vibe),
+            telling(vibe.read_row, by_vibe),
             opens=True,
             segments=True,
         ),
         states=told_state,
         title=Title(busy=re.compile("^>> "), idle=re.compile(r"^(?!>> |\? )")),
     ),
-    look=looks.VIBE,
+    look=screen_profile.VIBE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^│ Permission for the .* tool", re.MULTILINE),

@@ -11,9 +11,9 @@ from gateway.access.grants import Grants, Kept
 from gateway.access.pairing_rows import Pairing
 from gateway.access.pairings import Pairings, Start
 from gateway.access.refusals import Refusals
-from gateway.access.strangers import Strangers
+from gateway.access.unknown_users import Strangers
 from gateway.audit.audit import Audit
-from gateway.sql_ledger import SqlLedger
+from gateway.core.sql_ledger import SqlLedger
 from memory.store import Store
 
 

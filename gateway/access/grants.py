@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 
 from contract import Rejected, Room, Speaker
 from gateway.access.access import Access, Grant, Where
-from gateway.access.access_tables import Role
-from gateway.access.person_ids import is_person_id, unaliased
 from gateway.access.refusals import Refusals
 from gateway.audit.audit import Audit
+from gateway.settings.access import Role
+from gateway.settings.person_ids import is_person_id, unaliased
 from memory.house_schema import grants, pairings
 from memory.schema import rooms
 from memory.store import Store

@@ -28,8 +28,8 @@ from gateway.access.pairing_rows import (
     new_code,
 )
 from gateway.audit.audit import Audit
-from gateway.ledger import Turn, Wanted
-from gateway.sql_ledger import SqlLedger
+from gateway.core.ledger import Turn, Wanted
+from gateway.core.sql_ledger import SqlLedger
 from memory.house_schema import pairings
 from memory.store import Store
 from memory.transcript import micros

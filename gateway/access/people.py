@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from bots.bot import Bot
 from contract import Room, Speaker
 from gateway.access.access import TRUSTED
-from gateway.access.person_ids import is_person_id, unaliased
-from gateway.roster import Rosters
+from gateway.access.roster import Rosters
+from gateway.settings.person_ids import is_person_id, unaliased
 from memory.transcript import Transcript
 
 _TAGGED = re.compile(r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>")  # Slack, Discord

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from gateway.access.access import Access
 from gateway.access.acts import act_of, least_role
 from gateway.audit.audit import Audit
-from gateway.ledger import Turn
-from gateway.pins import PINNER
-from gateway.quoting import quoted
+from gateway.core.ledger import Turn
+from gateway.core.pins import PINNER
+from gateway.core.quoting import quoted
 from memory.transcript import Stored
 
 NAME_CHARS = 80

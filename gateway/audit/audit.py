@@ -15,10 +15,10 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, select, text
 
 from contract import Room, Speaker
-from gateway.audit.audit_anchor import read_anchor, write_anchor
+from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
-from gateway.briefings import MOOT
-from gateway.seeing.telemetry import moot_version
+from gateway.observability.telemetry import moot_version
+from gateway.turns.briefing import MOOT
 from memory.house_schema import audit
 from memory.store import Store
 from memory.transcript import micros, moment

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
-from gateway.limits.limit_tables import LimitTable
+from gateway.settings.limits import LimitTable
 
 Kind = Literal["person", "room", "persona"]
 What = Literal["questions", "tokens", "usd", "seconds"]

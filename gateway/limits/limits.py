@@ -11,10 +11,10 @@ from sqlalchemy import Connection, func, select
 
 from contract import Room, Speaker
 from gateway.access.access import Access
+from gateway.core.quoting import quoted
 from gateway.limits.counters import Counters, Kind, Over, Subject, What, Window, start_of
-from gateway.limits.limit_tables import LimitsTable
 from gateway.limits.usage import Took
-from gateway.quoting import quoted
+from gateway.settings.limits import LimitsTable
 from memory.house_schema import refusals, usage
 from memory.store import Store
 from memory.transcript import insert_of, micros, moment

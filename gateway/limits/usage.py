@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, case, func, select
 
 from contract import Usage
 from gateway.limits.counters import start_of
-from gateway.limits.limit_tables import PriceTable
+from gateway.settings.limits import PriceTable
 from memory.house_schema import usage
 from memory.schema import messages, rooms
 from memory.store import Store

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from bots.bot import Bot
 from contract import MootError, Place, Question, Speaker
-from gateway.cards import OpenQuestion
-from gateway.ledger import Turn
+from gateway.core.cards import OpenQuestion
+from gateway.core.ledger import Turn
 from gateway.questions.ballot import Ballot
 
 TITLE_CHARS = 200

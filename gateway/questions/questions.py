@@ -14,18 +14,18 @@ from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
 from contract import Place, PlatformError, Question, Rejected, Room, Speaker
 from gateway.access.access import Access
-from gateway.access.access_tables import EVERYBODY
 from gateway.audit.audit import Audit
-from gateway.cards import OpenQuestion
-from gateway.events import Publish
-from gateway.happenings import Asked, QuestionClosed
-from gateway.house import Choice
-from gateway.ledger import Ledger, Turn
+from gateway.core.bus import Publish
+from gateway.core.cards import OpenQuestion
+from gateway.core.events import Asked, QuestionClosed
+from gateway.core.ledger import Ledger, Turn
+from gateway.core.quoting import quoted
 from gateway.questions.ballot import Ballot
-from gateway.questions.danger import Danger
 from gateway.questions.open_question import Waiting, label, refusing, told
-from gateway.questions.question_posts import QuestionPosts
-from gateway.quoting import quoted
+from gateway.questions.posts import QuestionPosts
+from gateway.settings.access import EVERYBODY
+from gateway.settings.danger import Danger
+from gateway.web.protocols import Choice
 
 log = logging.getLogger("moot.questions")
 

@@ -18,20 +18,20 @@ from zoneinfo import ZoneInfo
 from bots.bot import Bot
 from contract import MootError, Room, Speaker
 from gateway.access.access import Access, reaches
-from gateway.briefings import MOOT
-from gateway.command_table import entry_of
-from gateway.commands import parse_command
-from gateway.door import Door
-from gateway.personas.persona_desk import Note
-from gateway.personas.personas import Personas
-from gateway.pins import begins_with_pin
-from gateway.schedules.cron import Cron
-from gateway.schedules.schedule_file import configured, key_of
-from gateway.schedules.schedule_rows import ScheduleRows
-from gateway.schedules.schedule_tables import ScheduleTable, SchedulingTable
+from gateway.core.command_table import entry_of
+from gateway.core.pins import begins_with_pin
+from gateway.core.sql_ledger import SqlLedger
+from gateway.personas.service import Note
+from gateway.schedules.configured import configured, key_of
+from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
-from gateway.schedules.when import read_once, read_when
-from gateway.sql_ledger import SqlLedger
+from gateway.settings.cron import Cron
+from gateway.settings.personas.personas import Personas
+from gateway.settings.schedules import ScheduleTable, SchedulingTable
+from gateway.settings.when import read_once, read_when
+from gateway.turns.briefing import MOOT
+from gateway.turns.commands import parse_command
+from gateway.turns.intake import Door
 from memory.transcript import Transcript
 
 log = logging.getLogger("moot.schedules")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from adapters.acp import AcpAgent
+from adapters.acp.session import AcpAgent
 from adapters.agent import ACP_SESSION, Launch, MemoryServer
-from adapters.profiles.profile import HomeFile, MemoryAccess, Profile, Ready
+from adapters.cli_profile import HomeFile, MemoryAccess, Profile, Ready
 from contract import AgentError, ToolUse
 from tests.doubles.processes import until_gone
 from tests.doubles.replies import Replies

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Occasion
-from adapters.api import ApiAgent
+from adapters.api.session import ApiAgent
 from contract import AgentError
 from tests.doubles.api_stage import KEY, PERSONA, ApiStage
 from tests.doubles.model_steps import Fault, Message, Text, Thinking

@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.agent import Occasion
-from adapters.api_settings import ApiSettings
-from adapters.reasoning import Effort, Form, Thinking, forms
+from adapters.api.reasoning import Effort, Form, Thinking, forms
+from adapters.api.settings import ApiSettings
 from contract import AgentError
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.model_steps import Fault

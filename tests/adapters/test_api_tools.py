@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.api import ROUNDS
-from adapters.memory_tools import MemoryTools
+from adapters.api.memory_tools import MemoryTools
+from adapters.api.session import ROUNDS
 from contract import ToolUse as Used
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.mcp_shelf import SERVER

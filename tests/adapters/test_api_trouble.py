@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.profiles.profile import Dialog, Profile
+from adapters.cli_profile import Dialog, Profile
 from contract import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from adapters.looks import GENERIC
+from adapters.cli_profile import Permission, Profile
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Permission, Profile
-from adapters.question import DOWN, UP
-from adapters.screen import Screen
-from adapters.sight import Choice, choice_on
+from adapters.reading.queries import Choice, choice_on
+from adapters.reading.question import DOWN, UP
+from adapters.screen.screen import Screen
+from adapters.screen_profile import GENERIC
 
 ASKS = Profile(
     name="x",

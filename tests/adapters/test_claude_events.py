@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from adapters.cli.turn import Source, Turn
+from adapters.cli_profile import Asked, Began, Ended, Failed, Said, Used
 from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.profiles.claude_events import from_hook, from_record
-from adapters.profiles.profile import Asked, Began, Ended, Failed, Said, Used
-from adapters.turn import Source, Turn
+from adapters.records.claude import from_hook, from_record
 
 RECORDED = Path(__file__).parent / "claude"
 SCENARIOS = sorted(folder.name for folder in RECORDED.iterdir())

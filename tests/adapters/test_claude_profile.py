@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.paste import BEGIN, END, keystrokes
+from adapters.cli.paste import BEGIN, END, keystrokes
+from adapters.cli_profile import Dialog, Setting
 from adapters.profiles.claude_code import (
     CLAUDE_CODE,
     PASTE_BREAKS,
@@ -17,7 +18,6 @@ from adapters.profiles.claude_code import (
     settings_file,
     state_file,
 )
-from adapters.profiles.profile import Dialog, Setting
 
 KEY = "sk-ant-0123456789-0123456789-0123456789"
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from adapters.profiles.claude_questions import asked
-from adapters.profiles.profile import Asked
+from adapters.cli_profile import Asked
+from adapters.records.claude_questions import asked
 
 
 def labels(ask: Asked) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
+from adapters.cli_profile import Began, Compacted, Did, Ended, Failed, Named, Said, Setting, Used
 from adapters.profiles.codex import (
     CODEX,
     FROM_NOW_ON,
@@ -19,18 +20,7 @@ from adapters.profiles.codex import (
     memory_file,
     read_state,
 )
-from adapters.profiles.codex_events import from_record
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Named,
-    Said,
-    Setting,
-    Used,
-)
+from adapters.records.codex import from_record
 
 MEMORY = MemoryServer(("/bin/moot", "mcp"), (("MOOT_KEY", "secret"),))
 

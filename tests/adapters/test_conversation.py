@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.conversation import Conversation, Said
+from adapters.api.conversation import Conversation, Said
 
 ID = "0b1f"
 

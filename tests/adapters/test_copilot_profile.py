@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
-from adapters.profiles.copilot_events import from_record
-from adapters.profiles.profile import (
+from adapters.cli_profile import (
     Began,
     Compacted,
     Did,
@@ -21,6 +19,8 @@ from adapters.profiles.profile import (
     TurnEvent,
     Used,
 )
+from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
+from adapters.records.copilot import from_record
 
 
 def setting(**changes: Any) -> Setting:

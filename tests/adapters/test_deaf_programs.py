@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from adapters.cli_profile import Dialog, Footer, Interrupt, Permission, Record, Signs
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Dialog, Footer, Interrupt, Permission, Record, Signs
 from contract import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
 from contract import AgentError, Question
 from tests.doubles.replies import Replies

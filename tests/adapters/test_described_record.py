@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapters.profiles.described_record import RecordSettings
+from adapters.cli_profile import Ended, Named, Said
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Ended, Named, Said
+from adapters.records.described import RecordSettings
 
 PI = {
     "file": ".pi/*.jsonl",

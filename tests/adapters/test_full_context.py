@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from adapters.agent import Launch
+from adapters.cli_profile import Failed, Profile
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Failed, Profile
 from contract import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import PRELUDE, program

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.agent import MemoryServer
+from adapters.cli_profile import Compacted, Did, Ended, Said, Setting, Used
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
-from adapters.profiles.gemini_events import from_hook, from_record, mended
-from adapters.profiles.profile import Compacted, Did, Ended, Said, Setting, Used
+from adapters.records.gemini import from_hook, from_record, mended
 
 
 def setting(**changes: Any) -> Setting:

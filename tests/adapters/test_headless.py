@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from adapters.headless import HeadlessModel, objects_in
-from adapters.headless_programs import CLAUDE_CODE, PROGRAMS, HeadlessProgram, read_plain
+from adapters.headless.model import HeadlessModel, objects_in
+from adapters.headless.programs import CLAUDE_CODE, PROGRAMS, HeadlessProgram, read_plain
 from contract import ModelError, Tool
 from tests.doubles.claude_stage import KEY, Stage
 from tests.doubles.model_steps import Fault, Message, Text

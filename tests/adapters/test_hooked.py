@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from adapters.hooks import HookListener
-from adapters.profiles.profile import (
+from adapters.cli.hooks import HookListener
+from adapters.cli_profile import (
     Asked,
     Began,
     Ended,

@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from adapters.profiles.profile import HomeFile, Record, Said, Setting, TurnEvent
-from adapters.record import follow
-from adapters.startup import write_home_file
+from adapters.cli.record import follow
+from adapters.cli_profile import HomeFile, Record, Said, Setting, TurnEvent
+from adapters.session.startup import write_home_file
 
 
 def read(row: Mapping[str, Any]) -> Sequence[TurnEvent]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.agent import Launch
+from adapters.cli_profile import Named, Record, Signs, TurnEvent
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Named, Record, Signs, TurnEvent
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
-from adapters.profiles.opencode_events import QUERY, failure, from_record
-from adapters.profiles.profile import (
+from adapters.cli_profile import (
     Began,
     Compacted,
     Did,
@@ -24,6 +22,8 @@ from adapters.profiles.profile import (
     TurnEvent,
     Used,
 )
+from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
+from adapters.records.opencode import QUERY, failure, from_record
 from contract import AgentError
 
 TABLES = """

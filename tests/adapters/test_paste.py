@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.paste import BEGIN, END, clean, keystrokes
-from adapters.profiles.profile import Typing
+from adapters.cli.paste import BEGIN, END, clean, keystrokes
+from adapters.cli_profile import Typing
 
 PLAIN = Typing()
 

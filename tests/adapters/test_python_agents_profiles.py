@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from adapters.profiles import aider, hermes, llm
-from adapters.profiles.profile import (
+from adapters.cli.record import follow
+from adapters.cli_profile import (
     Began,
     Compacted,
     Did,
@@ -21,7 +21,7 @@ from adapters.profiles.profile import (
     Setting,
     Used,
 )
-from adapters.record import follow
+from adapters.profiles import aider, hermes, llm
 
 API = {"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.profiles.profile import Began, Compacted, Did, Ended, Failed, Said, Setting, Used
+from adapters.cli_profile import Began, Compacted, Did, Ended, Failed, Said, Setting, Used
 from adapters.profiles.qwen import HOOKED, QWEN, settings_file
-from adapters.profiles.qwen_events import from_hook, from_record
+from adapters.records.qwen import from_hook, from_record
 
 
 def setting(**changes: Any) -> Setting:

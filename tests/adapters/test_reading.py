@@ -2,7 +2,9 @@
 
 import pytest
 
-from adapters.looks import (
+from adapters.reading.reply import find_dialog, read_error, read_reply
+from adapters.screen.screen import Screen
+from adapters.screen_profile import (
     CLAUDE_CODE,
     CODEX,
     GEMINI,
@@ -13,8 +15,6 @@ from adapters.looks import (
     VIBE,
     Look,
 )
-from adapters.reading import find_dialog, read_error, read_reply
-from adapters.screen import Screen
 
 GREY, WHITE, GREEN, BOLD, END = "\x1b[90m", "\x1b[97m", "\x1b[32m", "\x1b[1m", "\x1b[m"
 

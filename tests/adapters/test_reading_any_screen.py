@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.looks import LOOKS, Look
-from adapters.reading import Roll, find_dialog, read_error, read_reply
-from adapters.screen import Screen
+from adapters.reading.reply import Roll, find_dialog, read_error, read_reply
+from adapters.screen.screen import Screen
+from adapters.screen_profile import LOOKS, Look
 
 PIECES = st.one_of(
     st.sampled_from(

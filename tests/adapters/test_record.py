@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from adapters.profiles.profile import Record, Said, TurnEvent
-from adapters.record import follow
+from adapters.cli.record import follow
+from adapters.cli_profile import Record, Said, TurnEvent
 
 
 def said(row: Mapping[str, Any]) -> Sequence[TurnEvent]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.looks import LOOKS
-from adapters.other_looks import look_of
-from adapters.question import Dialog, find_dialog
-from adapters.replay import read_recording, replay
-from adapters.screen import Screen
+from adapters.reading.other_looks import look_of
+from adapters.reading.question import Dialog, find_dialog
+from adapters.reading.replay import read_recording, replay
+from adapters.screen.screen import Screen
+from adapters.screen_profile import LOOKS
 from contract import Option
 from tests.doubles.words import words
 

@@ -15,14 +15,14 @@ import pytest
 
 from adapters.agent import Launch
 from adapters.catalog import profiles
-from adapters.cli import CliAgent
-from adapters.enclosure import enclose
-from adapters.installation import find_installation, trail
-from adapters.sandbox import Mount, Sandbox, View, wrap
-from adapters.startup import Command
-from adapters.terminal import Terminal
+from adapters.cli.session import CliAgent
+from adapters.pty.terminal import Terminal
+from adapters.sandbox.bubblewrap import Mount, Sandbox, View, wrap
+from adapters.sandbox.enclosure import enclose
+from adapters.sandbox.installation import find_installation, trail
+from adapters.session.startup import Command
 from contract import AgentError
-from gateway.seeing.metering import measure
+from gateway.observability.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran
 from tests.doubles.processes import until_gone
 
@@ -423,7 +423,8 @@ def test_a_virtual_environment_needs_the_python_that_it_is_made_from() -> None:
 
 async def test_a_killed_driver_takes_the_sandbox_with_it(house: House) -> None:
     code = (
-        "import asyncio, sys\nfrom pathlib import Path\nfrom adapters.terminal import Terminal\n"
+        "import asyncio, sys\nfrom pathlib import Path\n"
+        "from adapters.pty.terminal import Terminal\n"
         "async def main():\n"
         "    cut = sys.argv.index('--') + 1\n"
         "    t = Terminal.open(sys.argv[cut:], env={}, cwd=Path('/'), cols=80, rows=24,"

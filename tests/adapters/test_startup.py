@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.profiles.profile import HomeFile, Profile, Setting
-from adapters.startup import last_words, prepare, setting_of
+from adapters.cli_profile import HomeFile, Profile, Setting
+from adapters.session.startup import last_words, prepare, setting_of
 from contract import AgentError
 
 PROFILE = Profile(

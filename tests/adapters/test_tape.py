@@ -1,12 +1,12 @@
 """Output that is kept and drawn later, bit by bit, and what is answered meanwhile."""
 
-from adapters.grid import Grid
-from adapters.rows import Line
-from adapters.screen import Screen
-from adapters.scrollback import RUNS, Scrollback
-from adapters.shown import columns
-from adapters.style import PLAIN, Style
-from adapters.tape import FULL_BYTES, Tape
+from adapters.pty.buffer import FULL_BYTES, Tape
+from adapters.reading.visible import columns
+from adapters.screen.grid import Grid
+from adapters.screen.rows import Line
+from adapters.screen.screen import Screen
+from adapters.screen.scrollback import RUNS, Scrollback
+from adapters.screen.style import PLAIN, Style
 
 STORM = b"\x1b[2J\x1b[9999b\x1b[9999L" * 200
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.terminal import Hangup, Terminal
+from adapters.pty.terminal import Hangup, Terminal
 from tests.doubles.processes import gone, until_gone
 
 HOUSE = Path(__file__).parent.parent.parent

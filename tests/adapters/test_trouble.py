@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from adapters.agent import Launch
+from adapters.cli_profile import Dialog, Permission, Ready
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Dialog, Permission, Ready
 from contract import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program

@@ -2,7 +2,8 @@
 
 import re
 
-from adapters.profiles.profile import (
+from adapters.cli.turn import Turn
+from adapters.cli_profile import (
     Began,
     Ended,
     Failed,
@@ -15,7 +16,6 @@ from adapters.profiles.profile import (
     Title,
     Used,
 )
-from adapters.turn import Turn
 
 NOTHING = re.compile("(?!)")
 TITLE = Title(busy=NOTHING, idle=NOTHING)

@@ -2,9 +2,10 @@
 
 import asyncio
 
-from adapters.paste import BEGIN, END, keystrokes
-from adapters.permission import Asking, refuse
-from adapters.profiles.profile import (
+from adapters.cli.paste import BEGIN, END, keystrokes
+from adapters.cli.permission import Asking, refuse
+from adapters.cli.turn import Turn
+from adapters.cli_profile import (
     Asked,
     Began,
     Ended,
@@ -17,7 +18,6 @@ from adapters.profiles.profile import (
     Typing,
     Used,
 )
-from adapters.turn import Turn
 from contract import Option, Question
 from tests.doubles.replies import Replies
 

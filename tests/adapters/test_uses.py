@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from adapters.cli.turn import Turn
+from adapters.cli_profile import Compacted, Did, Used, cut_tool_text
 from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.profiles.claude_events import from_hook, from_record
-from adapters.profiles.profile import Compacted, Did, Used, cut_tool_text
-from adapters.turn import Turn
-from adapters.uses import MOST, Uses
+from adapters.records.claude import from_hook, from_record
+from adapters.session.tool_uses import MOST, Uses
 from contract import TOOL_TEXT, ToolUse
 from tests.adapters.test_claude_events import played, rows
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.profiles.profile import Profile, Ready
-from adapters.version import find_version, is_older, parse_version
+from adapters.cli_profile import Profile, Ready
+from adapters.session.version import find_version, is_older, parse_version
 from contract import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program

@@ -10,7 +10,7 @@ import pytest
 import tomlkit
 
 from adapters.agent import MemoryServer
-from adapters.profiles.profile import (
+from adapters.cli_profile import (
     Began,
     Compacted,
     Did,
@@ -29,8 +29,8 @@ from adapters.profiles.vibe import (
     memory_file,
     told_state,
 )
-from adapters.profiles.vibe_events import read_row
-from gateway.memory_tools import TOOLS
+from adapters.records.vibe import read_row
+from gateway.mcp.tools import TOOLS
 
 API = {"OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 

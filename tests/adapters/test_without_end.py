@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from adapters.cli.record import CHUNK_BYTES, CHUNKS, follow
+from adapters.cli.turn import CUT, REPLY_CHARS, Turn, cut_reply
+from adapters.cli_profile import Record, Said
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Record, Said
-from adapters.record import CHUNK_BYTES, CHUNKS, follow
-from adapters.turn import CUT, REPLY_CHARS, Turn, cut_reply
 from contract import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.processes import until_gone

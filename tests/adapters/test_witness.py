@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.replay import replay
-from adapters.witness import MOST_CHARS, disagreement
+from adapters.reading.cross_check import MOST_CHARS, disagreement
+from adapters.reading.replay import replay
 
 RECORDINGS = Path(__file__).parent / "recordings"
 CASES = sorted(path.parent.name for path in RECORDINGS.glob("*/recording.jsonl"))

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from contract import Room, Speaker
-from gateway.admin.admin_cards import (
+from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
+from gateway.web.admin.values import (
     Acted,
     BotCard,
     Day,
@@ -25,14 +26,13 @@ from gateway.admin.admin_cards import (
     TurnPage,
     WantedTurns,
 )
-from gateway.cards import OpenQuestion, RoomCard, SessionCard
 
 ANA, BUDI = Speaker("slack:U1", "Ana Lima"), Speaker("slack:U2", "Budi")
 AUTH = Room("slack:C1", "auth-team", "room", "saga-ai")
 
 
 class FakeAdmin:
-    """Implements gateway.admin.admin.Admin."""
+    """Implements gateway.web.admin.protocol.Admin."""
 
     def __init__(
         self, now: Callable[[], datetime], questions: Callable[[], Sequence[OpenQuestion]]

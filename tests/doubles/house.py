@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contract import Answer, Attachment, Option, Question, Rejected, Room, Speaker, Trim
-from gateway.cards import (
+from gateway.core.cards import (
     LeftOut,
     Message,
     OpenQuestion,
@@ -32,7 +32,7 @@ from gateway.cards import (
     TurnRecord,
     TurnState,
 )
-from gateway.happenings import (
+from gateway.core.events import (
     Asked,
     Drafted,
     Gone,
@@ -44,8 +44,8 @@ from gateway.happenings import (
     TurnChanged,
     Typing,
 )
-from gateway.house import Choice, Health, Picture, Receipt, TurnReply
-from gateway.submission import Submission, parse_submission
+from gateway.web.protocols import Choice, Health, Picture, Receipt, TurnReply
+from gateway.web.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage
 from tests.doubles.memories import FakeMemories
@@ -92,7 +92,7 @@ class Call:
 
 
 class FakeHouse:
-    """Implements gateway.house.House."""
+    """Implements gateway.web.protocols.House."""
 
     def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.calls: list[Call] = []

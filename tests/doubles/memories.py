@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gateway.room_memory import Found, Overview
+from gateway.web.memory.room_memory import Found, Overview
 from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 EMPTY = Overview(
@@ -15,7 +15,7 @@ EMPTY = Overview(
 
 @dataclass
 class FakeMemories:
-    """Implements gateway.house.Memories. A room that is not in `rooms` is not there."""
+    """Implements gateway.web.protocols.Memories. A room that is not in `rooms` is not there."""
 
     rooms: dict[str, Overview] = field(default_factory=dict)
     records: dict[str, Surroundings] = field(default_factory=dict)  # by observation id

@@ -4,17 +4,9 @@ import re
 import sys
 from dataclasses import replace
 
-from adapters.looks import Look
+from adapters.cli_profile import Interrupt, Profile, Ready, Record, Signs, Title, Typing
 from adapters.profiles.demo import read_row, read_state
-from adapters.profiles.profile import (
-    Interrupt,
-    Profile,
-    Ready,
-    Record,
-    Signs,
-    Title,
-    Typing,
-)
+from adapters.screen_profile import Look
 
 PRELUDE = r"""
 import json, os, select, sys, time

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from contract import Speaker
-from gateway.access.access_tables import Role
 from gateway.access.admissions import AccessOverview
 from gateway.access.grants import Kept, Span
 from gateway.access.pairing_rows import Decision, Pairing
+from gateway.settings.access import Role
 
 NOBODY = AccessOverview("closed", "pairing", (), (), ())
 
 
 @dataclass
 class FakeRoles:
-    """Implements gateway.house.Roles."""
+    """Implements gateway.web.protocols.Roles."""
 
     now: AccessOverview = NOBODY
     asked: list[tuple[object, ...]] = field(default_factory=list)

@@ -13,14 +13,14 @@ from bots.bot import Bot
 from bots.web import WebBot
 from composer.headings import HEADINGS
 from contract import Event, Inbound
-from gateway.access.access_tables import AccessTable
-from gateway.config import Config
-from gateway.ledger import Accepted
-from gateway.limits.limit_tables import LimitsTable
-from gateway.personas.personas import Personas
-from gateway.sessions import Program
-from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
-from gateway.wiring.house import House
+from gateway.app.app import House
+from gateway.core.ledger import Accepted
+from gateway.sessions.sessions import Program
+from gateway.settings.access import AccessTable
+from gateway.settings.config import Config
+from gateway.settings.limits import LimitsTable
+from gateway.settings.personas.personas import Personas
+from gateway.settings.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from memory.index import Index
 from memory.model import Model
 from memory.store import Store

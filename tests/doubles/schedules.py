@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from contract import Speaker
-from gateway.house import Wish
 from gateway.schedules.scheduled import Schedule
+from gateway.web.protocols import Wish
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 
 
 @dataclass
 class FakeSchedules:
-    """Implements gateway.house.Scheduling. asked: what the page asked, in order."""
+    """Implements gateway.web.protocols.Scheduling. asked: what the page asked, in order."""
 
     living: dict[int, Schedule] = field(default_factory=dict)
     asked: list[tuple[object, ...]] = field(default_factory=list)

@@ -9,7 +9,7 @@ from typing import Any
 
 from adapters.agent import Agent, Launch, Reply
 from contract import AgentError, Answer, ToolUse
-from gateway.sessions import Program
+from gateway.sessions.sessions import Program
 
 Script = Callable[[str, Reply], Awaitable[str | Answer]]
 

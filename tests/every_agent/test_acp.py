@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.acp import AcpAgent
+from adapters.acp.session import AcpAgent
 from adapters.agent import Launch
-from adapters.sandbox import Sandbox
+from adapters.sandbox.bubblewrap import Sandbox
 from contract import AgentError, Answer
 from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse

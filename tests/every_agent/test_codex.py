@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.agent import MemoryServer
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from contract import AgentError
 from tests.doubles.model_steps import Fault, Message, Text, ToolUse
 from tests.doubles.replies import Replies

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.headless import HeadlessModel
-from adapters.headless_programs import PROGRAMS
+from adapters.headless.model import HeadlessModel
+from adapters.headless.programs import PROGRAMS
 from contract import ModelError, Tool
 from tests.doubles.model_steps import Fault, ToolUse
 from tests.doubles.responses_api import ResponsesAPI

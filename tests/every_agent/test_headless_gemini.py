@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.headless import HeadlessModel
-from adapters.headless_programs import GEMINI
+from adapters.headless.model import HeadlessModel
+from adapters.headless.programs import GEMINI
 from contract import ModelError, Tool
 from tests.doubles.gemini_api import GeminiAPI
 from tests.doubles.model_steps import Fault

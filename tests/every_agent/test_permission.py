@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Agent
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from contract import AgentError, Answer
 from tests.doubles.model_steps import Message, ToolUse
 from tests.doubles.replies import Replies

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from contract import AgentError
 from tests.doubles.model_steps import Fault, Message, Text
 from tests.doubles.replies import Replies

@@ -12,8 +12,8 @@ import pytest
 from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
 from contract import Room, Speaker
-from gateway.doorman import Access
-from gateway.page import PageSettings, open_page
+from gateway.web.auth import Access
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.admin_answers import ANSWERS
 from tests.doubles.axe import faults

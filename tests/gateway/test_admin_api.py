@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from contract import Speaker
-from gateway.admin.admin_cards import WantedTurns
+from gateway.web.admin.values import WantedTurns
 from tests.doubles.admin import AUTH
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import get, post

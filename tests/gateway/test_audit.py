@@ -9,9 +9,9 @@ from sqlalchemy import Connection, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from contract import Room, Speaker
+from gateway.audit.anchor import read_anchor
 from gateway.audit.audit import Audit, Wish, append
-from gateway.audit.audit_anchor import read_anchor
-from gateway.departure import erase_noted
+from gateway.cli.memory.delete_person import erase_noted
 from memory.erasure import survey
 from memory.house_erasure import WHO
 from memory.house_schema import audit

@@ -23,14 +23,14 @@ import pytest
 from sqlalchemy import text
 
 from contract import ConfigError
+from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.audit.audit_anchor import ANCHOR
-from gateway.briefings import MOOT
-from gateway.config import Config, load_config
-from gateway.lock import hold
-from gateway.running.archive import Manifest, read
-from gateway.running.backup import Wanted, back_up, back_up_daily, newest_first
-from gateway.running.restore import restore_in_place, restore_to
+from gateway.backup.archive import Manifest, read
+from gateway.backup.backup import Wanted, back_up, back_up_daily, newest_first
+from gateway.backup.restore import restore_in_place, restore_to
+from gateway.core.lock import hold
+from gateway.settings.config import Config, load_config
+from gateway.turns.briefing import MOOT
 from memory.store import HEAD, Store
 from tests.conftest import NewUrl
 from tests.doubles.service import Service, service

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from contract import PlatformError, Room, Speaker
-from gateway.cards import SessionCard, TurnRecord
+from gateway.core.cards import SessionCard, TurnRecord
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until
 

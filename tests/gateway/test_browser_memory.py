@@ -15,8 +15,8 @@ from playwright.async_api import Browser, Locator, Page, expect
 from sqlalchemy import Connection, delete
 
 from contract import Room
-from gateway.happenings import Remembered
-from gateway.page import PageSettings, open_page
+from gateway.core.events import Remembered
+from gateway.web.page import PageSettings, open_page
 from memory.facts import remove_facts, replace_facts
 from memory.schema import landmarks
 from tests.doubles.browser import enter

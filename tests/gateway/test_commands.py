@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.access_tables import AccessTable, GrantTable
-from gateway.command_help import nearest
-from gateway.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
-from gateway.commands import Command, parse_command
+from gateway.core.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
+from gateway.settings.access import AccessTable, GrantTable
+from gateway.turns.command_help import nearest
+from gateway.turns.commands import Command, parse_command
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 

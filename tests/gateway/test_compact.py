@@ -10,7 +10,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract import AgentError, Room
-from gateway.tables import SessionsTable
+from gateway.settings.tables import SessionsTable
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms, echo

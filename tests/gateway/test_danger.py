@@ -6,8 +6,8 @@ import pytest
 import regex
 
 from contract import ConfigError, Option, Question
-from gateway.config import load_config
-from gateway.questions.danger import DANGEROUS, Danger
+from gateway.settings.config import load_config
+from gateway.settings.danger import DANGEROUS, Danger
 
 DANGER = Danger.of(DANGEROUS)
 WORKSPACE = Path("/work/space")

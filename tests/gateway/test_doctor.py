@@ -14,10 +14,10 @@ import pytest
 from aiohttp import web
 from sqlalchemy import text
 
-from gateway.config import load_config
-from gateway.lock import hold, holder
-from gateway.running.diagnosis import Line
-from gateway.running.doctor import Doctor
+from gateway.cli.doctor.diagnosis import Line
+from gateway.cli.doctor.doctor import Doctor
+from gateway.core.lock import hold, holder
+from gateway.settings.config import load_config
 from memory.store import Store
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from contract import ConfigError
-from gateway.doorman import Access, is_loopback
-from gateway.page import PageSettings, open_page
+from gateway.web.auth import Access, is_loopback
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.house import FakeHouse
 
 ROOM = {"name": "x"}

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from gateway.files import Files, mime_of, safe_name
+from gateway.web.uploads import Files, mime_of, safe_name
 from tests.doubles.house import FakeHouse
 
 Client = aiohttp.ClientSession

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract import Room
-from gateway.idle import LOOK_S, Idle
-from gateway.ledger import Wanted
-from gateway.sql_ledger import SqlLedger
-from gateway.tables import MemoryTable
+from gateway.core.ledger import Wanted
+from gateway.core.sql_ledger import SqlLedger
+from gateway.remembering.idle import LOOK_S, Idle
+from gateway.settings.tables import MemoryTable
 from memory.layer import Session
 from memory.store import Store
 from memory.transcript import Transcript

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from contract import Attachment, Briefing, Line, Room, Speaker
-from gateway.lending import lend
+from gateway.turns.attachments import lend
 
 ANA = Speaker("web:ana", "Ana")
 NOON = datetime(2026, 4, 21, 12, tzinfo=UTC)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from adapters.agent import Reply
 from contract import AgentError, Answer, Room, Speaker, Usage
-from gateway.access.access_tables import AccessTable, GrantTable
 from gateway.audit.audit import EVERY
-from gateway.config import Config, load_config
 from gateway.limits.counters import LIMITS, Counters, Subject, end_of, start_of
-from gateway.limits.limit_tables import LimitsTable, LimitTable, PriceTable
 from gateway.limits.limits import said as refusal
+from gateway.settings.access import AccessTable, GrantTable
+from gateway.settings.config import Config, load_config
+from gateway.settings.limits import LimitsTable, LimitTable, PriceTable
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms

@@ -12,10 +12,10 @@ import pytest
 from adapters.agent import Reply
 from bots.bot import Manners, Mark
 from contract import AgentError, Deleted, PlatformError, Room
-from gateway import marks
-from gateway.access.access_tables import AccessTable
-from gateway.happenings import Happening, TurnChanged
-from gateway.tables import SessionsTable, TurnsTable
+from gateway.core.events import Happening, TurnChanged
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import SessionsTable, TurnsTable
+from gateway.turns import reactions
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -137,7 +137,7 @@ async def test_two_hundred_questions_at_once_do_not_flood_the_platform(tmp_path:
             await moot.hear(said(f"@demo {number}"))
         await moot.settle()
         assert len(moot.texts()) == 200
-        assert 0 < len(moot.bot.marks) < 2 * (marks.AT_ONCE + marks.FEW)
+        assert 0 < len(moot.bot.marks) < 2 * (reactions.AT_ONCE + reactions.FEW)
 
 
 async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) -> None:

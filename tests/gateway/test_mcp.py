@@ -19,11 +19,11 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import TextContent
 from sqlalchemy import Connection
 
-from adapters.hooks import HookListener
+from adapters.cli.hooks import HookListener
 from contract import Room
-from gateway.mcp_pipe import URL
-from gateway.memory_door import COMMAND, MOST_PIPES, Admission, MemoryDoor
-from gateway.memory_tools import TOOLS, MemoryTools
+from gateway.mcp.endpoint import COMMAND, MOST_PIPES, Admission, MemoryDoor
+from gateway.mcp.pipe import URL
+from gateway.mcp.tools import TOOLS, MemoryTools
 from memory.facts import NewFact, add_facts
 from memory.observations import add_observation, open_session
 from memory.recall import Recall
@@ -95,7 +95,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-MOOT = (sys.executable, "-P", "-c", COMMAND[-1].replace("mcp_pipe", "main"), "mcp")
+MOOT = (sys.executable, "-P", "-c", COMMAND[-1].replace("mcp.pipe", "main"), "mcp")
 
 
 @asynccontextmanager
@@ -270,12 +270,12 @@ async def test_a_module_in_the_workspace_is_not_imported(opened: Opened) -> None
 
 
 def test_the_pipe_imports_the_standard_library_alone() -> None:
-    code = "import sys; from gateway import mcp_pipe; print(*sys.modules)"
+    code = "import sys; from gateway.mcp import pipe; print(*sys.modules)"
     house = Path(__file__).parent.parent.parent
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=house, capture_output=True, text=True, check=True
     )
-    ours = {"gateway", "gateway.mcp_pipe"}
+    ours = {"gateway", "gateway.mcp.pipe"}
     imported = {name.partition(".")[0] for name in ran.stdout.split()} - {"gateway"}
     assert ours <= set(ran.stdout.split())
     assert not imported & {"mcp", "mcp_types", "pydantic", "contract", "aiohttp", "anyio"}

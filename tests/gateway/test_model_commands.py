@@ -7,8 +7,8 @@ import pytest
 
 from adapters.catalog import profiles
 from contract import Room
-from gateway.access.access_tables import AccessTable
-from gateway.sessions import Program
+from gateway.sessions.sessions import Program
+from gateway.settings.access import AccessTable
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms

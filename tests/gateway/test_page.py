@@ -219,7 +219,7 @@ async def test_tricks_with_paths_lead_nowhere(client: Client, url: str, path: st
 
 
 async def test_the_page_asks_nobody_else_for_anything(client: Client) -> None:
-    from gateway.assets import load
+    from gateway.web.assets import load
 
     for name, asset in load().items():
         text = asset.body.decode()

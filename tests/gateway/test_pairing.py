@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from contract import Deleted, Room, Speaker
-from gateway.access.access_tables import AccessTable
 from gateway.access.admissions import Admissions
 from gateway.access.pairing_rows import ALPHABET, as_code
 from gateway.access.pairings import DECLINED, LET_IN, MOST_WAITING
-from gateway.clock import clock
+from gateway.core.clock import clock
+from gateway.settings.access import AccessTable
 from memory.house_schema import audit, pairings
 from memory.schema import messages, turns
 from tests.doubles.platform import FakeBot, said

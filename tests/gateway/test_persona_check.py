@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.headings import HEADINGS
-from gateway.personas.persona_check import LONG_BODY, Around, Finding
-from gateway.personas.personas import check_persona
+from gateway.settings.personas.check import LONG_BODY, Around, Finding
+from gateway.settings.personas.personas import check_persona
 
 AROUND = Around(
     agents=("claude-code", "codex", "demo"),

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from contract import ConfigError, Room, Speaker
-from gateway.personas.persona_desk import PersonaDesk
-from gateway.personas.persona_faults import Conflict, Unknown, Unsound
-from gateway.personas.persona_files import MOST_BYTES, digest, read_text, write_text
-from gateway.personas.persona_versions import Versions
-from gateway.personas.personas import Personas
+from gateway.personas.service import PersonaDesk
+from gateway.personas.versions import Versions
+from gateway.settings.personas.faults import Conflict, Unknown, Unsound
+from gateway.settings.personas.files import MOST_BYTES, digest, read_text, write_text
+from gateway.settings.personas.personas import Personas
 from memory.store import Store
 
 ANA = Speaker("web:ana", "Ana")

@@ -8,8 +8,8 @@ import pytest
 
 from adapters.agent import Reply
 from contract import Option, Question
-from gateway.access.access_tables import AccessTable
-from gateway.personas.rehearsal import Busy
+from gateway.personas.dry_run import Busy
+from gateway.settings.access import AccessTable
 from tests.doubles.chat import Chat
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select
 
 from adapters.agent import Reply
 from contract import Deleted, Inbound, Room
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
 from memory.schema import landmarks, turns
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway

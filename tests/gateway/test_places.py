@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adapters.agent import Reply
 from contract import AgentError, Option, Place, Question, Voice
-from gateway.access.access_tables import AccessTable
+from gateway.settings.access import AccessTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract import Deleted, Pinned, Room, Speaker
-from gateway.access.access_tables import AccessTable
+from gateway.settings.access import AccessTable
 from memory.scopes import home_scope
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from contract import ConfigError
-from gateway.config import load_config
-from gateway.running.preflight import Health, Preflight, wanted
+from gateway.cli.doctor.preflight import Health, Preflight, wanted
+from gateway.settings.config import load_config
 
 HOUSE = Path(__file__).parents[2]
 ECHOES = """

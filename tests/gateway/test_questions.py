@@ -10,9 +10,9 @@ import pytest
 from adapters.agent import Reply
 from bots.bot import Manners
 from contract import Chosen, Option, Question, Rejected, Room, Speaker
-from gateway.access.access_tables import AccessTable, PersonaAccessTable
 from gateway.audit.audit import EVERY, Entry
-from gateway.tables import TurnsTable
+from gateway.settings.access import AccessTable, PersonaAccessTable
+from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms

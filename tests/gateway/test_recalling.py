@@ -11,8 +11,8 @@ import pytest
 
 from bench.hostile import HostileIndex
 from contract import Room, ToolUse
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
 from memory.facts import NewFact, add_facts
 from memory.observations import StoredObservation, observations_of
 from memory.scopes import check_scope

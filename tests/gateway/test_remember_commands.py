@@ -11,8 +11,8 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, select
 
 from contract import Inbound, Room, Speaker
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
 from memory.facts import NewFact, StoredFact, add_facts
 from memory.layer import Interaction, Session
 from memory.schema import episodes, facts, insights, observations, staging

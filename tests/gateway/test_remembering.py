@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from contract import Budget, Deleted, Edited, ModelError
-from gateway.memories import Memories
-from gateway.tables import MemoryTable
+from gateway.remembering.memories import Memories
+from gateway.settings.tables import MemoryTable
 from memory.facts import facts_in
 from tests.doubles.chat import open_chat
 from tests.doubles.index import WordIndex

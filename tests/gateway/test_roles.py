@@ -10,9 +10,9 @@ import pytest
 
 from adapters.agent import Reply
 from contract import Chosen, Edited, Inbound, Pinned, Room, Speaker
-from gateway.access.access_tables import AccessTable, GrantTable, PersonaAccessTable
-from gateway.access.role_commands import Wish, parse_wish
-from gateway.commands import parse_command
+from gateway.commands.roles import Wish, parse_wish
+from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
+from gateway.turns.commands import parse_command
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms

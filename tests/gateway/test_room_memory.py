@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 
 from contract import Inbound, IngestMetadata, Room
-from gateway.happenings import Remembered
-from gateway.page import PageSettings, open_page
-from gateway.room_memory import RoomMemories, scopes_of
+from gateway.core.events import Remembered
+from gateway.web.memory.room_memory import RoomMemories, scopes_of
+from gateway.web.page import PageSettings, open_page
 from memory.facts import replace_facts
 from memory.held import Sought
 from memory.index import Hit

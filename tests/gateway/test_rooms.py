@@ -20,8 +20,8 @@ from contract import (
     Rejected,
     Room,
 )
-from gateway.access.access_tables import AccessTable
-from gateway.tables import TurnsTable
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms

@@ -11,14 +11,14 @@ import pytest
 
 from bots.bot import Manners
 from contract import PlatformError, Room, Speaker
-from gateway.access.access_tables import AccessTable
 from gateway.audit.audit import Wish as AuditWish
-from gateway.schedules.schedule_commands import ScheduleCommands
-from gateway.schedules.schedule_rows import ScheduleRows
-from gateway.schedules.schedule_tables import ScheduleTable, SchedulingTable
+from gateway.commands.schedules import ScheduleCommands
+from gateway.observability.session_metrics import Counted
+from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import TRIES, Schedules
-from gateway.seeing.session_metrics import Counted
+from gateway.settings.access import AccessTable
+from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 

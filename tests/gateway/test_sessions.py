@@ -11,10 +11,10 @@ import pytest
 
 from adapters.agent import Reply
 from contract import AgentError, Option, Question, Room
-from gateway.access.access_tables import AccessTable
-from gateway.ledger import Turn
-from gateway.sessions import Live
-from gateway.tables import SessionsTable, TurnsTable
+from gateway.core.ledger import Turn
+from gateway.sessions.sessions import Live
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import SessionsTable, TurnsTable
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select
 
-from gateway.admin.admin_api import END
-from gateway.admin.admin_cards import TurnPage, WantedTurns
-from gateway.admin.room_figures import room_choices, rooms_lately, spent_since
-from gateway.admin.statistics import days_of
-from gateway.admin.turn_pages import failed_since, page_of_turns
+from gateway.web.admin.api import END
+from gateway.web.admin.room_figures import room_choices, rooms_lately, spent_since
+from gateway.web.admin.statistics import days_of
+from gateway.web.admin.turn_pages import failed_since, page_of_turns
+from gateway.web.admin.values import TurnPage, WantedTurns
 from memory.figures import fill
 from memory.house_schema import figures, room_settings, usage
 from memory.schema import facts, messages, rooms, turns

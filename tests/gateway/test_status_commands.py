@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Reply
-from gateway.access.access_tables import AccessTable
-from gateway.sessions import Program
+from gateway.sessions.sessions import Program
+from gateway.settings.access import AccessTable
 from tests.doubles.platform import said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms

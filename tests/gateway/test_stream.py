@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 
 from contract import Room, Speaker
-from gateway import stream
-from gateway.cards import Message, SessionCard
-from gateway.happenings import Happening, PersonasChanged, Said
-from gateway.stream import Hub, Outbox, frame
+from gateway.core.cards import Message, SessionCard
+from gateway.core.events import Happening, PersonasChanged, Said
+from gateway.web import stream
+from gateway.web.stream import Hub, Outbox, frame
 from tests.doubles.house import FakeHouse
 
 Client = aiohttp.ClientSession

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from contract import Attachment, Rejected, Room
-from gateway.submission import RoomRef, Submission, SubmitBody, parse_submission, wait_seconds
+from gateway.web.submission import RoomRef, Submission, SubmitBody, parse_submission, wait_seconds
 
 NOW = datetime(2026, 4, 21, 7, 2, tzinfo=UTC)
 META = {

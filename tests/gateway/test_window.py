@@ -8,8 +8,8 @@ from typing import Any
 
 from adapters.agent import Reply
 from contract import Answer, ModelError, Room
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable, TurnsTable
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable, TurnsTable
 from memory.model import Model
 from memory.schema import episodes
 from memory.store import Store

@@ -222,5 +222,5 @@ def served(handler: Any) -> Any:
 
 
 def test_a_gateway_that_asks_no_model_does_not_import_the_sdk() -> None:
-    code = "import gateway.app, sys; sys.exit('anthropic' in sys.modules)"
+    code = "import gateway.app.run, sys; sys.exit('anthropic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,8 +11,8 @@ from pathlib import Path
 from sqlalchemy import update
 
 from contract import Deleted, Edited, Room, Speaker, ToolUse
-from gateway.access.access_tables import AccessTable
-from gateway.pin_commands import KEPT_OUT
+from gateway.commands.pins import KEPT_OUT
+from gateway.settings.access import AccessTable
 from memory.layer import Interaction
 from memory.schema import rooms
 from memory.slices import Slices

@@ -1,0 +1,32 @@
+"""How Moot ends: what runs may finish, for a while; what waits is left to the next start."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from gateway.turns.queue import Rooms
+
+log = logging.getLogger("moot.app")
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Set from outside. stop: finish what runs. at_once: don't wait for it."""
+
+    stop: asyncio.Event
+    at_once: asyncio.Event
+
+
+async def finish(rooms: Rooms, timeout_s: float, at_once: asyncio.Event) -> None:
+    """Return when no turn runs any more, after `timeout_s`, or when `at_once` is set."""
+    log.info("gateway.stopping turns=%d timeout_s=%g", rooms.waiting(), timeout_s)
+    waiting = asyncio.create_task(at_once.wait(), name="second signal")
+    finishing = asyncio.create_task(rooms.finish(timeout_s), name="finish turns")
+    try:
+        await asyncio.wait({waiting, finishing}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        finishing.cancel()
+    log.info("gateway.stopped left=%d", rooms.waiting())

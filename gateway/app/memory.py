@@ -1,0 +1,80 @@
+"""The memory, who tends it, and what the chat's own pins are to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from gateway.app.context import Ground
+from gateway.commands.pins import Suggestions
+from gateway.core.clock import clock
+from gateway.core.events import Remembered
+from gateway.remembering.idle import Idle
+from gateway.remembering.learning import learning
+from gateway.remembering.memories import Memories
+from gateway.turns.platform_pins import PlatformPins
+from memory.index import Index
+from memory.layer import Interaction, Session
+from memory.model import Model
+
+
+def make_memories(
+    ground: Ground, index: Index | None, model: Model | None, learn_after_s: float
+) -> Memories:
+    """Every layer. index, model, learn_after_s: see Memories."""
+    config = ground.config
+
+    def about(told: Interaction | Session) -> AbstractContextManager[None]:
+        return learning(told, ground.telemetry)
+
+    made = Memories(
+        config.memory,
+        store=ground.store,
+        index=index,
+        model=model,
+        spawn=ground.spawn,
+        learned=lambda room_id: ground.publish(Remembered(room_id)),
+        called=ground.metrics.called,
+        clock=clock,
+        zone=ground.zone,
+        budget=config.budget.budget(),
+        own_workspaces=config.gateway.data_dir / "scopes",
+        learn_after_s=learn_after_s,
+        clean=ground.redactor,
+        about=about,
+    )
+    ground.metrics.watch_learning(made.layers.learning)
+    return made
+
+
+def make_idle(ground: Ground, memories: Memories, busy: Callable[[str, str], bool]) -> Idle:
+    """Who ends sessions that nobody goes on with. busy: whether one's turns wait or run."""
+    return Idle(
+        ledger=ground.ledger,
+        remember=memories.layers.remember,
+        busy=busy,
+        spawn=ground.spawn,
+        idle_s=ground.config.memory.idle_s,
+        clock=clock,
+    )
+
+
+def make_pins(ground: Ground, memories: Memories) -> PlatformPins:
+    """What is pinned on the platform itself."""
+    return PlatformPins(
+        landmarks=memories.landmarks,
+        slices=memories.slices,
+        transcript=ground.transcript,
+        ledger=ground.ledger,
+        personas=ground.personas,
+        accounts=ground.accounts,
+        access=ground.access,
+        changed=lambda room_id: ground.publish(Remembered(room_id)),
+        clock=clock,
+    )
+
+
+def make_suggestions(ground: Ground, memories: Memories) -> Suggestions:
+    """Who proposes to pin a decision."""
+    enabled = ground.config.memory.suggest_pins
+    return Suggestions(ground.transcript, memories.slices, clock, enabled=enabled)

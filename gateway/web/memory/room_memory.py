@@ -1,0 +1,172 @@
+"""What is remembered of one room, for people who look at it on the page or by the API."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from sqlalchemy import Connection
+
+from contract import Room
+from gateway.web.submission import DIRECT
+from memory import browse
+from memory.gate import Gate
+from memory.held import (
+    HeldEpisode,
+    HeldFact,
+    HeldInsight,
+    HeldLandmark,
+    HeldSession,
+    HeldTitle,
+    Page,
+    Sought,
+    Surroundings,
+)
+from memory.recall import Recall
+from memory.scopes import home_scope
+from memory.store import Store
+from memory.transcript import Transcript
+
+log = logging.getLogger("moot.gateway")
+
+FOUND = 20  # of each kind that a search shows
+PATIENCE_S = 10.0  # a person waits longer for a search than a turn does for recall
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The first page of every section. scopes: what they were read from."""
+
+    scopes: tuple[str, ...]
+    landmarks: tuple[HeldLandmark, ...]
+    episodes: tuple[HeldEpisode, ...]
+    facts: Page[HeldFact]
+    observations: Page[HeldTitle]
+    insights: tuple[HeldInsight, ...]
+    sessions: tuple[HeldSession, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, facts best first. by: the words alone where recall gives no answer."""
+
+    facts: tuple[HeldFact, ...]
+    observations: tuple[HeldTitle, ...]
+    by: Literal["recall", "words"]
+
+
+class RoomMemories:
+    """Reads by room. Every method gives None when there is no such room. recall: if there is one.
+
+    A room's memory is its own scope and that of its project; a direct message's is its own scope
+    alone.
+    """
+
+    def __init__(self, store: Store, transcript: Transcript, recall: Recall | None) -> None:
+        self._store = store
+        self._transcript = transcript
+        self._recall = recall
+
+    async def overview(self, room_id: str) -> Overview | None:
+        """The first page of every section."""
+        return await self._read(room_id, _overview)
+
+    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[HeldFact] | None:
+        """Facts numbered below `before`. replaced: those that were replaced, too."""
+        return await self._read(
+            room_id,
+            lambda connection, scopes: browse.held_facts(
+                connection, scopes, before=before, replaced=replaced
+            ),
+        )
+
+    async def observations(
+        self, room_id: str, sought: Sought | None, *, before: int
+    ) -> Page[HeldTitle] | None:
+        """Observations older than `before`."""
+        return await self._read(
+            room_id,
+            lambda connection, scopes: browse.held_titles(
+                connection, scopes, sought, before=before
+            ),
+        )
+
+    async def observation(self, room_id: str, observation_id: str) -> Surroundings | None:
+        """One observation and its timeline; None also when the room holds none of this id."""
+        return await self._read(
+            room_id,
+            lambda connection, scopes: browse.held_observation(connection, scopes, observation_id),
+        )
+
+    async def search(self, room_id: str, query: str) -> Found | None:
+        """Facts by their meaning, observations by their words."""
+        scopes = await self._scopes(room_id)
+        if scopes is None:
+            return None
+        recalled = await self._recalled(query, scopes)
+
+        def work(connection: Connection) -> Found:
+            titles = browse.held_titles(connection, scopes, Sought(query), limit=FOUND).items
+            if recalled is not None:
+                return Found(recalled, titles, "recall")
+            facts = browse.facts_with(connection, scopes, query, limit=FOUND)
+            return Found(tuple(facts), titles, "words")
+
+        return await self._store.read(work)
+
+    async def _recalled(self, query: str, scopes: frozenset[str]) -> tuple[HeldFact, ...] | None:
+        if self._recall is None:
+            return None
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self._recall.search(query, Gate(scopes), limit=FOUND)
+        except Exception as error:  # a layer's border: the words still find something
+            log.warning("memory.not_searched error=%s", type(error).__name__)
+            log.debug("memory.not_searched", exc_info=True)
+            return None
+        return tuple(HeldFact.of(fact) for fact, _score in found)
+
+    async def _read(
+        self, room_id: str, work: Callable[[Connection, frozenset[str]], Answer]
+    ) -> Answer | None:
+        scopes = await self._scopes(room_id)
+        if scopes is None:
+            return None
+        return await self._store.read(lambda connection: work(connection, scopes))
+
+    async def _scopes(self, room_id: str) -> frozenset[str] | None:
+        """What may be read for somebody who looks at a room; None: no such room."""
+        room = await self._transcript.room(room_id)
+        if room is None:
+            return None
+        if room.kind not in ("room", "gdm") and not DIRECT.fullmatch(room.id):
+            return await self._store.read(lambda c: browse.direct_scopes(c, room.id))
+        return scopes_of(room)
+
+
+def scopes_of(room: Room) -> frozenset[str]:
+    """The scopes of a room whose id tells them: a room, a group DM, a DM on the page."""
+    if direct := DIRECT.fullmatch(room.id):
+        person, persona = f"web:{direct['person']}", direct["persona"]
+        return frozenset({home_scope(replace(room, kind="dm"), person, persona)})
+    scopes = {home_scope(room, "", "")}
+    if room.kind == "room" and room.project:
+        scopes.add(f"project:{room.project}")
+    return frozenset(scopes)
+
+
+def _overview(connection: Connection, scopes: frozenset[str]) -> Overview:
+    return Overview(
+        scopes=tuple(sorted(scopes)),
+        landmarks=tuple(browse.held_landmarks(connection, scopes)),
+        episodes=tuple(browse.held_episodes(connection, scopes)),
+        facts=browse.held_facts(connection, scopes),
+        observations=browse.held_titles(connection, scopes),
+        insights=tuple(browse.held_insights(connection, scopes)),
+        sessions=tuple(browse.held_sessions(connection, scopes)),
+    )
