@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.index import Entry, Hit, Index, IndexFailed
+from memory.recall.index import Entry, Hit, Index, IndexFailed
 
 Mode = Literal["honest", "everybody", "claims", "repeats", "invents", "raises", "hangs"]
 MODES: tuple[Mode, ...] = ("everybody", "claims", "repeats", "invents", "raises", "hangs", "honest")

@@ -44,8 +44,9 @@ from contract import (
 from gateway.sessions.sessions import Program
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
-from memory.facts import NewFact, add_facts
-from memory.index import Index, IndexFailed, IndexSettings, open_index
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.index import Index, IndexFailed, IndexSettings
+from memory.recall.mem0 import open_index
 from tests.doubles.index import WordIndex
 from tests.doubles.platform import FakeBot
 from tests.doubles.running import Opened, gateway

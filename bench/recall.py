@@ -20,7 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memory.index import Entry, Index, IndexSettings, open_index
+from memory.recall.index import Entry, Index, IndexSettings
+from memory.recall.mem0 import open_index
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 TUNED = 5  # the constants were chosen on so many of the ten conversations

@@ -21,12 +21,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract import Room
-from memory.facts import NewFact, add_facts
-from memory.index import Index, IndexSettings, open_index
 from memory.layer import Ask
-from memory.recall import Recall
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.index import Index, IndexSettings
+from memory.recall.mem0 import open_index
+from memory.recall.recall import Recall
 from memory.scopes import Invocation
-from memory.store import Store
+from store.database import Store
 
 VOCABULARY = 40_000
 START = datetime(2025, 1, 1, tzinfo=UTC)

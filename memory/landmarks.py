@@ -9,13 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
 from contract import Landmark
-from memory.dates import day
 from memory.gate import Gate
 from memory.layer import Ask, Remembered
-from memory.schema import landmarks, messages
 from memory.scopes import check_scope
-from memory.store import Store
-from memory.transcript import micros, moment
+from store.database import Store
+from store.schema import landmarks, messages
+from store.timestamps import day, micros, moment
 
 KINDS = ("pin", "landmark", "decision", "spec", "action")
 SHOWN = 10

@@ -14,7 +14,7 @@ from operator import add
 from typing import Any, Protocol
 
 from memory.layer import Ask, Interaction, Learner, Remembered, Session
-from memory.slices import Slices
+from memory.readable import Slices
 
 log = logging.getLogger("moot.memory")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from memory.store import Store
+from store.database import Store
 from tests.doubles import postgres, synapse
 from tests.doubles.migrated import migrated
 from tests.doubles.synapse import Synapse

@@ -17,11 +17,11 @@ from adapters.cli.session import CliAgent
 from contract import Room
 from gateway.mcp.endpoint import Admission, MemoryDoor
 from gateway.mcp.tools import MemoryTools
-from memory.observations import add_observation, open_session
-from memory.records import Record
+from memory.observations.records import Record
+from memory.observations.rows import add_observation, open_session
+from memory.observations.work_log import WorkLog
 from memory.scopes import Invocation
-from memory.store import Store
-from memory.work_log import WorkLog
+from store.database import Store
 from tests.doubles.claude_stage import HEADER, Stage
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.replies import Replies

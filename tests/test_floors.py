@@ -5,7 +5,7 @@ from pathlib import Path
 
 HOUSE = Path(__file__).parent.parent
 ROOMS = {"bots", "adapters", "composer", "memory"}
-FLOOR = {"contract": 0, **dict.fromkeys(ROOMS, 1), "gateway": 2}
+FLOOR = {"contract": 0, "store": 0.5, **dict.fromkeys(ROOMS, 1), "gateway": 2}
 
 
 def imports(path: Path) -> set[str]:

@@ -14,7 +14,7 @@ from gateway.access.refusals import Refusals
 from gateway.access.unknown_users import Strangers
 from gateway.audit.audit import Audit
 from gateway.core.sql_ledger import SqlLedger
-from memory.store import Store
+from store.database import Store
 
 
 @dataclass(frozen=True, slots=True)

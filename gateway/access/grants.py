@@ -15,10 +15,10 @@ from gateway.access.refusals import Refusals
 from gateway.audit.audit import Audit
 from gateway.settings.access import Role
 from gateway.settings.person_ids import is_person_id, unaliased
-from memory.house_schema import grants, pairings
-from memory.schema import rooms
-from memory.store import Store
-from memory.transcript import micros, moment
+from store.database import Store
+from store.gateway_schema import grants, pairings
+from store.schema import rooms
+from store.timestamps import micros, moment
 
 log = logging.getLogger("moot.access")
 

@@ -30,9 +30,9 @@ from gateway.access.pairing_rows import (
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn, Wanted
 from gateway.core.sql_ledger import SqlLedger
-from memory.house_schema import pairings
-from memory.store import Store
-from memory.transcript import micros
+from store.database import Store
+from store.gateway_schema import pairings
+from store.timestamps import micros
 
 log = logging.getLogger("moot.access")
 

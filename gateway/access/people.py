@@ -11,7 +11,7 @@ from contract import Room, Speaker
 from gateway.access.access import TRUSTED
 from gateway.access.roster import Rosters
 from gateway.settings.person_ids import is_person_id, unaliased
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 _TAGGED = re.compile(r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>")  # Slack, Discord
 _MATRIX = re.compile(r"@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?")

@@ -10,7 +10,7 @@ from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn
 from gateway.core.pins import PINNER
 from gateway.core.quoting import quoted
-from memory.transcript import Stored
+from store.transcript import Stored
 
 NAME_CHARS = 80
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, select, update
 
 from contract import Room
-from memory.schema import rooms
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.schema import rooms
+from store.transcript import Transcript
 
 _HEARD_BY = select(rooms.c.heard_by).where(rooms.c.id == bindparam("of"))
 _KEEP = update(rooms).where(rooms.c.id == bindparam("of")).values(heard_by=bindparam("names"))

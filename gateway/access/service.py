@@ -11,7 +11,7 @@ from gateway.access.grants import Kept, Span
 from gateway.access.pairing_rows import Decision, Pairing
 from gateway.settings.access import Role
 from gateway.settings.person_ids import unaliased
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

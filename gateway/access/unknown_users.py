@@ -20,7 +20,7 @@ from gateway.audit.audit import Audit
 from gateway.core.ledger import Wanted
 from gateway.core.pins import PINNER
 from gateway.settings.access import Role
-from memory.schema import turns
+from store.schema import turns
 
 log = logging.getLogger("moot.access")
 

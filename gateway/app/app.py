@@ -44,9 +44,9 @@ from gateway.turns.commands import Commands
 from gateway.turns.queue import Rooms
 from gateway.web.page import open_page
 from gateway.web.persona_api import PersonaApi
-from memory.index import Index
 from memory.model import Model
-from memory.store import Store
+from memory.recall.index import Index
+from store.database import Store
 
 log = logging.getLogger("moot.app")
 

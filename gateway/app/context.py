@@ -25,8 +25,8 @@ from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import Telemetry
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.transcript import Transcript
 
 
 class Ground:

@@ -13,9 +13,9 @@ from gateway.remembering.idle import Idle
 from gateway.remembering.learning import learning
 from gateway.remembering.memories import Memories
 from gateway.turns.platform_pins import PlatformPins
-from memory.index import Index
 from memory.layer import Interaction, Session
 from memory.model import Model
+from memory.recall.index import Index
 
 
 def make_memories(

@@ -26,7 +26,7 @@ from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
-from memory.store import Store
+from store.database import Store
 
 log = logging.getLogger("moot.app")
 

@@ -19,9 +19,9 @@ from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
 from gateway.observability.telemetry import moot_version
 from gateway.turns.briefing import MOOT
-from memory.house_schema import audit
-from memory.store import Store
-from memory.transcript import micros, moment
+from store.database import Store
+from store.gateway_schema import audit
+from store.timestamps import micros, moment
 
 log = logging.getLogger("moot.audit")
 

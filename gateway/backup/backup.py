@@ -31,8 +31,8 @@ from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.redaction import Redactor, secrets_in, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
-from memory.store import HEAD
-from memory.upgrading import FOLDER, copy_sqlite
+from store.database import HEAD
+from store.upgrading import FOLDER, copy_sqlite
 
 log = logging.getLogger("moot.backup")
 

@@ -19,7 +19,7 @@ from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.redaction import REMOVED, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
-from memory.upgrading import check_known
+from store.upgrading import check_known
 
 Lines = list[str]
 """What was done, for people."""

@@ -67,7 +67,7 @@ async def _look(given: argparse.Namespace, config: Config) -> int:
     from gateway.audit.anchor import ANCHOR
     from gateway.audit.audit import Audit
     from gateway.core.clock import clock
-    from memory.store import Store
+    from store.database import Store
 
     async with Store.open(config.store_url, read_only=True) as store:
         audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)

@@ -54,7 +54,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
     """Raises ConfigError."""
     from gateway.backup.restore import restore_in_place, restore_to
     from gateway.core.clock import clock
-    from memory.store import HEAD
+    from store.database import HEAD
 
     archive = arguments.file.absolute()
     if arguments.to:

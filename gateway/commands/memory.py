@@ -12,12 +12,12 @@ from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
 from gateway.sessions.sessions import Sessions
 from gateway.settings.personas.personas import Persona
-from memory.dates import day
-from memory.facts import StoredFact
-from memory.keeper import Keeper
-from memory.owner import Known, Owner
+from memory.owner.commands import Keeper
+from memory.owner.owner import Known, Owner
+from memory.recall.facts import StoredFact
 from memory.scopes import Invocation
-from memory.transcript import Stored, Transcript
+from store.timestamps import day
+from store.transcript import Stored, Transcript
 
 FACT_CHARS = 300
 LISTED = 200

@@ -12,7 +12,7 @@ from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import Program
 from gateway.settings.personas.personas import Persona
 from memory.scopes import home_scope
-from memory.transcript import Stored
+from store.transcript import Stored
 
 DEFAULT = "default"
 # What the programs call models: `opus`, `claude-opus-5[1m]`, `openai/gpt-6:free`, an ARN. It stands

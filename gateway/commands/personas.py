@@ -14,7 +14,7 @@ from gateway.personas.service import PersonaDesk, Sheet
 from gateway.personas.versions import Version
 from gateway.settings.personas.faults import Unknown
 from gateway.settings.personas.personas import Persona
-from memory.transcript import Stored
+from store.transcript import Stored
 
 USAGE = "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
 BEGINNING = 1_500  # characters of a text, so that the reply is one post on most platforms

@@ -11,8 +11,8 @@ from gateway.core.pins import Pin, pins_in, worth_pinning
 from gateway.core.quoting import number_in, quoted
 from gateway.settings.personas.personas import Persona
 from memory.landmarks import Landmarks, NewLandmark
-from memory.slices import Slices
-from memory.transcript import Stored, Transcript
+from memory.readable import Slices
+from store.transcript import Stored, Transcript
 
 ECHOED_CHARS = 80
 LISTED_CHARS = 200

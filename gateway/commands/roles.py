@@ -17,7 +17,7 @@ from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.settings.access import EVERYBODY, Role
 from gateway.settings.personas.personas import Persona
-from memory.transcript import Stored
+from store.transcript import Stored
 
 HOW = "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."
 WHERE = "Roles are for rooms: say `everywhere` at its end, or say it in the room that you mean."

@@ -14,7 +14,7 @@ from gateway.core.quoting import number_in, quoted
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import Schedules
 from gateway.settings.personas.personas import Persona
-from memory.transcript import Stored
+from store.transcript import Stored
 
 TEXT_CHARS = 100
 _VERBS = ("stop", "pause", "resume")

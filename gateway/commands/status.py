@@ -16,7 +16,8 @@ from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import Live, Program
 from gateway.settings.personas.personas import Persona
 from memory.scopes import home_scope
-from memory.transcript import Stored, Transcript, micros
+from store.timestamps import micros
+from store.transcript import Stored, Transcript
 
 QUOTED_CHARS = 60
 WAITING_SHOWN = 5

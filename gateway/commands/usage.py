@@ -12,7 +12,7 @@ from gateway.core.quoting import quoted
 from gateway.limits.counters import start_of
 from gateway.limits.usage import Sum, UsageBook
 from gateway.settings.personas.personas import Persona
-from memory.transcript import Stored
+from store.transcript import Stored
 
 TOP = 10
 NAME_CHARS = 60

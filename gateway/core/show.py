@@ -22,7 +22,8 @@ from gateway.core.cards import (
 from gateway.core.ledger import Post, State, Turn
 from gateway.sessions.sessions import Live, Program
 from gateway.settings.personas.personas import Persona
-from memory.transcript import Stored, moment
+from store.timestamps import moment
+from store.transcript import Stored
 
 ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
 

@@ -31,9 +31,10 @@ from gateway.core.sql_rows import (
 )
 from gateway.core.sql_sessions import SqlSessions
 from gateway.core.turn_figures import figure_writer
-from memory.schema import posts, turns
-from memory.store import Store
-from memory.transcript import Transcript, insert_of, micros, moment
+from store.database import Store, insert_of
+from store.schema import posts, turns
+from store.timestamps import micros, moment
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from contract import Room
 from gateway.core.ledger import Ended, Post, State, Turn
 from memory.layer import Session
-from memory.schema import decisions, messages, posts, rooms, sessions, turns
-from memory.transcript import micros
+from store.schema import decisions, messages, posts, rooms, sessions, turns
+from store.timestamps import micros
 
 TURNS = (
     select(

@@ -17,9 +17,9 @@ from gateway.core.sql_rows import (
     USED_FIRST,
     ended_of,
 )
-from memory.schema import sessions
-from memory.store import Store
-from memory.transcript import insert_of, micros, moment
+from store.database import Store, insert_of
+from store.schema import sessions
+from store.timestamps import micros, moment
 
 
 class SqlSessions:

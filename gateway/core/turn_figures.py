@@ -7,11 +7,10 @@ from collections.abc import Callable
 from sqlalchemy import Connection, bindparam, select
 
 from gateway.core.ledger import Turn
-from memory.figures import STEPS, figure
-from memory.house_schema import figures
-from memory.schema import messages
-from memory.store import Store
-from memory.transcript import insert_of
+from store.database import Store, insert_of
+from store.gateway_schema import figures
+from store.schema import messages
+from store.turn_metrics import STEPS, figure
 
 _NAMES = ("at", "state", "command", "persona", "room_id", "total_ms", "queued_ms", *STEPS)
 _ASKER = select(messages.c.sender_id).where(messages.c.seq == bindparam("message_seq"))

@@ -14,7 +14,7 @@ from gateway.core.ledger import Ledger, Turn, Wanted
 from gateway.core.pins import PINNER
 from gateway.limits.limits import Limits
 from gateway.limits.usage import Took, UsageBook
-from memory.transcript import Stored, Transcript
+from store.transcript import Stored, Transcript
 
 LINKS = 50  # of a chain of agents that is followed to its beginning
 

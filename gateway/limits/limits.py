@@ -15,9 +15,9 @@ from gateway.core.quoting import quoted
 from gateway.limits.counters import Counters, Kind, Over, Subject, What, Window, start_of
 from gateway.limits.usage import Took
 from gateway.settings.limits import LimitsTable
-from memory.house_schema import refusals, usage
-from memory.store import Store
-from memory.transcript import insert_of, micros, moment
+from store.database import Store, insert_of
+from store.gateway_schema import refusals, usage
+from store.timestamps import micros, moment
 
 log = logging.getLogger("moot.limits")
 

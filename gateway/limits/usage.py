@@ -12,10 +12,10 @@ from sqlalchemy import Connection, Row, case, func, select
 from contract import Usage
 from gateway.limits.counters import start_of
 from gateway.settings.limits import PriceTable
-from memory.house_schema import usage
-from memory.schema import messages, rooms
-from memory.store import Store
-from memory.transcript import insert_of, micros, moment
+from store.database import Store, insert_of
+from store.gateway_schema import usage
+from store.schema import messages, rooms
+from store.timestamps import micros, moment
 
 SHOWN = 100  # of a group; whoever took less is left out
 _QUARTER = 900_000_000  # microseconds: every zone's days begin with a quarter of an hour

@@ -14,8 +14,8 @@ from adapters.cli.hooks import HookListener
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools
 from memory.gate import Gate
+from memory.observations.work_log import Reader
 from memory.scopes import Invocation
-from memory.work_log import Reader
 
 if TYPE_CHECKING:
     from gateway.mcp.server import Pipe, Spawn

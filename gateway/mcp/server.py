@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from gateway.mcp.tools import MemoryTools
-from memory.work_log import Reader
+from memory.observations.work_log import Reader
 
 log = logging.getLogger("moot.mcp")
 

@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from composer.guard import flat
 from gateway.settings.config import place_of, reason_of
-from memory.dates import day
-from memory.facts import StoredFact
-from memory.observations import StoredObservation
-from memory.recall import Recall
-from memory.records import Kind
-from memory.work_log import Query, Reader, WorkLog
+from memory.observations.records import Kind
+from memory.observations.rows import StoredObservation
+from memory.observations.work_log import Query, Reader, WorkLog
+from memory.recall.facts import StoredFact
+from memory.recall.recall import Recall
+from store.timestamps import day
 
 log = logging.getLogger("moot.memory")
 

@@ -24,7 +24,8 @@ from gateway.turns.briefing import Briefings
 from gateway.turns.turn_context import occasion_of
 from gateway.turns.window import Window, Windows
 from memory.scopes import home_scope
-from memory.transcript import Stored, Transcript, micros
+from store.timestamps import micros
+from store.transcript import Stored, Transcript
 
 NEVER = 1 << 62  # the seq of a message that is not stored: behind all that are
 ANSWER_S = 120.0  # for one answer; somebody sits before the page and waits

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, func, select
 
 from contract import Speaker
-from memory.house_schema import persona_versions
-from memory.store import Store
-from memory.transcript import micros, moment
+from store.database import Store
+from store.gateway_schema import persona_versions
+from store.timestamps import micros, moment
 
 Why = Literal["file", "page", "rollback", "delete"]
 _TABLE = persona_versions.c

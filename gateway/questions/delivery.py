@@ -10,7 +10,7 @@ from bots.bot import Bot
 from contract import Place, PlatformError
 from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.trace import Trail
-from memory.transcript import moment
+from store.timestamps import moment
 
 log = logging.getLogger("moot.delivery")
 

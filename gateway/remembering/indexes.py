@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from gateway.settings.config import Config
-from memory.index import Index, IndexSettings, open_index
+from memory.recall.index import Index, IndexSettings
+from memory.recall.mem0 import open_index
 
 OpenIndex = Callable[[Config], AbstractAsyncContextManager[Index | None]]
 

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from memory.extraction import Extraction
+from memory.extraction.extraction import Extraction
+from memory.extraction.plain import MessageFacts
 from memory.layers import Spawn
-from memory.messages import MessageFacts
-from memory.recall import Recall
-from memory.transcript import Stored
+from memory.recall.recall import Recall
+from store.transcript import Stored
 
 log = logging.getLogger("moot.memory")
 

@@ -15,23 +15,23 @@ from gateway.remembering.ingest import HEARD_S, Hearing
 from gateway.remembering.recall import Recalling
 from gateway.settings.tables import MemoryTable
 from memory.calls import Called, Calls
-from memory.consolidation import Consolidation
-from memory.episodes import Episodes
-from memory.extraction import Extraction
-from memory.index import Index
-from memory.insights import Insights
-from memory.keeper import Keeper
+from memory.extraction.consolidation import Consolidation
+from memory.extraction.extraction import Extraction
+from memory.extraction.plain import MessageFacts
+from memory.insights.insights import Insights
 from memory.landmarks import Landmarks
 from memory.layer import Learner
 from memory.layers import About, Layers, Source, Spawn
 from memory.members import Members
-from memory.messages import MessageFacts
 from memory.model import Model, ModelOf
-from memory.observer import Observer
-from memory.recall import Recall
-from memory.slices import Slices
-from memory.store import Store
-from memory.work_log import WorkLog
+from memory.observations.observer import Observer
+from memory.observations.work_log import WorkLog
+from memory.owner.commands import Keeper
+from memory.readable import Slices
+from memory.recall.index import Index
+from memory.recall.recall import Recall
+from memory.summaries.episodes import Episodes
+from store.database import Store
 
 LEARN_AFTER_S = 2.0  # a busy room's turns are learned from together, and no answer waits for it
 

@@ -12,14 +12,14 @@ from contract import Room
 from gateway.core.ledger import Turn
 from gateway.mcp.tools import FACT_CHARS, MemoryTools, index_line
 from gateway.settings.personas.personas import Persona
-from memory.facts import StoredFact, facts_by_id
 from memory.gate import Gate
-from memory.observations import StoredObservation
-from memory.schema import facts
+from memory.observations.rows import StoredObservation
+from memory.observations.work_log import Reader
+from memory.recall.facts import StoredFact, facts_by_id
 from memory.scopes import Invocation, allowed_scopes
-from memory.store import Store
-from memory.transcript import Stored
-from memory.work_log import Reader
+from store.database import Store
+from store.schema import facts
+from store.transcript import Stored
 
 SHOWN = 5
 NARRATIVE_CHARS = 1200

@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 
 from contract import Speaker
 from gateway.schedules.scheduled import Schedule
-from memory.house_schema import schedules
-from memory.store import Store
-from memory.transcript import micros, moment
+from store.database import Store
+from store.gateway_schema import schedules
+from store.timestamps import micros, moment
 
 _LIVING = schedules.c.ended_at.is_(None)
 

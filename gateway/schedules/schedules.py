@@ -32,7 +32,7 @@ from gateway.settings.when import read_once, read_when
 from gateway.turns.briefing import MOOT
 from gateway.turns.commands import parse_command
 from gateway.turns.intake import Door
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 log = logging.getLogger("moot.schedules")
 

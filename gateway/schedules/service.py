@@ -14,7 +14,7 @@ from gateway.schedules.schedules import ScheduleError, Schedules
 from gateway.settings.personas.personas import Personas
 from gateway.settings.when import WhenError
 from gateway.web.protocols import Wish
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, delete, select
 
 from contract import Speaker
 from gateway.settings.personas.personas import Persona
-from memory.house_schema import room_settings, schedules
-from memory.store import Store
-from memory.transcript import micros
+from store.database import Store
+from store.gateway_schema import room_settings, schedules
+from store.timestamps import micros
 
 
 class RoomSettings:

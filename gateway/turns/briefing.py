@@ -17,7 +17,7 @@ from memory.layer import Ask, Remembered
 from memory.layers import Layers
 from memory.members import Members
 from memory.scopes import Invocation
-from memory.transcript import Stored, Transcript
+from store.transcript import Stored, Transcript
 
 MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
 

@@ -20,7 +20,7 @@ from gateway.sessions.sessions import Sessions, compact
 from gateway.settings.personas.personas import Persona
 from gateway.turns.command_help import help_reply, surely_meant, unknown
 from memory.scopes import home_scope
-from memory.transcript import Stored
+from store.transcript import Stored
 
 Hand = Callable[[str, str, Turn, Stored, Sequence[Persona]], Awaitable[str]]
 """Carries out what an entry gives it: `hand(name, argument, turn, asked, here)`; the reply is

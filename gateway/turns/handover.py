@@ -13,7 +13,7 @@ from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters
 from gateway.access.unknown_users import Strangers
 from gateway.core.ledger import Ledger, Turn, Wanted
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

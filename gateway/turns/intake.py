@@ -43,7 +43,7 @@ from gateway.turns.platform_pins import NOBODY, PlatformPins
 from gateway.turns.queue import Rooms
 from gateway.turns.routing import Addressees, takers_of
 from memory.scopes import home_scope
-from memory.transcript import LATEST, Stored, Transcript
+from store.transcript import LATEST, Stored, Transcript
 
 log = logging.getLogger("moot.door")
 

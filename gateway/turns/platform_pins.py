@@ -13,9 +13,9 @@ from gateway.access.accounts import Accounts
 from gateway.core.ledger import Ledger
 from gateway.settings.personas.personas import Personas
 from memory.landmarks import Landmarks, NewLandmark
+from memory.readable import Slices
 from memory.scopes import home_scope
-from memory.slices import Slices
-from memory.transcript import Stored, Transcript
+from store.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.pins")
 

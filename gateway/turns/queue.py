@@ -24,7 +24,7 @@ from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import Command, Commands, parse_command
 from gateway.turns.reactions import Marks
 from gateway.turns.turn import Middle
-from memory.transcript import Stored, Transcript
+from store.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.rooms")
 

@@ -13,7 +13,7 @@ from gateway.core.ledger import Ledger
 from gateway.core.pins import PINNER, asks_to_pin, begins_with_pin
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import parse_command
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ from gateway.turns.turn_context import occasion_of
 from gateway.turns.window import Windows
 from memory.layer import Interaction
 from memory.layers import Layers
-from memory.transcript import Stored, Transcript
+from store.transcript import Stored, Transcript
 
 log = logging.getLogger("moot.turn")
 

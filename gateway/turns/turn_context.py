@@ -6,7 +6,7 @@ from adapters.agent import Occasion
 from composer.platform import is_small_talk, platform_context
 from composer.zone import zone
 from contract import Briefing
-from memory.transcript import Stored
+from store.transcript import Stored
 
 
 def occasion_of(briefing: Briefing, asked: Stored) -> Occasion:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from contract import Budget
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import Live
-from memory.tail import LABEL_CHARS
-from memory.transcript import Stored, Transcript
+from memory.summaries.unsummarised import LABEL_CHARS
+from store.transcript import Stored, Transcript
 
 
 @dataclass(frozen=True, slots=True)

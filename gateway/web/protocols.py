@@ -19,7 +19,7 @@ from gateway.settings.access import Role
 from gateway.settings.schedules import Missed
 from gateway.web.admin.protocol import Admin
 from gateway.web.memory.room_memory import Found, Overview
-from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
+from memory.browse.view_rows import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from gateway.web.memory.room_memory import RoomMemories
 from gateway.web.protocols import Choice, Health, Picture, Receipt, TurnReply
 from gateway.web.submission import DIRECT, Submission, parse_submission
 from memory.scopes import home_scope
-from memory.transcript import Transcript
+from store.transcript import Transcript
 
 
 class Desk:

@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from contract import Deleted, Edited, Room
-from memory.facts import StoredFact, facts_in
-from memory.schema import facts, metadata
+from memory.readable import Slices
+from memory.recall.facts import StoredFact, facts_in
 from memory.scopes import home_scope
-from memory.slices import Slices
-from memory.store import Store
-from memory.transcript import Stored, Transcript
+from store.database import Store
+from store.schema import facts, metadata
+from store.transcript import Stored, Transcript
 from tests.doubles.migrated import migrated
 from tests.doubles.platform import ROOM, said
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory.index import Entry, Hit
+from memory.recall.index import Entry, Hit
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gateway.web.memory.room_memory import Found, Overview
-from memory.held import HeldFact, HeldTitle, Page, Sought, Surroundings
+from memory.browse.view_rows import HeldFact, HeldTitle, Page, Sought, Surroundings
 
 EMPTY = Overview(
     scopes=(), landmarks=(), episodes=(), facts=Page(()), observations=Page(()),

@@ -21,9 +21,9 @@ from gateway.settings.config import Config
 from gateway.settings.limits import LimitsTable
 from gateway.settings.personas.personas import Personas
 from gateway.settings.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
-from memory.index import Index
 from memory.model import Model
-from memory.store import Store
+from memory.recall.index import Index
+from store.database import Store
 from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot
 from tests.doubles.scripted import ScriptedPrograms

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memory.index import Entry
+from memory.recall.index import Entry
 
 START = datetime(2026, 4, 13, 9, 0, tzinfo=UTC)  # a Monday
 AUTH = "room:slack:C1"

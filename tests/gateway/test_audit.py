@@ -12,10 +12,10 @@ from contract import Room, Speaker
 from gateway.audit.anchor import read_anchor
 from gateway.audit.audit import Audit, Wish, append
 from gateway.cli.memory.delete_person import erase_noted
-from memory.erasure import survey
-from memory.house_erasure import WHO
-from memory.house_schema import audit
-from memory.store import Store
+from memory.erasure.gateway_rows import WHO
+from memory.erasure.person import survey
+from store.database import Store
+from store.gateway_schema import audit
 from tests.conftest import NewUrl
 from tests.doubles.migrated import migrated
 

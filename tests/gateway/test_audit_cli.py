@@ -19,7 +19,7 @@ from gateway.cli.audit import since
 from gateway.cli.doctor.check import check
 from gateway.main import _parser
 from gateway.settings.config import Config
-from memory.store import Store
+from store.database import Store
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOW = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)

@@ -31,7 +31,7 @@ from gateway.backup.restore import restore_in_place, restore_to
 from gateway.core.lock import hold
 from gateway.settings.config import Config, load_config
 from gateway.turns.briefing import MOOT
-from memory.store import HEAD, Store
+from store.database import HEAD, Store
 from tests.conftest import NewUrl
 from tests.doubles.service import Service, service
 

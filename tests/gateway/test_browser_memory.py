@@ -17,8 +17,8 @@ from sqlalchemy import Connection, delete
 from contract import Room
 from gateway.core.events import Remembered
 from gateway.web.page import PageSettings, open_page
-from memory.facts import remove_facts, replace_facts
-from memory.schema import landmarks
+from memory.recall.facts import remove_facts, replace_facts
+from store.schema import landmarks
 from tests.doubles.browser import enter
 from tests.doubles.inbox import PATIENCE_S
 from tests.doubles.index import WordIndex

@@ -18,7 +18,7 @@ from gateway.cli.doctor.diagnosis import Line
 from gateway.cli.doctor.doctor import Doctor
 from gateway.core.lock import hold, holder
 from gateway.settings.config import load_config
-from memory.store import Store
+from store.database import Store
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble
 

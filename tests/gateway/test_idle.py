@@ -13,8 +13,8 @@ from gateway.core.sql_ledger import SqlLedger
 from gateway.remembering.idle import LOOK_S, Idle
 from gateway.settings.tables import MemoryTable
 from memory.layer import Session
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.transcript import Transcript
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until

@@ -19,15 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.seeing.log_events import EVENT, FOREIGN, PROSE, event_of
-from gateway.seeing.logs import as_json, human, logging_to
-from gateway.seeing.redaction import REMOVED, Redactor
-from gateway.seeing.subject import SessionSubjects, Subject, about, about_also, subject
+from gateway.core.log_context import SessionSubjects, Subject, about, about_also, subject
+from gateway.core.redaction import REMOVED, Redactor
+from gateway.observability.log_events import EVENT, FOREIGN, PROSE, event_of
+from gateway.observability.logs import as_json, human, logging_to
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 
 HOUSE = Path(__file__).parents[2]
-ROOMS = ("bots", "adapters", "composer", "memory", "gateway")
+ROOMS = ("bots", "adapters", "composer", "memory", "store", "gateway")
 
 
 def record(template: str, *args: object, name: str = "moot.test") -> logging.LogRecord:
@@ -322,8 +322,8 @@ def test_a_line_that_logs_writes_no_more_than_keys_after_its_event() -> None:
 def test_a_full_disk_ends_neither_the_work_nor_its_exit_code() -> None:
     code = (
         "import logging, sys\n"
-        "from gateway.seeing.logs import logging_to\n"
-        "from gateway.seeing.redaction import Redactor\n"
+        "from gateway.observability.logs import logging_to\n"
+        "from gateway.core.redaction import Redactor\n"
         "with logging_to(sys.stderr, Redactor(), {}):\n"
         "    for n in range(2_000):\n"
         "        logging.getLogger('moot.test').info('test.line number=%d', n)\n"

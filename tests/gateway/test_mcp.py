@@ -24,13 +24,13 @@ from contract import Room
 from gateway.mcp.endpoint import COMMAND, MOST_PIPES, Admission, MemoryDoor
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import TOOLS, MemoryTools
-from memory.facts import NewFact, add_facts
-from memory.observations import add_observation, open_session
-from memory.recall import Recall
-from memory.records import Record
+from memory.observations.records import Record
+from memory.observations.rows import add_observation, open_session
+from memory.observations.work_log import WorkLog
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.recall import Recall
 from memory.scopes import Invocation, home_scope
-from memory.store import Store
-from memory.work_log import WorkLog
+from store.database import Store
 from tests.doubles.index import WordIndex
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import aiohttp
 import pytest
 
-from memory.browse import END
-from memory.held import HeldFact, Page, Sought
+from memory.browse.pages import END
+from memory.browse.view_rows import HeldFact, Page, Sought
 from tests.doubles.house import FakeHouse
 from tests.doubles.memories import EMPTY
 from tests.gateway.conftest import get

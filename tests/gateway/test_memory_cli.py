@@ -23,11 +23,11 @@ from gateway.cli.memory.commands import look_after
 from gateway.core.lock import InUse, hold
 from gateway.sessions.sessions import scope_folder
 from gateway.settings.config import Config
-from memory.facts import NewFact, add_facts, facts_in, replace_facts
-from memory.index import Index
-from memory.recall import Recall
-from memory.schema import messages
-from memory.store import Store
+from memory.recall.facts import NewFact, add_facts, facts_in, replace_facts
+from memory.recall.index import Index
+from memory.recall.recall import Recall
+from store.database import Store
+from store.schema import messages
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.planted import plant

@@ -19,9 +19,9 @@ from contract import Budget, Completion, Fact, Header, Landmark, Note, Tool, Usa
 from gateway.core.ledger import Turn
 from gateway.observability.metrics import Metrics
 from gateway.observability.session_metrics import Counted
-from memory.facts import NewFact, add_facts
-from memory.index import Hit
-from memory.store import Store
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.index import Hit
+from store.database import Store
 from tests.doubles.briefings import briefing
 from tests.doubles.index import WordIndex
 from tests.doubles.platform import ROOM, said

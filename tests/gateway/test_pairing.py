@@ -17,8 +17,8 @@ from gateway.access.pairing_rows import ALPHABET, as_code
 from gateway.access.pairings import DECLINED, LET_IN, MOST_WAITING
 from gateway.core.clock import clock
 from gateway.settings.access import AccessTable
-from memory.house_schema import audit, pairings
-from memory.schema import messages, turns
+from store.gateway_schema import audit, pairings
+from store.schema import messages, turns
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 

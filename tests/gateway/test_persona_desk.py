@@ -13,7 +13,7 @@ from gateway.personas.versions import Versions
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.files import MOST_BYTES, digest, read_text, write_text
 from gateway.settings.personas.personas import Personas
-from memory.store import Store
+from store.database import Store
 
 ANA = Speaker("web:ana", "Ana")
 ROOM = Room("web:general", "general")

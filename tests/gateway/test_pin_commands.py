@@ -12,7 +12,7 @@ from adapters.agent import Reply
 from contract import Deleted, Inbound, Room
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
-from memory.schema import landmarks, turns
+from store.schema import landmarks, turns
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms

@@ -13,8 +13,8 @@ from bench.hostile import HostileIndex
 from contract import Room, ToolUse
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
-from memory.facts import NewFact, add_facts
-from memory.observations import StoredObservation, observations_of
+from memory.observations.rows import StoredObservation, observations_of
+from memory.recall.facts import NewFact, add_facts
 from memory.scopes import check_scope
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel

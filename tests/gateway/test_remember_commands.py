@@ -13,9 +13,9 @@ from sqlalchemy import Connection, insert, select
 from contract import Inbound, Room, Speaker
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
-from memory.facts import NewFact, StoredFact, add_facts
 from memory.layer import Interaction, Session
-from memory.schema import episodes, facts, insights, observations, staging
+from memory.recall.facts import NewFact, StoredFact, add_facts
+from store.schema import episodes, facts, insights, observations, staging
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, FakeBot, said

@@ -12,7 +12,7 @@ import pytest
 from contract import Budget, Deleted, Edited, ModelError
 from gateway.remembering.memories import Memories
 from gateway.settings.tables import MemoryTable
-from memory.facts import facts_in
+from memory.recall.facts import facts_in
 from tests.doubles.chat import open_chat
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel

@@ -13,9 +13,9 @@ from contract import Inbound, IngestMetadata, Room
 from gateway.core.events import Remembered
 from gateway.web.memory.room_memory import RoomMemories, scopes_of
 from gateway.web.page import PageSettings, open_page
-from memory.facts import replace_facts
-from memory.held import Sought
-from memory.index import Hit
+from memory.browse.view_rows import Sought
+from memory.recall.facts import replace_facts
+from memory.recall.index import Hit
 from memory.scopes import ScopeError
 from tests.doubles.index import WordIndex
 from tests.doubles.remembered import START, Shelf, fill

@@ -15,11 +15,11 @@ from gateway.web.admin.room_figures import room_choices, rooms_lately, spent_sin
 from gateway.web.admin.statistics import days_of
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
 from gateway.web.admin.values import TurnPage, WantedTurns
-from memory.figures import fill
-from memory.house_schema import figures, room_settings, usage
-from memory.schema import facts, messages, rooms, turns
-from memory.store import Store
-from memory.transcript import micros
+from store.database import Store
+from store.gateway_schema import figures, room_settings, usage
+from store.schema import facts, messages, rooms, turns
+from store.timestamps import micros
+from store.turn_metrics import fill
 
 NOON = datetime(2026, 4, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -11,8 +11,8 @@ from contract import Answer, ModelError, Room
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable, TurnsTable
 from memory.model import Model
-from memory.schema import episodes
-from memory.store import Store
+from store.database import Store
+from store.schema import episodes
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from contract import Completion, ModelError, Tool
 from memory.anthropic_model import HAIKU, AnthropicModel, Prices
-from memory.extracted import TOOL
+from memory.extraction.extracted import TOOL
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
 

@@ -14,8 +14,8 @@ from sqlalchemy import select
 
 from contract import Completion, ModelError, Tool, Usage
 from memory.calls import Calls
-from memory.schema import model_calls
-from memory.store import Store
+from store.database import Store
+from store.schema import model_calls
 from tests.doubles.model import ScriptedModel
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)

@@ -12,8 +12,8 @@ from contract import Deleted, Room
 from memory.landmarks import Landmarks, NewLandmark
 from memory.layer import Ask
 from memory.scopes import Invocation, ScopeError
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.transcript import Transcript
 from tests.doubles.platform import ROOM, said
 
 AT = datetime(2026, 4, 10, 20, 30, tzinfo=UTC)

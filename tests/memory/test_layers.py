@@ -11,9 +11,9 @@ import pytest
 from contract import Fact, Landmark, Room
 from memory.layer import Ask, Interaction, Learner, Remembered, Session
 from memory.layers import Layers, Source
+from memory.readable import Slices
 from memory.scopes import Invocation
-from memory.slices import Slices
-from memory.store import Store
+from store.database import Store
 from tests.doubles.running import until
 
 ASK = Ask(Invocation(Room("slack:C1", "x"), "slack:U1", "claude"), "hi", datetime.now(UTC))

@@ -23,8 +23,8 @@ from gateway.settings.config import Config
 from gateway.web.access.api import DECISIONS, GrantBody
 from gateway.web.access.views import access_view, grant_view, pairing_view
 from gateway.web.body import parse
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.transcript import Transcript
 
 WAIT_S = 30.0
 SHELL = Speaker("moot:shell", "the command line")

@@ -19,8 +19,8 @@ from gateway.backup.backup import newest_first
 from gateway.cli.doctor.diagnosis import Line
 from gateway.core.lock import holder
 from gateway.settings.config import Config
-from memory.store import HEAD
-from memory.upgrading import FOLDER, check_known
+from store.database import HEAD
+from store.upgrading import FOLDER, check_known
 
 LITTLE_BYTES = 1_000_000_000
 NO_BYTES = 50_000_000

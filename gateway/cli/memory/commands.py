@@ -18,7 +18,7 @@ from gateway.remembering.indexes import OpenIndex, open_configured
 from gateway.remembering.models import open_model
 from gateway.settings.config import Config, load_config
 from memory.model import Model
-from memory.store import Store
+from store.database import Store
 
 COMMANDS: Mapping[str, Callable[[Upkeep], Awaitable[int]]] = {
     "list": list_facts,

@@ -15,9 +15,9 @@ from tqdm import tqdm
 from contract import ConfigError
 from gateway.cli.command_line import printable
 from gateway.settings.config import Config
-from memory.index import Entry, Hit, Index
 from memory.model import Model
-from memory.store import Store
+from memory.recall.index import Entry, Hit, Index
+from store.database import Store
 
 
 @dataclass(frozen=True, slots=True)

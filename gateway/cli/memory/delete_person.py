@@ -20,12 +20,12 @@ from gateway.core.lock import hold
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
 from gateway.turns.briefing import MOOT
-from memory.doomed import Doomed
-from memory.erasure import erase, person_ids, survey
-from memory.facts import fact_ids
-from memory.house_erasure import erased_rows
-from memory.lines import is_person
-from memory.transcript import micros
+from memory.erasure.gateway_rows import erased_rows
+from memory.erasure.person import erase, person_ids, survey
+from memory.erasure.plan import Doomed
+from memory.recall.facts import fact_ids
+from memory.transfer.rows import is_person
+from store.timestamps import micros
 
 STAYS = "what other people wrote stays, also where it mentions them"
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from gateway.cli.memory.context import CountedIndex, Upkeep, progress
 from gateway.core.clock import clock
+from memory.browse.admin_stats import compare, count_waiting, forget_index
 from memory.calls import Calls
-from memory.census import compare, count_waiting, forget_index
-from memory.consolidation import Consolidation, Outcome, scopes_to_consolidate
-from memory.recall import Recall
+from memory.extraction.consolidation import Consolidation, Outcome, scopes_to_consolidate
+from memory.recall.recall import Recall
 from memory.scopes import check_scope
 
 

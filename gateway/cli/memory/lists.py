@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any
 
 from gateway.cli.memory.context import Upkeep
-from memory.census import count_by_scope, facts_like
-from memory.dates import day
-from memory.facts import StoredFact
+from memory.browse.admin_stats import count_by_scope, facts_like
 from memory.gate import Gate
-from memory.recall import Recall
+from memory.recall.facts import StoredFact
+from memory.recall.recall import Recall
 from memory.scopes import check_scope
+from store.timestamps import day
 
 
 async def list_facts(on: Upkeep) -> int:

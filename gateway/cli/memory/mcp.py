@@ -7,9 +7,9 @@ from gateway.mcp.server import serve_stdio
 from gateway.mcp.tools import MemoryTools
 from gateway.settings.config import Config
 from memory.gate import Gate
+from memory.observations.work_log import Reader, WorkLog
 from memory.scopes import ScopeError, check_scope
-from memory.store import Store
-from memory.work_log import Reader, WorkLog
+from store.database import Store
 
 
 async def serve_database(config: Config, persona: str | None, scope: str) -> None:

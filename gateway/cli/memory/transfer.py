@@ -17,9 +17,9 @@ from contract import ConfigError, MootError
 from gateway.cli.memory.context import Upkeep, progress
 from gateway.cli.memory.index import index_what_waits
 from gateway.core.clock import clock
-from memory.census import count_by_scope
-from memory.exchange import Imported, export, import_lines, wipe
-from memory.lines import check_lines
+from memory.browse.admin_stats import count_by_scope
+from memory.transfer.importing import Imported, export, import_lines, wipe
+from memory.transfer.rows import check_lines
 
 SPOOL_BYTES = 64 << 20  # of standard input that is held in memory
 

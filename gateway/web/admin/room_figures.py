@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, false, func, select
 
 from contract import Speaker
-from memory.house_schema import figures, room_settings, usage
-from memory.schema import messages, rooms
+from store.gateway_schema import figures, room_settings, usage
+from store.schema import messages, rooms
 
 _F, _U = figures.c, usage.c
 

@@ -37,8 +37,9 @@ from gateway.web.admin.values import (
     TurnPage,
     WantedTurns,
 )
-from memory.store import Store
-from memory.transcript import Transcript, micros
+from store.database import Store
+from store.timestamps import micros
+from store.transcript import Transcript
 
 LATELY_DAYS = 7  # what a room's list counts
 FAILED = 20  # shown of the last day; the list of turns has them all

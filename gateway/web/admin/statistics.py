@@ -13,8 +13,8 @@ from sqlalchemy import Connection, and_, bindparam, false, func, select
 
 from gateway.web.admin.turn_pages import ENDED
 from gateway.web.admin.values import Day, Spent, Today
-from memory.house_schema import figures, usage
-from memory.schema import facts
+from store.gateway_schema import figures, usage
+from store.schema import facts
 
 _F, _U = figures.c, usage.c
 

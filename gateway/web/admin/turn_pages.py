@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, false, func, select
 
 from gateway.web.admin.values import TurnLine, TurnPage, WantedTurns
-from memory.house_schema import figures, usage
-from memory.schema import messages, rooms, turns
-from memory.transcript import moment
+from store.gateway_schema import figures, usage
+from store.schema import messages, rooms, turns
+from store.timestamps import moment
 
 OPEN = ("queued", "running", "answered")
 ENDED = ("posted", "failed", "stopped")

@@ -17,8 +17,8 @@ from gateway.web.memory.views import (
     observation_view,
 )
 from gateway.web.protocols import House
-from memory.browse import END
-from memory.held import Sought
+from memory.browse.pages import END
+from memory.browse.view_rows import Sought
 
 MOST_QUERY = 1_000  # characters; a question, not a document
 

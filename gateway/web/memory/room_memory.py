@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 
 from contract import Room
 from gateway.web.submission import DIRECT
-from memory import browse
-from memory.gate import Gate
-from memory.held import (
+from memory.browse import pages
+from memory.browse.view_rows import (
     HeldEpisode,
     HeldFact,
     HeldInsight,
@@ -25,10 +24,11 @@ from memory.held import (
     Sought,
     Surroundings,
 )
-from memory.recall import Recall
+from memory.gate import Gate
+from memory.recall.recall import Recall
 from memory.scopes import home_scope
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.transcript import Transcript
 
 log = logging.getLogger("moot.gateway")
 
@@ -80,7 +80,7 @@ class RoomMemories:
         """Facts numbered below `before`. replaced: those that were replaced, too."""
         return await self._read(
             room_id,
-            lambda connection, scopes: browse.held_facts(
+            lambda connection, scopes: pages.held_facts(
                 connection, scopes, before=before, replaced=replaced
             ),
         )
@@ -91,16 +91,14 @@ class RoomMemories:
         """Observations older than `before`."""
         return await self._read(
             room_id,
-            lambda connection, scopes: browse.held_titles(
-                connection, scopes, sought, before=before
-            ),
+            lambda connection, scopes: pages.held_titles(connection, scopes, sought, before=before),
         )
 
     async def observation(self, room_id: str, observation_id: str) -> Surroundings | None:
         """One observation and its timeline; None also when the room holds none of this id."""
         return await self._read(
             room_id,
-            lambda connection, scopes: browse.held_observation(connection, scopes, observation_id),
+            lambda connection, scopes: pages.held_observation(connection, scopes, observation_id),
         )
 
     async def search(self, room_id: str, query: str) -> Found | None:
@@ -111,10 +109,10 @@ class RoomMemories:
         recalled = await self._recalled(query, scopes)
 
         def work(connection: Connection) -> Found:
-            titles = browse.held_titles(connection, scopes, Sought(query), limit=FOUND).items
+            titles = pages.held_titles(connection, scopes, Sought(query), limit=FOUND).items
             if recalled is not None:
                 return Found(recalled, titles, "recall")
-            facts = browse.facts_with(connection, scopes, query, limit=FOUND)
+            facts = pages.facts_with(connection, scopes, query, limit=FOUND)
             return Found(tuple(facts), titles, "words")
 
         return await self._store.read(work)
@@ -145,7 +143,7 @@ class RoomMemories:
         if room is None:
             return None
         if room.kind not in ("room", "gdm") and not DIRECT.fullmatch(room.id):
-            return await self._store.read(lambda c: browse.direct_scopes(c, room.id))
+            return await self._store.read(lambda c: pages.direct_scopes(c, room.id))
         return scopes_of(room)
 
 
@@ -163,10 +161,10 @@ def scopes_of(room: Room) -> frozenset[str]:
 def _overview(connection: Connection, scopes: frozenset[str]) -> Overview:
     return Overview(
         scopes=tuple(sorted(scopes)),
-        landmarks=tuple(browse.held_landmarks(connection, scopes)),
-        episodes=tuple(browse.held_episodes(connection, scopes)),
-        facts=browse.held_facts(connection, scopes),
-        observations=browse.held_titles(connection, scopes),
-        insights=tuple(browse.held_insights(connection, scopes)),
-        sessions=tuple(browse.held_sessions(connection, scopes)),
+        landmarks=tuple(pages.held_landmarks(connection, scopes)),
+        episodes=tuple(pages.held_episodes(connection, scopes)),
+        facts=pages.held_facts(connection, scopes),
+        observations=pages.held_titles(connection, scopes),
+        insights=tuple(pages.held_insights(connection, scopes)),
+        sessions=tuple(pages.held_sessions(connection, scopes)),
     )

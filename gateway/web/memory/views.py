@@ -8,7 +8,7 @@ from itertools import groupby
 
 from gateway.web.memory.room_memory import Found, Overview
 from gateway.web.views import View
-from memory.held import HeldInsight, HeldTitle, Surroundings
+from memory.browse.view_rows import HeldInsight, HeldTitle, Surroundings
 
 
 class LandmarkView(View):
