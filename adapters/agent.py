@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from adapters.sandbox.bubblewrap import Sandbox
-from contract import Answer, Question
+from contract.agent import Answer, Question
 
 Driver = Literal["terminal", "acp"]
 ACP_SESSION = "acp:"  # begins the ids of such sessions: a terminal may know nothing of them

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.agent import MemoryServer
-from contract import TOOL_TEXT, AgentFault, Option, Question, Usage
+from contract.agent import TOOL_TEXT, Option, Question, Usage
+from contract.errors import AgentFault
 
 if TYPE_CHECKING:
     from adapters.screen_profile import Look

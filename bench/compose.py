@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from composer.header import compose
-from contract import Briefing, Fact, Landmark, Line, Note, Observation, Room, Speaker
+from contract.briefing import Briefing, Fact, Landmark, Line, Note, Observation
+from contract.chat import Room, Speaker
 
 ROUNDS = 500
 START = datetime(2026, 4, 21, 7, 2, tzinfo=UTC)

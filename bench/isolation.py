@@ -28,19 +28,9 @@ from typing import Any
 from adapters.agent import Agent, Launch, Reply
 from bench.hostile import HostileIndex
 from bench.watch import Watch
-from contract import Answer as Said
-from contract import (
-    Completion,
-    Deleted,
-    Edited,
-    Inbound,
-    IngestMetadata,
-    Room,
-    Tool,
-    ToolCall,
-    ToolUse,
-    Usage,
-)
+from contract.agent import Answer as Said
+from contract.agent import Completion, Tool, ToolCall, ToolUse, Usage
+from contract.chat import Deleted, Edited, Inbound, IngestMetadata, Room
 from gateway.sessions.sessions import Program
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from contract import Room
+from contract.chat import Room
 from memory.layer import Ask
 from memory.recall.facts import NewFact, add_facts
 from memory.recall.index import Index, IndexSettings

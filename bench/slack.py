@@ -21,7 +21,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bots.slack.bot import SlackBot
-from contract import Event, Place, Room
+from contract.chat import Event, Place, Room
 from tests.doubles.slack import GENERAL, SlackDouble
 
 TEXT = "Why is the **token** expiry only `15 minutes`?\n\n- one\n- two"

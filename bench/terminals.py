@@ -33,7 +33,7 @@ from adapters.profiles.generic import GenericSettings, generic_profile
 from bench.rig import share
 from bench.stillness import stable_after
 from bench.turns import Silent
-from contract import AgentError
+from contract.errors import AgentError
 
 PROGRAM = Path(__file__).parent / "redrawing.py"
 TICK_S = 0.005

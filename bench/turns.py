@@ -18,7 +18,7 @@ from pathlib import Path
 from adapters.agent import Launch, Occasion
 from adapters.cli.session import CliAgent
 from adapters.profiles.demo import DEMO
-from contract import Question
+from contract.agent import Question
 
 HEADER = """\
 [SESSION CONTEXT]

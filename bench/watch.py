@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
-from contract import Room
+from contract.chat import Room
 from store.schema import facts
 from tests.doubles.running import Opened
 

@@ -9,7 +9,8 @@ from typing import Literal, Protocol
 
 from aiohttp import web
 
-from contract import Event, Place, Question, Room, Speaker
+from contract.agent import Question
+from contract.chat import Event, Place, Room, Speaker
 
 Receive = Callable[[Event], Awaitable[None]]
 """Takes one event; returns when it is on disk. Raises Rejected when the contract is broken."""

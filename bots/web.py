@@ -10,7 +10,8 @@ from datetime import datetime
 from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
-from contract import Place, Question, Room, Speaker
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
 
 
 class WebBot:

@@ -12,7 +12,7 @@ from composer.scene import invocation, session
 from composer.thread import thread
 from composer.transcript import transcript, window
 from composer.zone import zone
-from contract import Briefing, Header, Line, Section
+from contract.briefing import Briefing, Header, Line, Section
 
 
 def compose(briefing: Briefing) -> Header:

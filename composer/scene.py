@@ -10,7 +10,8 @@ from composer.budget import Part, Record
 from composer.guard import label
 from composer.labels import Labels, at_name, joined, same_bot
 from composer.zone import local
-from contract import Briefing, Line, Speaker
+from contract.briefing import Briefing, Line
+from contract.chat import Speaker
 
 ROOM_CHARS = 100
 AGENT_CHARS = 100

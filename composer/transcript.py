@@ -11,7 +11,8 @@ from composer.cuts import cut_middle
 from composer.guard import clean, indent, label, lines
 from composer.labels import Labels
 from composer.zone import hours
-from contract import Attachment, Briefing, Line
+from contract.briefing import Briefing, Line
+from contract.chat import Attachment
 
 ATTACHMENTS_SHOWN = 20
 FILE_NAME_CHARS = 128

@@ -14,7 +14,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import get_args
 
-from contract import ConfigError, MootError
+from contract.errors import ConfigError, MootError
 from gateway.cli.access.command import add_access
 from gateway.cli.audit import add_audit
 from gateway.cli.backup import add_backup

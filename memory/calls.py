@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, insert
 
-from contract import Completion, ModelError, Tool, Usage
+from contract.agent import Completion, Tool, Usage
+from contract.errors import ModelError
 from memory.model import Model
 from store.database import Store
 from store.schema import model_calls

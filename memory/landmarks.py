@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
-from contract import Landmark
+from contract.briefing import Landmark
 from memory.gate import Gate
 from memory.layer import Ask, Remembered
 from memory.scopes import check_scope

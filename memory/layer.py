@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from contract import Fact, Landmark, Note, Observation, Room, Speaker, ToolUse
+from contract.agent import ToolUse
+from contract.briefing import Fact, Landmark, Note, Observation
+from contract.chat import Room, Speaker
 from memory.gate import Gate
 from memory.scopes import Invocation
 

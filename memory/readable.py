@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select, text
 
-from contract import Speaker
+from contract.chat import Speaker
 from memory.layer import OWN_TOOLS, Interaction
 from memory.private import has_private, private_spans, public
 from store.database import Store

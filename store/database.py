@@ -21,7 +21,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from contract import ConfigError, MootError
+from contract.errors import ConfigError, MootError
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine

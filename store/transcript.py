@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Boolean, Connection, Row, and_, bindparam, exists, func, or_, select, update
 
-from contract import Attachment, Deleted, Edited, Inbound, Line, Room, Speaker
+from contract.briefing import Line
+from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker
 from store.database import Store, insert_of
 from store.schema import messages, rooms, turns
 from store.timestamps import micros, moment

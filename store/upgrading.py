@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from store.migrations import upgrade
 
 log = logging.getLogger("moot.memory")

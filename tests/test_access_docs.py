@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.access import Access
 from gateway.cli.access.command import add_access
 from gateway.settings.config import Config, load_config

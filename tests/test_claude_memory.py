@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Connection
 
 from adapters.cli.session import CliAgent
-from contract import Room
+from contract.chat import Room
 from gateway.mcp.endpoint import Admission, MemoryDoor
 from gateway.mcp.tools import MemoryTools
 from memory.observations.records import Record

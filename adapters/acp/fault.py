@@ -10,7 +10,7 @@ from acp.exceptions import RequestError
 
 from adapters.acp.peer import AUTH_REQUIRED
 from adapters.cli_profile import Profile
-from contract import AgentError, AgentFault
+from contract.errors import AgentError, AgentFault
 
 SAID_CHARS = 300
 AGAIN = "Ask again; if that fails too, say `!new`"

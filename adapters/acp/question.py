@@ -14,7 +14,7 @@ from acp.schema import (
 
 from adapters.acp.turn import Call, as_text, edits_of, texts_of
 from adapters.records.excerpt import excerpt
-from contract import Option, Question
+from contract.agent import Option, Question
 
 Json = Mapping[str, Any]
 

@@ -20,7 +20,8 @@ from adapters.cli.permission import Asking, chosen
 from adapters.cli.result import readable
 from adapters.cli.run import DRAFT_S, EXIT_S
 from adapters.cli_profile import Profile
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 
 
 class AcpExchange:

@@ -25,7 +25,8 @@ from adapters.cli.session import PARTIAL_S
 from adapters.cli_profile import Profile, Setting
 from adapters.sandbox.enclosure import enclose
 from adapters.session.startup import prepare, setting_of
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 
 log = logging.getLogger("moot.adapters.acp")
 

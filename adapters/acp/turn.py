@@ -26,7 +26,7 @@ from acp.schema import (
 from adapters.cli_profile import cut_tool_text
 from adapters.records.excerpt import changes
 from adapters.session.tool_uses import MOST
-from contract import ToolUse
+from contract.agent import ToolUse
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that
 TITLE_CHARS = 200

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from adapters.api.speech import Speech
-from contract import AgentError, AgentFault, Usage
+from contract.agent import Usage
+from contract.errors import AgentError, AgentFault
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic

@@ -27,7 +27,8 @@ from adapters.api.settings import MODEL, ApiSettings
 from adapters.api.speech import Speech
 from adapters.cli_profile import cut_tool_text
 from adapters.records.spent import total
-from contract import AgentError, Answer, ToolUse, Usage
+from contract.agent import Answer, ToolUse, Usage
+from contract.errors import AgentError
 
 log = logging.getLogger("moot.api_agent")
 

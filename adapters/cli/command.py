@@ -10,7 +10,7 @@ from adapters.cli.permission import refusal
 from adapters.cli.run import Exchange
 from adapters.cli.turn import Sign
 from adapters.cli_profile import Footer, Profile
-from contract import Question
+from contract.agent import Question
 
 ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`
 HELD_S = (

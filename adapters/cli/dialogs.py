@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from adapters.cli_profile import Dialog, Profile
-from contract import AgentError
+from contract.errors import AgentError
 
 Phase = Literal["start", "turn"]
 

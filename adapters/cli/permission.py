@@ -14,7 +14,7 @@ from adapters.agent import Reply
 from adapters.cli_profile import Asked, Permission, Profile, State
 from adapters.reading.queries import Choice, choice_on
 from adapters.screen.screen import Screen
-from contract import Option, Question
+from contract.agent import Option, Question
 
 log = logging.getLogger("moot.adapters.permission")
 

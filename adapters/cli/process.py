@@ -19,7 +19,7 @@ from adapters.screen.signals import Signal
 from adapters.session.causes import explain
 from adapters.session.disk import told_when_full
 from adapters.session.startup import Command, prepare, setting_of, wait_ready
-from contract import AgentError
+from contract.errors import AgentError
 
 log = logging.getLogger("moot.adapters.cli")
 

@@ -13,7 +13,8 @@ from adapters.reading.queries import error_on, reply_on, text_on
 from adapters.records.faults import AGAIN, Fault, fault_in
 from adapters.screen.screen import Screen
 from adapters.session.startup import last_words
-from contract import AgentError, AgentFault, Answer
+from contract.agent import Answer
+from contract.errors import AgentError, AgentFault
 
 log = logging.getLogger("moot.adapters.ending")
 

@@ -23,7 +23,7 @@ from adapters.pty.console import Console
 from adapters.pty.terminal import Hangup
 from adapters.reading.queries import above_input_on, text_on
 from adapters.screen.screen import Screen
-from contract import Answer
+from contract.agent import Answer
 
 log = logging.getLogger("moot.adapters.exchange")
 

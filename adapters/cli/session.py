@@ -17,7 +17,8 @@ from adapters.cli.process import Process
 from adapters.cli.run import Exchange
 from adapters.cli_profile import Asked, Named, Profile, State
 from adapters.screen.signals import Signal
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 
 log = logging.getLogger("moot.adapters.cli")
 

@@ -22,7 +22,7 @@ from adapters.cli_profile import (
 )
 from adapters.records.spent import total
 from adapters.session.tool_uses import Uses
-from contract import ToolUse, Usage
+from contract.agent import ToolUse, Usage
 
 Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]

@@ -13,7 +13,8 @@ from typing import Any
 
 from adapters.headless.programs import HeadlessProgram
 from adapters.pty.run_once import TooMuch, run_once
-from contract import Completion, ModelError, Tool, ToolCall
+from contract.agent import Completion, Tool, ToolCall
+from contract.errors import ModelError
 
 MOST_BYTES = 4_000_000  # a long answer is 50 KB; Claude Code's JSON around it 3 KB
 BEGIN = "Here is what you are asked about.\n\n"  # a leading `/`, `!` or `#` would be a command

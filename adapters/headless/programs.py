@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.profiles import claude_code, codex
 from adapters.pty.run_once import Ran
-from contract import ModelError, Usage
+from contract.agent import Usage
+from contract.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from adapters.cli_profile import (
 from adapters.profiles.json_settings import member_of, object_of
 from adapters.records import gemini, relay
 from adapters.records.spent import by_gemini, telling
-from contract import AgentFault
+from contract.errors import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
 ATTEMPTS = 3  # of a request that fails: 10 would be minutes of silence

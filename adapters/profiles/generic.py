@@ -15,7 +15,7 @@ from adapters.cli_profile import Footer, Interrupt, Permission, Profile, Ready, 
 from adapters.reading.other_looks import OTHER_LOOKS, look_of
 from adapters.records.described import RecordSettings
 from adapters.screen_profile import LOOKS, NEVER, Look
-from contract import Option
+from contract.agent import Option
 
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
 # at the ends of whole frames as well as within them.

@@ -28,7 +28,7 @@ from adapters.cli_profile import (
 )
 from adapters.records import opencode
 from adapters.records.spent import by_opencode, telling
-from contract import AgentError
+from contract.errors import AgentError
 
 Json = dict[str, Any]
 

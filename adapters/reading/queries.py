@@ -9,7 +9,7 @@ from adapters.reading.question import find_choice
 from adapters.reading.reply import read_error, read_reply
 from adapters.reading.transcript import rows_above_input
 from adapters.screen.screen import Screen
-from contract import Option, Question
+from contract.agent import Option, Question
 
 
 def text_on(screen: Screen) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from adapters.reading.visible import Shown, shown
 from adapters.screen.screen import Screen
 from adapters.screen_profile import Look
-from contract import Option
+from contract.agent import Option
 
 _FRAME = re.compile(r"[\s│┃║]*")
 _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from adapters.reading.other_looks import look_of
 from adapters.reading.reply import Roll, read_reply
 from adapters.screen.screen import Screen
-from contract import MootError
+from contract.errors import MootError
 
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 LEAVE_ALTERNATE = b"\x1b[?1049l"

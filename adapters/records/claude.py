@@ -20,7 +20,7 @@ from adapters.cli_profile import (
 )
 from adapters.records.claude_questions import asked
 from adapters.records.faults import AGAIN, fault_in
-from contract import AgentFault
+from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
 

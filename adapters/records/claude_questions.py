@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.cli_profile import Asked
 from adapters.records.excerpt import changes, excerpt
-from contract import Option, Question
+from contract.agent import Option, Question
 
 Json = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.cli_profile import Failed
-from contract import AgentFault
+from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
 

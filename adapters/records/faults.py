@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from contract import AgentFault
+from contract.errors import AgentFault
 
 
 @dataclass(frozen=True, slots=True)

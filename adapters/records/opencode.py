@@ -22,7 +22,7 @@ from adapters.cli_profile import (
     Used,
     cut_tool_text,
 )
-from contract import AgentFault
+from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import Reader, Spent, TurnEvent
-from contract import Usage
+from contract.agent import Usage
 
 Json = Mapping[str, Any]
 Meter = Callable[[Json], Spent | None]

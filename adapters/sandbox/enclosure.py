@@ -13,7 +13,7 @@ from adapters.pty.terminal import PYTHON
 from adapters.sandbox.bubblewrap import ETC, SYSTEM, Mount, Sandbox, View, overlap, wrap
 from adapters.sandbox.installation import USR, Found, find_installation, trail
 from adapters.session.startup import Command
-from contract import AgentError
+from contract.errors import AgentError
 
 CERTIFICATES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 KERNEL = tuple(Path(name) for name in ("/dev", "/proc", "/run", "/sys", "/var/run"))

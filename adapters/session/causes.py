@@ -8,7 +8,7 @@ from pathlib import Path
 from adapters.cli_profile import Profile
 from adapters.session.disk import is_full, when_full
 from adapters.session.version import age_of
-from contract import AgentError
+from contract.errors import AgentError
 
 _MAYBE_DISK = ("startup", "crash", "timeout", "api")
 

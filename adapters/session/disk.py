@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from contract import AgentError
+from contract.errors import AgentError
 
 SPARE_BYTES = 64 * 1024  # with less left not even a session's record can be written
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -18,7 +18,7 @@ from adapters.pty.console import Console
 from adapters.pty.terminal import Hangup
 from adapters.reading.queries import text_on
 from adapters.session.login import share
-from contract import AgentError
+from contract.errors import AgentError
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 CHECK_S = 0.25  # between two looks at the screen

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from adapters.cli_profile import Did
-from contract import ToolUse
+from contract.agent import ToolUse
 
 MOST = 300  # a turn; of more the newest stay
 

@@ -16,7 +16,7 @@ import aiohttp
 from yarl import URL
 
 from bots.kit.files import read
-from contract import PlatformError
+from contract.errors import PlatformError
 
 # A connection that isn't there after this time was never made: nothing was sent.
 _CONNECT_S = 5.0

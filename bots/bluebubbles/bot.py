@@ -31,15 +31,9 @@ from bots.bot import Learned, Manners, Mark, Receive, forget
 from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
-from contract import (
-    ConfigError,
-    Place,
-    PlatformError,
-    Question,
-    Rejected,
-    Room,
-    Speaker,
-)
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
+from contract.errors import ConfigError, PlatformError, Rejected
 
 log = logging.getLogger("moot.bots")
 

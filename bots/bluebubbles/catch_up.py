@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
 from bots.bluebubbles.backfill import GAP_OVERLAP_MS, OVERLAP_MS, History
 from bots.bluebubbles.connection import Webhook, address, is_out_of_reach
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

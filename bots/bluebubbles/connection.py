@@ -21,7 +21,7 @@ from yarl import URL
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused
 from bots.bluebubbles.wire import WireWebhook
-from contract import MootError
+from contract.errors import MootError
 
 log = logging.getLogger("moot.bots")
 

@@ -17,7 +17,8 @@ from bots.bluebubbles.messages import ALIAS, ME, ME_NAME, native, owner, person,
 from bots.bluebubbles.wire import WireChat, WireContact, WireInfo, WireMessage
 from bots.kit.lookup import Lookup
 from bots.kit.thread_context import thread_block
-from contract import PlatformError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bots.bluebubbles.wire import WireAttachment, WireChat, WireMessage
-from contract import RoomKind
+from contract.chat import RoomKind
 
 # Stands in a text where an attachment is; newer servers take it out themselves.
 _OBJECT = "\ufffc"

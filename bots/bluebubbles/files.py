@@ -9,7 +9,8 @@ from pathlib import Path
 from bots.bluebubbles.api import BlueBubblesApi, part
 from bots.bluebubbles.events import FileRef
 from bots.kit.files import PATIENCE_S, keep_all, path_of, write
-from contract import Attachment, PlatformError
+from contract.chat import Attachment
+from contract.errors import PlatformError
 
 # A message is there before the Mac has its files.
 _WAITS_S = (1.0, 2.0, 4.0, 8.0)

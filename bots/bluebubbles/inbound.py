@@ -11,7 +11,7 @@ from bots.bluebubbles.files import Files
 from bots.bluebubbles.messages import inbound, is_aside, is_for_us
 from bots.bluebubbles.own_posts import Echoes
 from bots.kit.naming import Named
-from contract import Deleted, Edited, Event, Inbound
+from contract.chat import Deleted, Edited, Event, Inbound
 
 
 class Reader:

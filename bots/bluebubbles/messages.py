@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from bots.bluebubbles.events import Chat, Said
 from bots.kit.naming import Named
-from contract import EXTERNAL_ID, Attachment, Inbound, IngestMetadata, Room, Speaker
+from contract.chat import EXTERNAL_ID, Attachment, Inbound, IngestMetadata, Room, Speaker
 
 SOURCE = "bluebubbles"
 ALIAS = "bb"  # begins the ids of people; the contract knows it

@@ -14,7 +14,8 @@ from bots.bluebubbles.events import millis, read_message
 from bots.bluebubbles.messages import native
 from bots.bluebubbles.own_posts import Echoes, mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

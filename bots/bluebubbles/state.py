@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bots.bluebubbles.wire import Millis
 from bots.kit.files import write
 from bots.kit.json_state import Kept
-from contract import ConfigError
+from contract.errors import ConfigError
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
 """What may stand in an address without being escaped, and isn't guessed."""

@@ -18,7 +18,7 @@ from discord.http import HTTPClient, Route
 from yarl import URL
 
 from bots.kit.files import read
-from contract import PlatformError
+from contract.errors import PlatformError
 
 # The library's log holds message texts (DEBUG) and the tokens of interactions (WARNING). What
 # matters of it we say ourselves.

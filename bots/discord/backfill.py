@@ -15,7 +15,7 @@ from bots.discord.cursors import Cursors
 from bots.discord.directory import TEXT, THREADS
 from bots.discord.wire import WireChannel, WireGuild
 from bots.kit.lanes import Lanes
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -28,7 +28,9 @@ from bots.discord.text import LIMIT, size, written
 from bots.discord.threads import Threads
 from bots.kit.slash import SlashCommand
 from bots.markdown.split import split
-from contract import ConfigError, Place, PlatformError, Question, Room, Speaker
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
+from contract.errors import ConfigError, PlatformError
 
 log = logging.getLogger("moot.bots")
 

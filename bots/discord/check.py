@@ -10,7 +10,7 @@ import discord
 
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.connection import token_refused
-from contract import PlatformError
+from contract.errors import PlatformError
 
 # Flags of an application: granted to a large bot, or switched on for one in less than 100 guilds.
 _MEMBERS = 1 << 14 | 1 << 15

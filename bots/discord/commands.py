@@ -12,7 +12,7 @@ from typing import Any
 from bots.discord.api import DiscordApi
 from bots.discord.cursors import Cursors
 from bots.kit.slash import SlashCommand, SlashOption
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

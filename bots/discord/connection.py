@@ -26,7 +26,7 @@ from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from yarl import URL
 
 from bots.discord.api import DiscordApi, DiscordHttp
-from contract import ConfigError, PlatformError
+from contract.errors import ConfigError, PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -26,7 +26,8 @@ from bots.discord.wire import (
     WireRoleChange,
 )
 from bots.kit.lookup import Lookup
-from contract import PlatformError, Room, RoomKind, Speaker
+from contract.chat import Room, RoomKind, Speaker
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bots.discord.api import PAGE, DiscordApi
 from bots.discord.events import moment
-from contract import PlatformError
+from contract.errors import PlatformError
 
 Message = Mapping[str, Any]
 

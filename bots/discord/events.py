@@ -24,7 +24,7 @@ from bots.discord.wire import (
     WireUser,
 )
 from bots.kit.reactions import PIN
-from contract import SLASH
+from contract.chat import SLASH
 
 SOURCE = "discord"
 CHOOSE = "moot:"  # begins the custom id of a question's button

@@ -9,7 +9,8 @@ from pathlib import Path
 from bots.discord.api import DiscordApi
 from bots.discord.events import FileRef
 from bots.kit.files import PATIENCE_S, keep_all, path_of, write
-from contract import Attachment, PlatformError
+from contract.chat import Attachment
+from contract.errors import PlatformError
 
 _TRIES = 2
 

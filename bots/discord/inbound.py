@@ -40,7 +40,8 @@ from bots.discord.threads import Threads
 from bots.discord.wire import WireChannel, WireGuild
 from bots.kit.lanes import Lanes
 from bots.kit.slash import SlashCommand
-from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned, Rejected
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.errors import Rejected
 
 log = logging.getLogger("moot.bots")
 

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from bots.discord.events import SOURCE, Person, Said
 from bots.kit.inbound import Found, message
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 
 
 def speaker(by: Person, name: str = "", role: str | None = None) -> Speaker:

@@ -25,7 +25,9 @@ from bots.discord.events import CHOOSE
 from bots.discord.text import LIMIT, size, written
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
-from contract import SLASH, Place, PlatformError, Question
+from contract.agent import Question
+from contract.chat import SLASH, Place
+from contract.errors import PlatformError
 
 _SUPPRESS_EMBEDS = 1 << 2
 _REMEMBERED = 5_000

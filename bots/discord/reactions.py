@@ -11,7 +11,8 @@ from bots.bot import Mark
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.posts import Posts
 from bots.kit.reactions import MARKS, Marks
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -13,7 +13,8 @@ from bots.discord.events import Said, person
 from bots.discord.wire import WireMessage
 from bots.kit.lookup import Lookup
 from bots.kit.thread_context import SHOWN, thread_block
-from contract import PlatformError, Speaker
+from contract.chat import Speaker
+from contract.errors import PlatformError
 
 _BEGINNING = 21  # the first message in a thread's history: it quotes the one that it began under
 _PATIENCE_S = 2.0

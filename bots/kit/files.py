@@ -13,7 +13,8 @@ from typing import Protocol, TypeVar
 
 import aiohttp
 
-from contract import Attachment, PlatformError
+from contract.chat import Attachment
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

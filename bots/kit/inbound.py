@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Required, TypedDict, Unpack
 
-from contract import Attachment, Inbound, IngestMetadata, Room, Speaker
+from contract.chat import Attachment, Inbound, IngestMetadata, Room, Speaker
 
 
 class Found(TypedDict, total=False):

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-from contract import PlatformError
+from contract.errors import PlatformError
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

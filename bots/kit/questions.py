@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from contract import Question
+from contract.agent import Question
 
 TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord's 2,000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contract import Speaker
+from contract.chat import Speaker
 
 HEADING = "[Thread context — prior messages in this thread, newest last]"
 SHOWN, CHARS = 15, 400

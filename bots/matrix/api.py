@@ -12,7 +12,7 @@ import aiohttp
 from yarl import URL
 
 from bots.kit.files import read
-from contract import PlatformError
+from contract.errors import PlatformError
 
 CLIENT = "/_matrix/client/v3"
 RELATIONS = "/_matrix/client/v1"

@@ -32,14 +32,9 @@ from bots.matrix.pace import Pace
 from bots.matrix.posts import TOO_LARGE, Posts
 from bots.matrix.reactions import Signs
 from bots.matrix.text import LIMIT, size
-from contract import (
-    ConfigError,
-    Place,
-    PlatformError,
-    Question,
-    Room,
-    Speaker,
-)
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
+from contract.errors import ConfigError, PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bots.bot import Learned, forget
 from bots.kit.files import write
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
-from contract import ConfigError
+from contract.errors import ConfigError
 
 log = logging.getLogger("moot.bots")
 

@@ -18,7 +18,7 @@ from bots.matrix.inbound import Ear
 from bots.matrix.invites import Doorbell
 from bots.matrix.posts import Posts
 from bots.matrix.wire import WireJoined, WireSync
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -10,7 +10,7 @@ from html import unescape
 from typing import Any
 
 from bots.matrix.text import plain, written
-from contract import Place
+from contract.chat import Place
 
 KEY = "moot.key"  # in a post's content, encrypted with it: `find` looks for it
 _PROFILE = "com.beeper.per_message_profile"  # MSC4144, not yet in the specification

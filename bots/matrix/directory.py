@@ -15,7 +15,8 @@ from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.events import SOURCE, Own, Said, heard, parsed, speaker
 from bots.matrix.rooms import RoomState
 from bots.matrix.wire import WireEvent
-from contract import PlatformError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
 
 Opened = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 """An event of a room as it was before it was encrypted; None when it can't be read."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from bots.matrix.api import CLIENT, MatrixApi, path
 from bots.matrix.keys import ALGORITHM, Keys
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

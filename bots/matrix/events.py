@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from bots.kit.inbound import Found, message
 from bots.matrix.wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 
 SOURCE = "matrix"
 

@@ -9,7 +9,7 @@ from typing import Any
 from nio.crypto.attachments import decrypt_attachment, encrypt_attachment
 from nio.exceptions import EncryptionError
 
-from contract import PlatformError
+from contract.errors import PlatformError
 
 _BROKEN = (EncryptionError, ValueError, KeyError, TypeError)
 

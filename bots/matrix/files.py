@@ -14,7 +14,8 @@ from bots.matrix.api import MatrixApi
 from bots.matrix.content import text_content
 from bots.matrix.events import FileRef
 from bots.matrix.file_encryption import closed_file, opened_file
-from contract import Attachment, PlatformError
+from contract.chat import Attachment
+from contract.errors import PlatformError
 
 _KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
 

@@ -24,17 +24,8 @@ from bots.matrix.events import (
 )
 from bots.matrix.files import Files
 from bots.matrix.posts import Posts
-from contract import (
-    Chosen,
-    Deleted,
-    Edited,
-    Event,
-    Inbound,
-    Pinned,
-    Rejected,
-    Room,
-    Speaker,
-)
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
+from contract.errors import Rejected
 
 log = logging.getLogger("moot.bots")
 

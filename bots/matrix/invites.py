@@ -13,7 +13,7 @@ from bots.matrix.cursor import Cursor, Invite
 from bots.matrix.directory import Directory
 from bots.matrix.events import SOURCE, parsed
 from bots.matrix.wire import WireInvited
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

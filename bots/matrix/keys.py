@@ -27,7 +27,7 @@ from nio.responses import KeysClaimResponse, KeysQueryResponse, KeysUploadRespon
 from nio.store import SqliteStore
 
 from bots.matrix.check import Account
-from contract import PlatformError
+from contract.errors import PlatformError
 
 T = TypeVar("T")
 

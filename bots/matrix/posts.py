@@ -25,7 +25,9 @@ from bots.matrix.content import (
 from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.pace import Pace
-from contract import Place, PlatformError, Question
+from contract.agent import Question
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

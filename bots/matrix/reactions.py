@@ -15,7 +15,8 @@ from bots.bot import Mark
 from bots.kit.reactions import BEFORE, MARKS
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.posts import Posts
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

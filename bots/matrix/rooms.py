@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bots.matrix.events import SOURCE, Own, speaker
 from bots.matrix.wire import WireEvent
-from contract import Room, RoomKind, Speaker
+from contract.chat import Room, RoomKind, Speaker
 
 _SMALL = 8  # an unnamed room of at most so many is a conversation among them
 _SHOWN = 3  # people named in the name of a room that has none

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.wire import WireMessage, WireRoom, message
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

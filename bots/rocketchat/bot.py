@@ -26,13 +26,9 @@ from bots.rocketchat.posts import Posts
 from bots.rocketchat.reactions import Signs
 from bots.rocketchat.streams import Hearing
 from bots.rocketchat.text import LIMIT, size, written
-from contract import (
-    ConfigError,
-    Place,
-    Question,
-    Room,
-    Speaker,
-)
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
+from contract.errors import ConfigError
 
 log = logging.getLogger("moot.bots")
 

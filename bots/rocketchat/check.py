@@ -16,7 +16,7 @@ from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.connection import Ddp, DdpRefused
 from bots.rocketchat.events import Account
 from bots.rocketchat.wire import WirePerson
-from contract import ConfigError, PlatformError
+from contract.errors import ConfigError, PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import aiohttp
 
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

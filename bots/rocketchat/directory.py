@@ -14,7 +14,7 @@ from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.events import SOURCE, Account, Said, content
 from bots.rocketchat.messages import speaker
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 
 _MEMBERS = {"c": "channels", "p": "groups", "d": "im"}
 _MOST_MEMBERS = 100

@@ -20,7 +20,8 @@ from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import FileRef
 from bots.rocketchat.wire import WireMessage, message
-from contract import Attachment, Place, PlatformError
+from contract.chat import Attachment, Place
+from contract.errors import PlatformError
 
 _REMEMBERED = 200
 _FIND_PAGES, _PAGE = 20, 100

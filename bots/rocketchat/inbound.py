@@ -26,7 +26,8 @@ from bots.rocketchat.files import Files
 from bots.rocketchat.messages import inbound
 from bots.rocketchat.posts import Posts
 from bots.rocketchat.wire import WireMessage, WireRoom
-from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned, Rejected, Room
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room
+from contract.errors import Rejected
 
 log = logging.getLogger("moot.bots")
 

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from bots.kit import inbound as ingest
 from bots.rocketchat.events import SOURCE, Said
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 
 
 def speaker(

@@ -10,7 +10,9 @@ from typing import Any
 
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
-from contract import Place, PlatformError, Question
+from contract.agent import Question
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

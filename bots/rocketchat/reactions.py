@@ -10,7 +10,8 @@ from bots.rocketchat.api import RocketApi
 from bots.rocketchat.connection import Ddp
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import DIGITS
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -25,7 +25,7 @@ from bots.rocketchat.connection import Ddp, Patience, Told
 from bots.rocketchat.cursor import Cursor
 from bots.rocketchat.subscriptions import PRUNED, ROOM, USER, Watch
 from bots.rocketchat.wire import WireMessage, WireRoom, message
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from bots.rocketchat.connection import Ddp
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bots.slack.api import DEAD_TOKEN, SlackApi, SlackRefused
 from bots.slack.events import Account
-from contract import ConfigError
+from contract.errors import ConfigError
 
 log = logging.getLogger("moot.bots")
 

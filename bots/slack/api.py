@@ -15,7 +15,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from yarl import URL
 
 from bots.kit.files import read
-from contract import PlatformError
+from contract.errors import PlatformError
 
 # The SDK's log holds message texts (DEBUG), forged bodies (INFO) and tickets (ERROR). What matters
 # of it we say ourselves.

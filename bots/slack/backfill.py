@@ -16,7 +16,8 @@ from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.cursors import START, Cursors
 from bots.slack.directory import Directory
 from bots.slack.history import History, Message, after, earlier, stamps
-from contract import PlatformError, RoomKind
+from contract.chat import RoomKind
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -41,7 +41,9 @@ from bots.slack.persona_posts import Voices
 from bots.slack.posts import Posts
 from bots.slack.reactions import Signs
 from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
-from contract import ConfigError, Place, PlatformError, Question, Rejected, Room, Speaker
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
+from contract.errors import ConfigError, PlatformError, Rejected
 
 log = logging.getLogger("moot.bots")
 

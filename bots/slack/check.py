@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bots.slack.account import account, app_token_refused, missing_scopes
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.directory import Directory
-from contract import PlatformError
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

@@ -13,7 +13,7 @@ from bots.kit.thread_context import SHOWN, thread_block
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.events import SOURCE, Account, speaker
 from bots.slack.text import typed
-from contract import Room, RoomKind, Speaker
+from contract.chat import Room, RoomKind, Speaker
 
 # A thread longer than this isn't read to its end for a summary of its newest messages.
 _THREAD_PAGES, _THREAD_PAGE = 5, 200

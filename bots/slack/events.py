@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from bots.kit.inbound import Found, message
 from bots.slack.text import typed
 from bots.slack.wire import WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
-from contract import SLASH, Inbound, Room, RoomKind, Speaker
+from contract.chat import SLASH, Inbound, Room, RoomKind, Speaker
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button

@@ -10,7 +10,8 @@ from bots.kit.files import PATIENCE_S, path_of, write
 from bots.slack.api import SlackApi
 from bots.slack.events import FileRef
 from bots.slack.persona_posts import Voices
-from contract import Attachment, Place, PlatformError
+from contract.chat import Attachment, Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

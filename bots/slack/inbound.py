@@ -12,7 +12,7 @@ from bots.kit.naming import Named
 from bots.slack.directory import Directory
 from bots.slack.events import SOURCE, Changed, Commanded, Flagged, Pressed, Removed, Said, inbound
 from bots.slack.files import Files
-from contract import Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
 
 
 class Reader:

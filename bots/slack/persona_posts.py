@@ -8,7 +8,7 @@ from typing import Any
 
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.events import Account
-from contract import Voice
+from contract.chat import Voice
 
 log = logging.getLogger("moot.bots")
 

@@ -12,7 +12,8 @@ from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.events import CHOOSE, Account, commander
 from bots.slack.persona_posts import Voices
 from bots.slack.text import escape, fenced, unescaped
-from contract import Place, Question
+from contract.agent import Question
+from contract.chat import Place
 
 _EVENT = "moot_post"  # the metadata's event type; its payload holds the post's key
 

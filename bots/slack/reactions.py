@@ -7,7 +7,8 @@ import logging
 from bots.bot import Mark
 from bots.kit.reactions import Marks
 from bots.slack.api import SlackApi, SlackRefused
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 

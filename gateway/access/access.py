@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.acts import least_role
 from gateway.settings.access import EVERYBODY, AccessTable, Role, SecondPerson
 from gateway.settings.person_ids import is_person_id, unaliased

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bots.bot import Bot
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.presence import Presence
 from gateway.core.addressing import Addressing
 from gateway.settings.person_ids import unaliased

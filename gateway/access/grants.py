@@ -9,7 +9,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from contract import Rejected, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import Rejected
 from gateway.access.access import Access, Grant, Where
 from gateway.access.refusals import Refusals
 from gateway.audit.audit import Audit

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from store.gateway_schema import pairings
 from store.schema import messages
 from store.timestamps import micros, moment

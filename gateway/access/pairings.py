@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.grants import Grants, Kept, Span, live
 from gateway.access.pairing_rows import (
     ASKS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bots.bot import Bot
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.access import TRUSTED
 from gateway.access.roster import Rosters
 from gateway.settings.person_ids import is_person_id, unaliased

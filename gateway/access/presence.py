@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from contract import Room
+from contract.chat import Room
 from store.database import Store
 from store.schema import rooms
 from store.transcript import Transcript

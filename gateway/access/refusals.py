@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import Connection, bindparam, delete, or_, select
 
-from contract import Room
+from contract.chat import Room
 from store.database import Store, insert_of
 from store.gateway_schema import refusals
 from store.timestamps import micros

@@ -7,7 +7,8 @@ import logging
 import time
 
 from bots.bot import Bot
-from contract import PlatformError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.roster")
 

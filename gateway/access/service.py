@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.access.access import Access
 from gateway.access.admissions import AccessOverview, Admissions
 from gateway.access.grants import Kept, Span

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, select
 
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 from gateway.access.access import Access
 from gateway.access.pairing_rows import Knock
 from gateway.access.pairings import GOOD_FOR, Pairings

@@ -9,7 +9,7 @@ from pathlib import Path
 from bots.bot import Bot, Learned, forget
 from bots.kit.slash import SlashCommand, SlashOption
 from bots.web import WebBot
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.access.access import Access
 from gateway.core.addressing import named
 from gateway.core.command_table import TABLE

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import Chosen, Event, MootError
+from contract.chat import Chosen, Event
+from contract.errors import MootError
 from gateway.core.clock import clock as system_clock
 from gateway.core.log_context import Subject, about, about_also
 

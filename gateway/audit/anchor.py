@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from contract import ConfigError
+from contract.errors import ConfigError
 
 ANCHOR = "audit.head"  # in the data directory
 _HASH = re.compile(r"[0-9a-f]{64}")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, select, text
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
 from gateway.observability.telemetry import moot_version

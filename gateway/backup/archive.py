@@ -16,7 +16,7 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from contract import ConfigError
+from contract.errors import ConfigError
 
 MANIFEST = "manifest.json"
 TOP = frozenset({"moot.toml", "moot.env", "personas", "data"})

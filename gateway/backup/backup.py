@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from adapters.catalog import profiles
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.audit.anchor import ANCHOR
 from gateway.backup.archive import Manifest, Writer, writing
 from gateway.core.lock import ADDRESS

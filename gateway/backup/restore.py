@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tomlkit
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.backup.archive import Manifest, discard, read
 from gateway.core.lock import ADDRESS, InUse, hold
 from gateway.core.lock import NAME as LOCK_NAME

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from contract import MootError
+from contract.errors import MootError
 from gateway.cli.command_line import add_config, configured, printable
 
 if TYPE_CHECKING:

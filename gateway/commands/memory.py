@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
-from contract import MootError
+from contract.errors import MootError
 from gateway.access.access import Access
 from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from contract import Room
+from contract.chat import Room
 from gateway.core.ledger import Turn
 from gateway.core.pins import Pin, pins_in, worth_pinning
 from gateway.core.quoting import number_in, quoted

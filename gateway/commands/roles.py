@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from contract import MootError, Room, Speaker, stands
+from contract.chat import Room, Speaker, stands
+from contract.errors import MootError
 from gateway.access.access import TRUSTED, Access, Grant
 from gateway.access.grants import Grants, Kept, Span, of_person
 from gateway.access.pairing_rows import Pairing

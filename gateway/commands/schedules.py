@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from contract import MootError
+from contract.errors import MootError
 from gateway.access.access import Access
 from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from contract import Answer, Attachment, Question, Room, Speaker, Trim
+from contract.agent import Answer, Question
+from contract.briefing import Trim
+from contract.chat import Attachment, Room, Speaker
 
 TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bots.bot import Bot
-from contract import Place, Voice
+from contract.chat import Place, Voice
 from gateway.core.ledger import Turn
 from gateway.core.pins import PINNER
 from gateway.settings.personas.personas import Persona

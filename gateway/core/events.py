@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.core.cards import Message, OpenQuestion, RoomCard, TurnCard
 
 

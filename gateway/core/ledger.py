@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection
 
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 from memory.layer import Session
 
 PostKind = Literal["text", "file", "question"]

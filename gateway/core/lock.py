@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from contract import MootError
+from contract.errors import MootError
 
 NAME = "moot.lock"
 ADDRESS = "moot.address"

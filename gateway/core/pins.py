@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from contract import Inbound
+from contract.chat import Inbound
 from gateway.core.addressing import as_typed
 from memory.landmarks import KINDS
 from memory.private import has_private

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from contract import Answer, Inbound, Room, Speaker, Trim
+from contract.agent import Answer
+from contract.briefing import Trim
+from contract.chat import Inbound, Room, Speaker
 from gateway.core.cards import (
     LeftOut,
     Message,

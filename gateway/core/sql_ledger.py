@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 from gateway.core.ledger import Accepted, Also, Post, Turn, Wanted
 from gateway.core.sql_rows import (
     ANSWER_WITH,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
-from contract import Room
+from contract.chat import Room
 from gateway.core.ledger import Ended, Post, State, Turn
 from memory.layer import Session
 from store.schema import decisions, messages, posts, rooms, sessions, turns

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from contract import Inbound, Speaker, Usage
+from contract.agent import Usage
+from contract.chat import Inbound, Speaker
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Ledger, Turn, Wanted
 from gateway.core.pins import PINNER

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.access import Access
 from gateway.core.quoting import quoted
 from gateway.limits.counters import Counters, Kind, Over, Subject, What, Window, start_of

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row, case, func, select
 
-from contract import Usage
+from contract.agent import Usage
 from gateway.limits.counters import start_of
 from gateway.settings.limits import PriceTable
 from store.database import Store, insert_of

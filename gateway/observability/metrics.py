@@ -8,7 +8,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
 
-from contract import Usage
+from contract.agent import Usage
 from gateway.app.supervisor import BotHealth
 from gateway.core import show
 from gateway.core.events import Happening, Said, TurnChanged

@@ -15,7 +15,10 @@ from adapters.agent import Occasion
 from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable, untyped
-from contract import AgentError, Answer, Header, MootError, Question, Rejected, Room, Speaker
+from contract.agent import Answer, Question
+from contract.briefing import Header
+from contract.chat import Room, Speaker
+from contract.errors import AgentError, MootError, Rejected
 from gateway.core.ledger import Turn
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import Live, Program

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from contract import ConfigError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import ConfigError
 from gateway.personas.versions import Version, Versions, Why
 from gateway.settings.personas.check import Checked, Finding
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound, unified

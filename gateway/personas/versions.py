@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, func, select
 
-from contract import Speaker
+from contract.chat import Speaker
 from store.database import Store
 from store.gateway_schema import persona_versions
 from store.timestamps import micros, moment

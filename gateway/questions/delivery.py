@@ -7,7 +7,8 @@ import logging
 from collections.abc import Sequence
 
 from bots.bot import Bot
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.trace import Trail
 from store.timestamps import moment

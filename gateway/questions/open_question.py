@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import MootError, Place, Question, Speaker
+from contract.agent import Question
+from contract.chat import Place, Speaker
+from contract.errors import MootError
 from gateway.core.cards import OpenQuestion
 from gateway.core.ledger import Turn
 from gateway.questions.ballot import Ballot

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from bots.bot import Bot
 from bots.kit.questions import agreed_markdown, decided_markdown, left_markdown
-from contract import Place, PlatformError, Question, Speaker
+from contract.agent import Question
+from contract.chat import Place, Speaker
+from contract.errors import PlatformError
 from gateway.core.ledger import Ledger, Turn
 from gateway.questions.delivery import look
 from gateway.questions.open_question import Waiting

@@ -12,7 +12,9 @@ from typing import TypedDict, TypeVar
 
 from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
-from contract import Place, PlatformError, Question, Rejected, Room, Speaker
+from contract.agent import Question
+from contract.chat import Place, Room, Speaker
+from contract.errors import PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.bus import Publish

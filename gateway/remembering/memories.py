@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from contract import Budget
+from contract.briefing import Budget
 from gateway.mcp.tools import MemoryTools
 from gateway.remembering.ingest import HEARD_S, Hearing
 from gateway.remembering.recall import Recalling

@@ -9,7 +9,7 @@ from shutil import which
 
 from adapters.headless.model import HeadlessModel
 from adapters.headless.programs import PROGRAMS, HeadlessProgram
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.config import Config
 from gateway.settings.tables import AgentTable, AnthropicTable
 from memory.anthropic_model import API, AnthropicModel, Prices

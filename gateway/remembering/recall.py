@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, select
 
 from composer.guard import flat
-from contract import Room
+from contract.chat import Room
 from gateway.core.ledger import Turn
 from gateway.mcp.tools import FACT_CHARS, MemoryTools, index_line
 from gateway.settings.personas.personas import Persona

@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bots.bot import Bot
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.schedules.scheduled import CONFIGURED, Schedule
 from gateway.settings.cron import Cron
 from gateway.settings.schedules import ScheduleTable, read_configured

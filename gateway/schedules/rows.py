@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.schedules.scheduled import Schedule
 from store.database import Store
 from store.gateway_schema import schedules

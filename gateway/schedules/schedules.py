@@ -16,7 +16,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bots.bot import Bot
-from contract import MootError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import MootError
 from gateway.access.access import Access, reaches
 from gateway.core.command_table import entry_of
 from gateway.core.pins import begins_with_pin

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import Rejected, Speaker
+from contract.chat import Speaker
+from contract.errors import Rejected
 from gateway.schedules.configured import bot_for
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import ScheduleError, Schedules

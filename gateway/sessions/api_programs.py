@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from adapters.agent import Agent, Launch
 from adapters.api.session import TITLE, ApiAgent
 from adapters.api.settings import API, ApiSettings
-from contract import AgentError, ConfigError
+from contract.errors import AgentError, ConfigError
 from gateway.sessions.sessions import Program
 from gateway.settings.config import place_of, reason_of
 from gateway.settings.tables import AgentTable

@@ -14,7 +14,8 @@ from typing import Protocol
 from adapters.agent import Agent, Launch
 from adapters.sandbox.bubblewrap import Sandbox
 from adapters.session.disk import told_when_full
-from contract import AgentError, Room
+from contract.chat import Room
+from contract.errors import AgentError
 from gateway.core.private_folders import SCOPES, make_private
 from gateway.mcp.endpoint import Admission, MemoryDoor
 from gateway.sessions.sandbox import Sandboxing

@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from contract import AgentError, Room
+from contract.chat import Room
+from contract.errors import AgentError
 from gateway.core.ledger import Ended, Ledger
 from gateway.core.log_context import Subject, about
 from gateway.core.show import session_id

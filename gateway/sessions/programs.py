@@ -16,7 +16,7 @@ from adapters.cli.hooks import HookListener
 from adapters.cli.session import CliAgent
 from adapters.cli_profile import Profile
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
-from contract import AgentError, ConfigError
+from contract.errors import AgentError, ConfigError
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.sessions import Program
 from gateway.settings.config import place_of, reason_of

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.settings.personas.personas import Persona
 from store.database import Store
 from store.gateway_schema import room_settings, schedules

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from adapters.pty.run_once import TooMuch, run_once
 from adapters.sandbox.bubblewrap import SYSTEM, Sandbox, View, wrap
-from contract import AgentError, Room
+from contract.chat import Room
+from contract.errors import AgentError
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.sandbox import Mode, parse_mount

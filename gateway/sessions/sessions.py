@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from adapters.agent import Agent, Compacting, Launch
-from contract import AgentError, Room
+from contract.chat import Room
+from contract.errors import AgentError
 from gateway.core.ledger import Ended
 from gateway.mcp.endpoint import Admission
 from gateway.settings.personas.personas import Persona

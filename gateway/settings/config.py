@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.access import AccessTable
 from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable

@@ -14,7 +14,7 @@ from typing import Any
 
 import regex
 
-from contract import Question
+from contract.agent import Question
 
 DANGEROUS: tuple[str, ...] = (
     # deletes or overwrites what can't be had again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contract import EXTERNAL_ID, SOURCE, SOURCE_ALIASES
+from contract.chat import EXTERNAL_ID, SOURCE, SOURCE_ALIASES
 
 _SOURCES = {alias: source for source, alias in SOURCE_ALIASES.items()}
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from contract import Budget
+from contract.briefing import Budget
 from gateway.settings.sandbox import OwnSandbox
 
 

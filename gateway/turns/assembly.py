@@ -6,7 +6,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from contract import Answer, Briefing, Header
+from contract.agent import Answer
+from contract.briefing import Briefing, Header
 from gateway.core.ledger import Turn
 from gateway.core.trace import Attribute, Trail
 from gateway.sessions.sessions import Live

@@ -10,7 +10,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from contract import Attachment, Briefing
+from contract.briefing import Briefing
+from contract.chat import Attachment
 
 log = logging.getLogger("moot.lending")
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bots.bot import Bot
-from contract import Briefing, Budget, Speaker, ThreadMessage
+from contract.briefing import Briefing, Budget, ThreadMessage
+from contract.chat import Speaker
 from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters
 from gateway.core.addressing import unaddressed

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contract import AgentError, Rejected
+from contract.errors import AgentError, Rejected
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
 from gateway.core import show

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from contract import Deleted, Edited, Inbound
+from contract.chat import Deleted, Edited, Inbound
 
 _REMEMBERED = 1_000
 

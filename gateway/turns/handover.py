@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from bots.bot import Bot
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters

@@ -11,18 +11,8 @@ from datetime import datetime
 from uuid import uuid4
 
 from bots.bot import Bot
-from contract import (
-    Chosen,
-    Deleted,
-    Edited,
-    Event,
-    Inbound,
-    MootError,
-    Pinned,
-    Rejected,
-    likely_typos,
-    stands,
-)
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, likely_typos, stands
+from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.presence import Presence

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
-from contract import Pinned
+from contract.chat import Pinned
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.core.ledger import Ledger

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from bots.bot import Bot
-from contract import stands
+from contract.chat import stands
 from gateway.access.accounts import Accounts
 from gateway.core import show
 from gateway.core.addressing import unaddressed

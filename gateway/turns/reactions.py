@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bots.bot import Bot, Mark
-from contract import Place, PlatformError
+from contract.chat import Place
+from contract.errors import PlatformError
 
 log = logging.getLogger("moot.marks")
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from adapters.agent import Occasion
 from bots.bot import Bot
-from contract import Place, PlatformError, Question
+from contract.agent import Question
+from contract.chat import Place
+from contract.errors import PlatformError
 from gateway.core.bus import Publish
 from gateway.core.events import Drafted
 from gateway.core.ledger import Ledger, Post, Turn

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bots.bot import Bot
-from contract import Inbound
+from contract.chat import Inbound
 from gateway.access.accounts import Accounts, Peer
 from gateway.core.addressing import named, route, unaddressed
 from gateway.core.ledger import Ledger

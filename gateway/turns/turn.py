@@ -15,14 +15,10 @@ from adapters.agent import Occasion
 from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable, untyped
-from contract import (
-    AgentError,
-    AgentFault,
-    Answer,
-    Briefing,
-    Place,
-    PlatformError,
-)
+from contract.agent import Answer
+from contract.briefing import Briefing
+from contract.chat import Place
+from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
 from gateway.core import show
 from gateway.core.bus import Publish

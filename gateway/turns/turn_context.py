@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapters.agent import Occasion
 from composer.platform import is_small_talk, platform_context
 from composer.zone import zone
-from contract import Briefing
+from contract.briefing import Briefing
 from store.transcript import Stored
 
 

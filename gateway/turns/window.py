@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from contract import Budget
+from contract.briefing import Budget
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import Live
 from memory.summaries.unsummarised import LABEL_CHARS

@@ -10,7 +10,7 @@ from datetime import datetime
 from aiohttp import web
 from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from contract import Rejected
+from contract.errors import Rejected
 from gateway.audit.audit import Entry, Wish
 from gateway.web.body import answer
 from gateway.web.protocols import House

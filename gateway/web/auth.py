@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from contract import ConfigError
+from contract.errors import ConfigError
 
 COOKIE = "moot"
 OPEN_PATHS = frozenset({"/healthz", "/static/signin.css", "/static/mark.svg"})

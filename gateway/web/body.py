@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from contract import EXTERNAL_ID, SOURCE, Rejected, Speaker
+from contract.chat import EXTERNAL_ID, SOURCE, Speaker
+from contract.errors import Rejected
 
 NO_STORE = {"Cache-Control": "no-store"}
 

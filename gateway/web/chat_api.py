@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from aiohttp import BodyPartReader, web
 
-from contract import Attachment, Rejected
+from contract.chat import Attachment
+from contract.errors import Rejected
 from gateway.web import stream
 from gateway.web.auth import is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object

@@ -12,7 +12,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from contract import ConfigError, MootError, Rejected
+from contract.errors import ConfigError, MootError, Rejected
 from gateway.core.redaction import Redactor
 from gateway.web import assets, auth
 from gateway.web.access.api import AccessApi

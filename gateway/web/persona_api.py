@@ -12,7 +12,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import BaseModel, ConfigDict, Field
 
-from contract import ConfigError, Rejected, Room
+from contract.chat import Room
+from contract.errors import ConfigError, Rejected
 from gateway.personas.dry_run import Busy, Preview, Rehearsal
 from gateway.personas.service import PersonaDesk, Sheet
 from gateway.personas.versions import Version

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.access.admissions import AccessOverview
 from gateway.access.grants import Kept, Span
 from gateway.access.pairing_rows import Decision, Pairing

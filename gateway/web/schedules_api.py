@@ -10,7 +10,8 @@ from typing import Any, Literal
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-from contract import Rejected, Speaker
+from contract.chat import Speaker
+from contract.errors import Rejected
 from gateway.core.command_table import TABLE, Entry, usage
 from gateway.schedules.scheduled import Schedule
 from gateway.settings.schedules import TEXT_CHARS

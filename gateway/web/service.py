@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from bots.bot import Bot
-from contract import Inbound, Rejected, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
+from contract.errors import Rejected
 from gateway.access.service import AccessDesk
 from gateway.audit.audit import Audit
 from gateway.core import show

@@ -26,16 +26,16 @@ from pydantic import (
     field_validator,
 )
 
-from contract import (
+from contract.chat import (
     EXTERNAL_ID,
     REQUIRED_METADATA,
     SOURCE,
     Attachment,
     IngestMetadata,
-    Rejected,
     Room,
     parse_metadata,
 )
+from contract.errors import Rejected
 
 DIRECT = re.compile(r"web:dm-(?P<person>[^-]+)-(?P<persona>.+)")
 """Room id of one person's DM with one persona on the page. A person's slug holds no hyphen."""

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-from contract import Attachment
+from contract.chat import Attachment
 
 ID = re.compile(r"[0-9a-f]{32}")
 SAFE_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

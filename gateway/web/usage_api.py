@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict
 
-from contract import Rejected
+from contract.errors import Rejected
 from gateway.web.body import answer
 from gateway.web.protocols import House
 

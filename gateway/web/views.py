@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from composer.attribution import strip_baked_prefix
-from contract import Attachment
+from contract.chat import Attachment
 from gateway.core.cards import Message, OpenQuestion, RoomCard, Timeline, TurnRecord
 from gateway.core.events import (
     AccessChanged,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, delete, select, tuple_, update
 
-from contract import SOURCE_ALIASES
+from contract.chat import SOURCE_ALIASES
 from memory.erasure.gateway_rows import find_house
 from memory.erasure.identity import Identity, identity_of
 from memory.erasure.mentions import find_headers, find_rooms, find_sessions, find_traces

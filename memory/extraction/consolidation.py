@@ -13,7 +13,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from contract import ModelError
+from contract.errors import ModelError
 from memory.cursors import advance, failed, read_pointer
 from memory.extraction.key_terms import claims, invented, lost
 from memory.extraction.merging import (

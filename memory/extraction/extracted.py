@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from contract import Completion, Tool
+from contract.agent import Completion, Tool
 
 TOOL_NAME = "write_extracted"
 TEXT_CHARS = 1_000  # of a fact; the header shows 300

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select
 
-from contract import ModelError
+from contract.errors import ModelError
 from memory.calls import Calls
 from memory.cursors import Pointer, advance, failed, read_pointer
 from memory.erasure.private_words import without_private

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from contract import Completion, Tool
+from contract.agent import Completion, Tool
 from memory.model import Model
 from memory.recall.facts import StoredFact
 

@@ -11,7 +11,8 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
-from contract import Completion, Note, Tool, ToolUse
+from contract.agent import Completion, Tool, ToolUse
+from contract.briefing import Note
 from memory.cuts import ends, one_line, whole
 from memory.gate import Gate
 from memory.insights.rows import NewNote, NoteKind, StoredNote, notes_of, renew_notes, replace_notes

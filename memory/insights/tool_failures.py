@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from contract import ToolUse
+from contract.agent import ToolUse
 from memory.cuts import ends, one_line
 
 FailureClass = Literal["rate limit", "auth", "network", "not found", "bad parameters"]

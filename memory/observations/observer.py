@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from contract import ModelError, Observation
+from contract.briefing import Observation
+from contract.errors import ModelError
 from memory.layer import Ask, Interaction, Remembered, Session
 from memory.model import ModelOf
 from memory.observations.prompts import (

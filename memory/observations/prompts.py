@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from contract import ToolUse
+from contract.agent import ToolUse
 from memory.cuts import ends
 from memory.observations.records import Record, SessionRecord, cut_words, relative_files, with_notes
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select
 
-from contract import MootError
+from contract.errors import MootError
 from memory.gate import Gate
 from memory.observations.rows import blank_sessions
 from memory.recall.facts import StoredFact, every_fact_in, facts_in

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from contract import MootError
+from contract.errors import MootError
 
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,600}")
 

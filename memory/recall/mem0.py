@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from contract import ConfigError, MootError
+from contract.errors import ConfigError, MootError
 from memory.recall.index import Entry, Hit, Index, IndexFailed, IndexSettings, checked_id
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from memory.recall.wordpiece import WordPiece
 
 Array = NDArray[np.float32]

@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from contract import Fact
+from contract.briefing import Fact
 from memory.gate import Gate
 from memory.layer import Ask, Remembered
 from memory.private import public

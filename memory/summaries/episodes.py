@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from contract import Budget, ModelError, MootError
+from contract.briefing import Budget
+from contract.errors import ModelError, MootError
 from memory.cursors import failed
 from memory.layer import Ask, Interaction, Remembered, Session, ends_a_run
 from memory.model import ModelOf

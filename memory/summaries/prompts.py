@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 
-from contract import Completion, ModelError, Tool
+from contract.agent import Completion, Tool
+from contract.errors import ModelError
 from memory.readable import Slice, Spoken
 from memory.summaries.rows import SessionRecord
 

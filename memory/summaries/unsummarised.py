@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from contract import Budget
+from contract.briefing import Budget
 from store.schema import messages
 
 PASSED_PERCENT = 70  # of the window, in messages or in characters: then the older ones go

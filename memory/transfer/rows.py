@@ -25,7 +25,8 @@ from pydantic_core import ErrorDetails
 from sqlalchemy import JSON, Boolean, Column, Integer, Table
 from sqlalchemy.types import BigInteger
 
-from contract import EXTERNAL_ID, SOURCE, MootError
+from contract.chat import EXTERNAL_ID, SOURCE
+from contract.errors import MootError
 from memory.scopes import ScopeError, check_scope
 from store.schema import (
     agent_sessions,

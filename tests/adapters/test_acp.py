@@ -14,7 +14,8 @@ import pytest
 from adapters.acp.session import AcpAgent
 from adapters.agent import ACP_SESSION, Launch, MemoryServer
 from adapters.cli_profile import HomeFile, MemoryAccess, Profile, Ready
-from contract import AgentError, ToolUse
+from contract.agent import ToolUse
+from contract.errors import AgentError
 from tests.doubles.processes import until_gone
 from tests.doubles.replies import Replies
 

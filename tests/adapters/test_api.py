@@ -11,7 +11,7 @@ import pytest
 
 from adapters.agent import Occasion
 from adapters.api.session import ApiAgent
-from contract import AgentError
+from contract.errors import AgentError
 from tests.doubles.api_stage import KEY, PERSONA, ApiStage
 from tests.doubles.model_steps import Fault, Message, Text, Thinking
 from tests.doubles.replies import Replies

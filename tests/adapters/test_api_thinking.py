@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from adapters.agent import Occasion
 from adapters.api.reasoning import Effort, Form, Thinking, forms
 from adapters.api.settings import ApiSettings
-from contract import AgentError
+from contract.errors import AgentError
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.model_steps import Fault
 from tests.doubles.replies import Replies

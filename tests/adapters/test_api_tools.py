@@ -12,7 +12,7 @@ import pytest
 from adapters.agent import MemoryServer
 from adapters.api.memory_tools import MemoryTools
 from adapters.api.session import ROUNDS
-from contract import ToolUse as Used
+from contract.agent import ToolUse as Used
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.mcp_shelf import SERVER
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse

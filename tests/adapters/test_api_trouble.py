@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.cli_profile import Dialog, Profile
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.cli_profile import Dialog, Footer, Interrupt, Permission, Record, Signs
 from adapters.profiles.demo import read_row
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

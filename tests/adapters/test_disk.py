@@ -13,7 +13,7 @@ from adapters.agent import Launch
 from adapters.cli_profile import HomeFile
 from adapters.profiles.demo import DEMO
 from adapters.session.disk import is_full, told_when_full
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

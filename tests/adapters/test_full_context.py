@@ -9,7 +9,7 @@ import pytest
 from adapters.agent import Launch
 from adapters.cli_profile import Failed, Profile
 from adapters.profiles.demo import read_row
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import PRELUDE, program
 from tests.doubles.replies import Replies

@@ -21,7 +21,8 @@ from adapters.cli_profile import (
     Streamed,
     TurnEvent,
 )
-from contract import AgentError, Option, Question
+from contract.agent import Option, Question
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

@@ -24,7 +24,7 @@ from adapters.cli_profile import (
 )
 from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
 from adapters.records.opencode import QUERY, failure, from_record
-from contract import AgentError
+from contract.errors import AgentError
 
 TABLES = """
 CREATE TABLE session (id text PRIMARY KEY, parent_id text);

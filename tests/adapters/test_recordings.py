@@ -13,7 +13,7 @@ from adapters.reading.question import Dialog, find_dialog
 from adapters.reading.replay import read_recording, replay
 from adapters.screen.screen import Screen
 from adapters.screen_profile import LOOKS
-from contract import Option
+from contract.agent import Option
 from tests.doubles.words import words
 
 RECORDINGS = Path(__file__).parent / "recordings"

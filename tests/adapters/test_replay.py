@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.reading.replay import prompt_of, read_recording, replay
-from contract import MootError
+from contract.errors import MootError
 
 RULE = "─" * 40
 

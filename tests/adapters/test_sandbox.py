@@ -21,7 +21,7 @@ from adapters.sandbox.bubblewrap import Mount, Sandbox, View, wrap
 from adapters.sandbox.enclosure import enclose
 from adapters.sandbox.installation import find_installation, trail
 from adapters.session.startup import Command
-from contract import AgentError
+from contract.errors import AgentError
 from gateway.observability.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran
 from tests.doubles.processes import until_gone

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.records import spent
 from adapters.records.spent import Meter, total
-from contract import Usage
+from contract.agent import Usage
 
 CALL = {"input_tokens": 1234, "cached_input_tokens": 1000, "output_tokens": 56}
 ROWS: dict[str, tuple[Meter, dict[str, Any]]] = {

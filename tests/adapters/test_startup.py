@@ -8,7 +8,7 @@ import pytest
 from adapters.agent import Launch
 from adapters.cli_profile import HomeFile, Profile, Setting
 from adapters.session.startup import last_words, prepare, setting_of
-from contract import AgentError
+from contract.errors import AgentError
 
 PROFILE = Profile(
     name="x",

@@ -9,7 +9,7 @@ import pytest
 from adapters.agent import Launch
 from adapters.cli_profile import Dialog, Permission, Ready
 from adapters.profiles.generic import GenericSettings, generic_profile
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

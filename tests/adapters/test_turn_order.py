@@ -18,7 +18,7 @@ from adapters.cli_profile import (
     Typing,
     Used,
 )
-from contract import Option, Question
+from contract.agent import Option, Question
 from tests.doubles.replies import Replies
 
 OPENS = Signs(

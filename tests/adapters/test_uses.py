@@ -11,7 +11,7 @@ from adapters.cli_profile import Compacted, Did, Used, cut_tool_text
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.records.claude import from_hook, from_record
 from adapters.session.tool_uses import MOST, Uses
-from contract import TOOL_TEXT, ToolUse
+from contract.agent import TOOL_TEXT, ToolUse
 from tests.adapters.test_claude_events import played, rows
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.cli_profile import Profile, Ready
 from adapters.session.version import find_version, is_older, parse_version
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

@@ -11,7 +11,7 @@ from adapters.cli.record import CHUNK_BYTES, CHUNKS, follow
 from adapters.cli.turn import CUT, REPLY_CHARS, Turn, cut_reply
 from adapters.cli_profile import Record, Said
 from adapters.profiles.demo import read_row
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.processes import until_gone
 from tests.doubles.programs import program

@@ -9,7 +9,7 @@ from bots.kit.questions import decided_markdown, question_markdown, refused_mark
 from bots.kit.reactions import DIGITS, option_of
 from bots.markdown.writer import PLAIN
 from bots.slack.text import mrkdwn
-from contract import Option, Question
+from contract.agent import Option, Question
 
 
 def question(title: str, detail: str = "") -> Question:

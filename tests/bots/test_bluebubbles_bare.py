@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import Edited, Place, Room
+from contract.chat import Edited, Place, Room
 from tests.doubles.bluebubbles import ASH, DM, GROUP, OLIVIA, BlueBubblesDouble
 from tests.doubles.bluebubbles_stage import at_work, free_port, make_bot
 from tests.doubles.inbox import Inbox

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import Deleted, Edited, Place, Room
+from contract.chat import Deleted, Edited, Place, Room
 from tests.doubles.bluebubbles import (
     ASH,
     DM,

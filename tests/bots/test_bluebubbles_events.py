@@ -14,7 +14,7 @@ from bots.bluebubbles.messages import external, inbound, native, owner, person, 
 from bots.bluebubbles.own_posts import mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
 from bots.kit.naming import names
-from contract import EXTERNAL_ID, Room, parse_metadata
+from contract.chat import EXTERNAL_ID, Room, parse_metadata
 from tests.doubles.bluebubbles import DM, GROUP, OLIVIA, chat
 
 MESSAGE: dict[str, Any] = {

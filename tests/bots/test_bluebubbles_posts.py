@@ -12,7 +12,9 @@ import pytest
 
 from bots.bluebubbles.api import BlueBubblesApi
 from bots.bluebubbles.bot import BlueBubblesBot
-from contract import Option, Place, PlatformError, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Place, Room
+from contract.errors import PlatformError
 from tests.doubles.bluebubbles import DM, PASSWORD, SMS, BlueBubblesDouble, Fault
 from tests.doubles.bluebubbles_stage import make_bot
 

@@ -9,7 +9,7 @@ import pytest
 from yarl import URL
 
 from bots.bluebubbles.connection import EVENTS, address, is_out_of_reach
-from contract import ConfigError
+from contract.errors import ConfigError
 from tests.doubles.bluebubbles import BlueBubblesDouble
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.inbox import Inbox

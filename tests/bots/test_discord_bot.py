@@ -9,7 +9,8 @@ import pytest
 from bots.discord.bot import DiscordBot
 from bots.discord.posts import TOO_LATE
 from bots.kit.slash import SlashCommand, SlashOption
-from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room, stands
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Edited, Pinned, Place, Room, stands
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (
     ASH,

@@ -7,7 +7,7 @@ import pytest
 
 from bots.discord.api import DiscordApi
 from bots.discord.bot import DiscordBot
-from contract import PlatformError
+from contract.errors import PlatformError
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import GENERAL, OLIVIA, DiscordDouble
 from tests.doubles.inbox import Inbox, running

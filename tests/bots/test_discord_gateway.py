@@ -12,7 +12,7 @@ from bots.discord.directory import Directory
 from bots.discord.events import Person
 from bots.discord.wire import WireGuild
 from bots.kit.slash import SlashCommand
-from contract import Place, Room
+from contract.chat import Place, Room
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import BOT, GENERAL, GUILD, HISTORY, DiscordDouble, Fault
 from tests.doubles.inbox import Inbox, running

@@ -10,7 +10,9 @@ import pytest
 from bots.discord.bot import DiscordBot
 from bots.discord.posts import buttons, nonce_of
 from bots.kit.slash import SlashCommand
-from contract import Option, Place, PlatformError, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Place, Room
+from contract.errors import PlatformError
 from tests.bots.discord_schema import faults
 from tests.doubles.discord import (
     ASH,

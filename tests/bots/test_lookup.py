@@ -3,7 +3,7 @@
 import asyncio
 
 from bots.kit.lookup import Lookup
-from contract import PlatformError
+from contract.errors import PlatformError
 
 
 class Source:

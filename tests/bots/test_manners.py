@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bots.kit.thread_context import HEADING
-from contract import Deleted, Edited, Place
+from contract.chat import Deleted, Edited, Place
 from tests.doubles.grounds import Ground
 from tests.doubles.matrix_stage import Stage, until
 from tests.doubles.stages import (

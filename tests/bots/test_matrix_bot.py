@@ -11,19 +11,9 @@ import pytest
 from bots.kit.thread_context import HEADING
 from bots.matrix.api import MatrixApi
 from bots.matrix.check import Credentials, Wallet
-from contract import (
-    Chosen,
-    ConfigError,
-    Deleted,
-    Edited,
-    Inbound,
-    Option,
-    Pinned,
-    Place,
-    PlatformError,
-    Question,
-    Voice,
-)
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Edited, Inbound, Pinned, Place, Voice
+from contract.errors import ConfigError, PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.matrix_stage import Stage, said, until
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contract import Inbound, Place, PlatformError, Room
+from contract.chat import Inbound, Place, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.matrix_person import NioPerson
 from tests.doubles.matrix_stage import Stage, said

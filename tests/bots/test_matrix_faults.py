@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bots.matrix.bot import MatrixBot
-from contract import Inbound, Option, Place, PlatformError, Question
+from contract.agent import Option, Question
+from contract.chat import Inbound, Place
+from contract.errors import PlatformError
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.matrix_faults import Fault, Faults
 from tests.doubles.matrix_stage import Stage, said, until

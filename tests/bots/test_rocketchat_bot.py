@@ -8,7 +8,8 @@ import pytest
 
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Login
-from contract import Chosen, Deleted, Edited, Event, Option, Pinned, Place, Question, Room, Speaker
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Edited, Event, Pinned, Place, Room, Speaker
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import (
     ASH,

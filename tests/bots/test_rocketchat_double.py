@@ -22,7 +22,8 @@ from rocketchat_API.APIExceptions.RocketExceptions import (
 from rocketchat_API.rocketchat import RocketChat
 
 from bots.rocketchat.bot import RocketChatBot
-from contract import Option, Place, Question, Room, Voice
+from contract.agent import Option, Question
+from contract.chat import Place, Room, Voice
 from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.rocketchat import (
     ASH,

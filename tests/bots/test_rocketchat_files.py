@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bots.rocketchat.bot import RocketChatBot
-from contract import Place, PlatformError, Room
+from contract.chat import Place, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import ASH, CLAUDE, GENERAL, Fault, RocketChatDouble
 

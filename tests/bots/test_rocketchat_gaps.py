@@ -10,7 +10,8 @@ import pytest
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Login
 from bots.rocketchat.connection import Patience
-from contract import ConfigError, Deleted, Edited, Rejected, Room
+from contract.chat import Deleted, Edited, Room
+from contract.errors import ConfigError, Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import (
     ASH,

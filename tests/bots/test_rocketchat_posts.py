@@ -10,7 +10,9 @@ import pytest
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Login
 from bots.rocketchat.posts import message_id
-from contract import Option, Place, PlatformError, Question, Room, Voice
+from contract.agent import Option, Question
+from contract.chat import Place, Room, Voice
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import ASH, CLAUDE, GENERAL, Fault, RocketChatDouble
 

@@ -11,7 +11,8 @@ from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Login
 from bots.rocketchat.cursor import Cursor
 from bots.rocketchat.wire import moment
-from contract import Deleted, Place, PlatformError, Room, Voice
+from contract.chat import Deleted, Place, Room, Voice
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import CLAUDE, GENERAL, OLIVIA, Fault, RocketChatDouble
 

@@ -12,7 +12,8 @@ from bots.slack.bot import SlackBot
 from bots.slack.cursors import Cursors
 from bots.slack.directory import Directory
 from bots.slack.events import Account
-from contract import Deleted, Edited, Place, Rejected, Room
+from contract.chat import Deleted, Edited, Place, Room
+from contract.errors import Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.slack import (
     ASH,

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from bots.slack.bot import SlackBot
-from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Edited, Pinned, Place, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (
     ASH,

@@ -10,7 +10,7 @@ import yaml
 
 from bots.slack.account import SCOPES
 from bots.slack.bot import SlackBot
-from contract import ConfigError, PlatformError
+from contract.errors import ConfigError, PlatformError
 from tests.doubles.slack import BOT_USER, Fault, SlackDouble
 from tests.doubles.slack_app import EVERY_SCOPE
 

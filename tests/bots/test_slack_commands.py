@@ -8,7 +8,7 @@ import pytest
 
 from bots.slack.bot import SlackBot
 from bots.slack.events import Account, Commanded, commander, heard
-from contract import Place, Room
+from contract.chat import Place, Room
 from tests.bots.test_slack_http import posted, served, settled, stamped
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import DM, GENERAL, OLIVIA, SlackDouble

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from bots.slack.bot import SlackBot
-from contract import Rejected, Room
+from contract.chat import Room
+from contract.errors import Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (
     BOT_USER,

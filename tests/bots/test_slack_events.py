@@ -22,7 +22,7 @@ from bots.slack.events import (
     moment,
     speaker,
 )
-from contract import Room, parse_metadata
+from contract.chat import Room, parse_metadata
 
 OWN = Account("U0BOT0001", "B0BOT0001", "claude")
 GOLDENS = sorted((Path(__file__).parent / "slack_events").glob("*.json"))

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bots.slack.bot import SlackBot
-from contract import Place, PlatformError, Room
+from contract.chat import Place, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import BOT_USER, GENERAL, Fault, SlackDouble
 

@@ -12,7 +12,8 @@ from aiohttp import web
 
 from bots.slack.bot import SlackBot
 from bots.slack.connection import signed
-from contract import Chosen, Option, Place, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Chosen, Place, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import BOT_USER, GENERAL, SlackDouble
 

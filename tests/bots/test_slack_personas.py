@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from bots.slack.bot import SlackBot
-from contract import Option, Place, PlatformError, Question, Room, Voice
+from contract.agent import Option, Question
+from contract.chat import Place, Room, Voice
+from contract.errors import PlatformError
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.slack import BOT_ID, BOT_USER, DM, GENERAL, OLIVIA, App, Fault, SlackDouble
 

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bots.slack.bot import SlackBot
-from contract import Option, Place, PlatformError, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Place, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import ASH, CODEX, GENERAL, OLIVIA, Fault, SlackDouble
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bots.slack.bot import SlackBot
-from contract import ConfigError
+from contract.errors import ConfigError
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.slack import SlackDouble
 

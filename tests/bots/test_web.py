@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from bots.bot import Bot
 from bots.web import WebBot
-from contract import Option, Place, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Place, Room
 
 PLACE = Place(Room("web:general", "general"))
 

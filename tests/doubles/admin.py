@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
 from gateway.web.admin.values import (
     Acted,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contract import Briefing, Line, Room, Speaker
+from contract.briefing import Briefing, Line
+from contract.chat import Room, Speaker
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 CLAUDE = Speaker("bot:claude", "claude", "bot")

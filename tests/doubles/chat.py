@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from contract import Deleted, Edited, Room
+from contract.chat import Deleted, Edited, Room
 from memory.readable import Slices
 from memory.recall.facts import StoredFact, facts_in
 from memory.scopes import home_scope

@@ -15,7 +15,8 @@ from adapters.agent import Launch
 from adapters.cli.hooks import HookListener
 from adapters.cli.session import CliAgent
 from adapters.profiles.claude_code import CLAUDE_CODE
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.replies import Replies
 

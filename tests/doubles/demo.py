@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from contract import Attachment, Room, Speaker
+from contract.chat import Attachment, Room, Speaker
 from gateway.core.cards import SessionCard, TurnRecord
 from gateway.web.page import PageSettings, open_page
 from gateway.web.protocols import Picture

@@ -14,7 +14,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from contract import Answer, Attachment, Option, Question, Rejected, Room, Speaker, Trim
+from contract.agent import Answer, Option, Question
+from contract.briefing import Trim
+from contract.chat import Attachment, Room, Speaker
+from contract.errors import Rejected
 from gateway.core.cards import (
     LeftOut,
     Message,

@@ -9,7 +9,7 @@ from typing import Any
 
 from bots.matrix.bot import MatrixBot
 from bots.matrix.check import Credentials
-from contract import Inbound
+from contract.chat import Inbound
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.synapse import SERVER, Person, Synapse
 

@@ -11,16 +11,9 @@ from itertools import count
 from aiohttp import web
 
 from bots.bot import Manners, Mark, Receive
-from contract import (
-    Inbound,
-    IngestMetadata,
-    MootError,
-    Place,
-    PlatformError,
-    Question,
-    Room,
-    Speaker,
-)
+from contract.agent import Question
+from contract.chat import Inbound, IngestMetadata, Place, Room, Speaker
+from contract.errors import MootError, PlatformError
 
 
 @dataclass

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from adapters.agent import Occasion
-from contract import Question
+from contract.agent import Question
 
 
 class Replies:

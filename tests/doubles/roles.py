@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.access.admissions import AccessOverview
 from gateway.access.grants import Kept, Span
 from gateway.access.pairing_rows import Decision, Pairing

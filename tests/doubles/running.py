@@ -12,7 +12,7 @@ from typing import Any
 from bots.bot import Bot
 from bots.web import WebBot
 from composer.headings import HEADINGS
-from contract import Event, Inbound
+from contract.chat import Event, Inbound
 from gateway.app.app import House
 from gateway.core.ledger import Accepted
 from gateway.sessions.sessions import Program

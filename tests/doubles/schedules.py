@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.schedules.scheduled import Schedule
 from gateway.web.protocols import Wish
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.agent import Agent, Launch, Reply
-from contract import AgentError, Answer, ToolUse
+from contract.agent import Answer, ToolUse
+from contract.errors import AgentError
 from gateway.sessions.sessions import Program
 
 Script = Callable[[str, Reply], Awaitable[str | Answer]]

@@ -14,7 +14,7 @@ from bots.discord.bot import DiscordBot
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Login
 from bots.slack.bot import SlackBot
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.grounds import (

@@ -17,7 +17,8 @@ from adapters.agent import Agent, Launch
 from adapters.cli.hooks import HookListener
 from adapters.cli.session import CliAgent
 from adapters.cli_profile import Profile
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.replies import Replies
 from tests.doubles.scripted_api import ScriptedAPI

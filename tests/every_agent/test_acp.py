@@ -14,7 +14,8 @@ import pytest_asyncio
 from adapters.acp.session import AcpAgent
 from adapters.agent import Launch
 from adapters.sandbox.bubblewrap import Sandbox
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse
 from tests.doubles.replies import Replies

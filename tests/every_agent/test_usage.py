@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.cli.session import CliAgent
-from contract import Usage
+from contract.agent import Usage
 from tests.doubles.model_steps import Fault, Tokens
 from tests.every_agent.stage import Cli, Stage, asked, failed
 

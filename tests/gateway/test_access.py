@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import ConfigError
 from gateway.access.access import Access, Grant
 from gateway.access.acts import act_of, least_role
 from gateway.app.platforms import follows

@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.settings.access import AccessTable
 from gateway.web.page import PageSettings, open_page
 from gateway.web.views import happening_view

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.web.auth import Access
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.admin import ANA, AUTH

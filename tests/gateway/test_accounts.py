@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Edited, Inbound, PlatformError, Room, Speaker
+from contract.chat import Edited, Inbound, Room, Speaker
+from contract.errors import PlatformError
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, Posted, said

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.web.admin.values import WantedTurns
 from tests.doubles.admin import AUTH
 from tests.doubles.house import FakeHouse

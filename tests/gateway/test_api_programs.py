@@ -9,7 +9,7 @@ import pytest
 
 from adapters.agent import Launch
 from adapters.cli.hooks import HookListener
-from contract import AgentError, ConfigError
+from contract.errors import AgentError, ConfigError
 from gateway.cli.doctor.check import check
 from gateway.sessions.api_programs import anthropic_program
 from gateway.sessions.programs import Programs

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.audit.anchor import read_anchor
 from gateway.audit.audit import Audit, Wish, append
 from gateway.cli.memory.delete_person import erase_noted

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from contract import MootError, Speaker
+from contract.chat import Speaker
+from contract.errors import MootError
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
 from gateway.audit.chain import HALVES, Check, ranges, sealed

@@ -22,7 +22,7 @@ import aiohttp
 import pytest
 from sqlalchemy import text
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
 from gateway.backup.archive import Manifest, read

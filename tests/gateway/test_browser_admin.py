@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.core.events import AccessChanged, BotsChanged
 from gateway.web.admin.values import Problem
 from tests.doubles.admin import ANA, AUTH

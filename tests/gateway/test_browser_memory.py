@@ -14,7 +14,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 from sqlalchemy import Connection, delete
 
-from contract import Room
+from contract.chat import Room
 from gateway.core.events import Remembered
 from gateway.web.page import PageSettings, open_page
 from memory.recall.facts import remove_facts, replace_facts

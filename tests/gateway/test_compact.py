@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import AgentError, Room
+from contract.chat import Room
+from contract.errors import AgentError
 from gateway.settings.tables import SessionsTable
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.bots import TABLES
 from gateway.settings.config import load_config, secret
 from gateway.settings.tables import AnthropicTable, HeadlessTable, MemoryTable

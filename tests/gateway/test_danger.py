@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import regex
 
-from contract import ConfigError, Option, Question
+from contract.agent import Option, Question
+from contract.errors import ConfigError
 from gateway.settings.config import load_config
 from gateway.settings.danger import DANGEROUS, Danger
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.web.auth import Access, is_loopback
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.house import FakeHouse

@@ -10,7 +10,7 @@ import pytest
 from adapters.acp.session import AcpAgent
 from adapters.agent import Driver, Launch
 from adapters.cli.session import CliAgent
-from contract import AgentError
+from contract.errors import AgentError
 from gateway.cli.doctor.check import check
 from gateway.sessions.programs import Programs
 from gateway.settings.config import Config

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from contract import Room
+from contract.chat import Room
 from gateway.core.ledger import Wanted
 from gateway.core.sql_ledger import SqlLedger
 from gateway.remembering.idle import LOOK_S, Idle

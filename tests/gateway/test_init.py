@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.config import load_config
 from gateway.settings.env_file import parse_env, set_values, with_secrets
 from gateway.settings.personas.personas import parse_persona

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from contract import ModelError, Room, ToolUse
+from contract.agent import ToolUse
+from contract.chat import Room
+from contract.errors import ModelError
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
 from tests.doubles.model import ScriptedModel

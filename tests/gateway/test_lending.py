@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from contract import Attachment, Briefing, Line, Room, Speaker
+from contract.briefing import Briefing, Line
+from contract.chat import Attachment, Room, Speaker
 from gateway.turns.attachments import lend
 
 ANA = Speaker("web:ana", "Ana")

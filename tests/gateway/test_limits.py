@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.agent import Reply
-from contract import AgentError, Answer, Room, Speaker, Usage
+from contract.agent import Answer, Usage
+from contract.chat import Room, Speaker
+from contract.errors import AgentError
 from gateway.audit.audit import EVERY
 from gateway.limits.counters import LIMITS, Counters, Subject, end_of, start_of
 from gateway.limits.limits import said as refusal

@@ -11,7 +11,8 @@ import pytest
 
 from adapters.agent import Reply
 from bots.bot import Manners, Mark
-from contract import AgentError, Deleted, PlatformError, Room
+from contract.chat import Deleted, Room
+from contract.errors import AgentError, PlatformError
 from gateway.core.events import Happening, TurnChanged
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import SessionsTable, TurnsTable

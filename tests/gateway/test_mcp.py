@@ -20,7 +20,7 @@ from mcp_types import TextContent
 from sqlalchemy import Connection
 
 from adapters.cli.hooks import HookListener
-from contract import Room
+from contract.chat import Room
 from gateway.mcp.endpoint import COMMAND, MOST_PIPES, Admission, MemoryDoor
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import TOOLS, MemoryTools

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from contract import ConfigError, MootError
+from contract.errors import ConfigError, MootError
 from gateway.cli.memory.command import add_memory
 from gateway.cli.memory.commands import look_after
 from gateway.core.lock import InUse, hold

@@ -15,7 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from composer.header import compose
 from composer.headings import HEADINGS
-from contract import Budget, Completion, Fact, Header, Landmark, Note, Tool, Usage
+from contract.agent import Completion, Tool, Usage
+from contract.briefing import Budget, Fact, Header, Landmark, Note
 from gateway.core.ledger import Turn
 from gateway.observability.metrics import Metrics
 from gateway.observability.session_metrics import Counted

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.catalog import profiles
-from contract import Room
+from contract.chat import Room
 from gateway.sessions.sessions import Program
 from gateway.settings.access import AccessTable
 from tests.doubles.platform import FakeBot, said

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adapters.headless.model import HeadlessModel
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.app.run import run
 from gateway.cli.doctor.check import check
 from gateway.remembering.models import open_model

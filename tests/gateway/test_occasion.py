@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Occasion, Reply
-from contract import Attachment, Inbound, Room, Speaker
+from contract.chat import Attachment, Inbound, Room, Speaker
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import gateway
 from tests.doubles.scripted import ScriptedPrograms

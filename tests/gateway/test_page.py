@@ -10,7 +10,8 @@ import aiohttp
 import pytest
 
 from composer.attribution import strip_baked_prefix
-from contract import MootError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import MootError
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import get, post
 

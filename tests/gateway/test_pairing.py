@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select, text
 
-from contract import Deleted, Room, Speaker
+from contract.chat import Deleted, Room, Speaker
 from gateway.access.admissions import Admissions
 from gateway.access.pairing_rows import ALPHABET, as_code
 from gateway.access.pairings import DECLINED, LET_IN, MOST_WAITING

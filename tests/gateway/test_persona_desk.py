@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import ConfigError
 from gateway.personas.service import PersonaDesk
 from gateway.personas.versions import Versions
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound

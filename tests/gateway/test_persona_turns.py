@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Option, Question
+from contract.agent import Option, Question
 from gateway.personas.dry_run import Busy
 from gateway.settings.access import AccessTable
 from tests.doubles.chat import Chat

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.personas.personas import Personas, parse_persona
 
 GOOD = "---\nagent: demo\naliases: [cc, Two]\n---\nYou help.\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, select
 
 from adapters.agent import Reply
-from contract import Deleted, Inbound, Room
+from contract.chat import Deleted, Inbound, Room
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
 from store.schema import landmarks, turns

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.agent import Reply
-from contract import AgentError, Option, Place, Question, Voice
+from contract.agent import Option, Question
+from contract.chat import Place, Voice
+from contract.errors import AgentError
 from gateway.settings.access import AccessTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until

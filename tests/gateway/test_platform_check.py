@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from contract import ConfigError, PlatformError
+from contract.errors import ConfigError, PlatformError
 from gateway.cli.doctor.platform_check import ask_platforms, check_platforms
 from gateway.settings.config import load_config
 from tests.doubles.platform import FakeBot

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Deleted, Pinned, Room, Speaker
+from contract.chat import Deleted, Pinned, Room, Speaker
 from gateway.settings.access import AccessTable
 from memory.scopes import home_scope
 from tests.doubles.platform import ROOM, FakeBot, said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.cli.doctor.preflight import Health, Preflight, wanted
 from gateway.settings.config import load_config
 

@@ -9,7 +9,9 @@ import pytest
 
 from adapters.agent import Reply
 from bots.bot import Manners
-from contract import Chosen, Option, Question, Rejected, Room, Speaker
+from contract.agent import Option, Question
+from contract.chat import Chosen, Room, Speaker
+from contract.errors import Rejected
 from gateway.audit.audit import EVERY, Entry
 from gateway.settings.access import AccessTable, PersonaAccessTable
 from gateway.settings.tables import TurnsTable

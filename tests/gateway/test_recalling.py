@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.hostile import HostileIndex
-from contract import Room, ToolUse
+from contract.agent import ToolUse
+from contract.chat import Room
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
 from memory.observations.rows import StoredObservation, observations_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, insert, select
 
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
 from memory.layer import Interaction, Session

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from contract import Budget, Deleted, Edited, ModelError
+from contract.briefing import Budget
+from contract.chat import Deleted, Edited
+from contract.errors import ModelError
 from gateway.remembering.memories import Memories
 from gateway.settings.tables import MemoryTable
 from memory.recall.facts import facts_in

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Chosen, Edited, Inbound, Pinned, Room, Speaker
+from contract.chat import Chosen, Edited, Inbound, Pinned, Room, Speaker
 from gateway.commands.roles import Wish, parse_wish
 from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
 from gateway.turns.commands import parse_command

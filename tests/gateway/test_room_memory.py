@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from contract import Inbound, IngestMetadata, Room
+from contract.chat import Inbound, IngestMetadata, Room
 from gateway.core.events import Remembered
 from gateway.web.memory.room_memory import RoomMemories, scopes_of
 from gateway.web.page import PageSettings, open_page

@@ -10,16 +10,9 @@ import pytest
 
 from adapters.agent import Reply
 from bots.bot import Manners
-from contract import (
-    AgentError,
-    Deleted,
-    Edited,
-    Option,
-    PlatformError,
-    Question,
-    Rejected,
-    Room,
-)
+from contract.agent import Option, Question
+from contract.chat import Deleted, Edited, Room
+from contract.errors import AgentError, PlatformError, Rejected
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said

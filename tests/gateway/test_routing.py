@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from contract import Room
+from contract.chat import Room
 from gateway.core.addressing import named, route, unaddressed
 from gateway.settings.personas.personas import FrontMatter, Persona
 from tests.doubles.platform import ROOM, said

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bots.bot import Manners
-from contract import PlatformError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
 from gateway.audit.audit import Wish as AuditWish
 from gateway.commands.schedules import ScheduleCommands
 from gateway.observability.session_metrics import Counted

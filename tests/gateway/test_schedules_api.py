@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract import Room
+from contract.chat import Room
 from gateway.core.command_table import TABLE
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.house import FakeHouse

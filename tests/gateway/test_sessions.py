@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import AgentError, Option, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Room
+from contract.errors import AgentError
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import Live
 from gateway.settings.access import AccessTable

@@ -15,7 +15,7 @@ import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.cli.hooks import HookListener
-from contract import Room
+from contract.chat import Room
 from gateway.observability.metering import GIB, measure, most_sessions
 from gateway.sessions.programs import Programs
 from gateway.sessions.sessions import scope_folder

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.core.cards import Message, SessionCard
 from gateway.core.events import Happening, PersonasChanged, Said
 from gateway.web import stream

@@ -7,7 +7,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from bots.bot import Receive
-from contract import Deleted, Event, PlatformError, Room
+from contract.chat import Deleted, Event, Room
+from contract.errors import PlatformError
 from gateway.app.supervisor import Supervisor
 from gateway.observability.metrics import Metrics
 from gateway.observability.session_metrics import Counted

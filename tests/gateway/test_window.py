@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from adapters.agent import Reply
-from contract import Answer, ModelError, Room
+from contract.agent import Answer
+from contract.chat import Room
+from contract.errors import ModelError
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable, TurnsTable
 from memory.model import Model

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from contract import Completion, ModelError, Tool
+from contract.agent import Completion, Tool
+from contract.errors import ModelError
 from memory.anthropic_model import HAIKU, AnthropicModel, Prices
 from memory.extraction.extracted import TOOL
 from tests.doubles.messages_api import MessagesAPI

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from contract import Completion, ModelError, Tool, Usage
+from contract.agent import Completion, Tool, Usage
+from contract.errors import ModelError
 from memory.calls import Calls
 from store.database import Store
 from store.schema import model_calls

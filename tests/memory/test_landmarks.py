@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contract import Deleted, Room
+from contract.chat import Deleted, Room
 from memory.landmarks import Landmarks, NewLandmark
 from memory.layer import Ask
 from memory.scopes import Invocation, ScopeError

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from contract import Fact, Landmark, Room
+from contract.briefing import Fact, Landmark
+from contract.chat import Room
 from memory.layer import Ask, Interaction, Learner, Remembered, Session
 from memory.layers import Layers, Source
 from memory.readable import Slices

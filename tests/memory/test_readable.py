@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sqlalchemy import update
 
-from contract import Deleted, Edited, Room, Speaker, ToolUse
+from contract.agent import ToolUse
+from contract.chat import Deleted, Edited, Room, Speaker
 from gateway.commands.pins import KEPT_OUT
 from gateway.settings.access import AccessTable
 from memory.layer import Interaction

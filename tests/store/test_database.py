@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from store.database import HEAD, Store, StoreError
 from store.gateway_schema import metadata
 from store.schema import rooms

@@ -15,7 +15,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, create_engine, inspect, text
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from store import migrations
 from store.database import HEAD, Store
 from store.gateway_schema import metadata

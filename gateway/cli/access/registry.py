@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
-from contract import ConfigError, MootError, Rejected, Speaker
+from contract.chat import Speaker
+from contract.errors import ConfigError, MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.admissions import Admissions
 from gateway.access.grants import Span

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.app.platforms import make_bots
 from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
 from gateway.remembering.models import describe_model

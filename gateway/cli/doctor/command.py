@@ -29,7 +29,7 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Print the lines; return the exit code."""
-    from contract import ConfigError
+    from contract.errors import ConfigError
     from gateway.cli.doctor.diagnosis import Line
     from gateway.cli.doctor.doctor import Doctor
     from gateway.core.clock import clock

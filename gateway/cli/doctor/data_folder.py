@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.backup.archive import read
 from gateway.backup.backup import newest_first
 from gateway.cli.doctor.diagnosis import Line

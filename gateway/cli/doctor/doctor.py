@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 
 from adapters.catalog import profiles
-from contract import MootError
+from contract.errors import MootError
 from gateway.cli.doctor.check import Finding, check, readable_by_others
 from gateway.cli.doctor.data_folder import DataFolder
 from gateway.cli.doctor.diagnosis import Line

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from bots.bot import Bot
-from contract import ConfigError, MootError
+from contract.errors import ConfigError, MootError
 from gateway.app.platforms import make_bots
 from gateway.cli.doctor.check import Finding
 from gateway.settings.config import Config

@@ -16,7 +16,7 @@ from adapters.catalog import find_program
 from adapters.cli.command import Unheard
 from adapters.cli.hooks import HookListener
 from adapters.session.version import find_version, is_older
-from contract import AgentError, ConfigError
+from contract.errors import AgentError, ConfigError
 from gateway.sessions.programs import Programs, agent_names, make_profile
 from gateway.sessions.sessions import Program
 from gateway.settings.config import Config

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.catalog import profiles
 from bots.bot import Bot
-from contract import MootError
+from contract.errors import MootError
 from gateway.app.platforms import make_bots
 from gateway.cli.doctor.check import Finding
 from gateway.cli.doctor.platform_check import ask_platforms

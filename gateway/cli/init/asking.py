@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from contract import ConfigError
+from contract.errors import ConfigError
 
 Fault = Callable[[str], str]
 """What is wrong with an answer, as a sentence; "": nothing."""

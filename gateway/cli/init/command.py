@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contract import ConfigError
+from contract.errors import ConfigError
 
 if TYPE_CHECKING:
     from gateway.cli.init.asking import Asker

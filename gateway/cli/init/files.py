@@ -14,7 +14,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import AoT, Table
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.env_file import NAME as ENV_NAME
 from gateway.settings.personas.personas import parse_persona
 from gateway.settings.whole_file import prepared

@@ -13,7 +13,7 @@ from typing import Any
 
 import tomlkit
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.cli.doctor.trials import keys_of, try_agents, try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section

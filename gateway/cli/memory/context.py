@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.cli.command_line import printable
 from gateway.settings.config import Config
 from memory.model import Model

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from contract import MootError
+from contract.errors import MootError
 from gateway.audit.anchor import ANCHOR, write_anchor
 from gateway.audit.audit import append, row_of
 from gateway.audit.chain import ERASE, ranges

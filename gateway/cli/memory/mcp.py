@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.mcp.server import serve_stdio
 from gateway.mcp.tools import MemoryTools
 from gateway.settings.config import Config

@@ -13,7 +13,7 @@ from typing import IO, cast
 
 from sqlalchemy import Connection
 
-from contract import ConfigError, MootError
+from contract.errors import ConfigError, MootError
 from gateway.cli.memory.context import Upkeep, progress
 from gateway.cli.memory.index import index_what_waits
 from gateway.core.clock import clock

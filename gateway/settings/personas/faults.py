@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from contract import MootError
+from contract.errors import MootError
 from gateway.settings.personas.check import Finding
 
 

@@ -8,7 +8,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.personas.check import NAME
 from gateway.settings.whole_file import put
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from gateway.settings.personas.check import NAME, Around, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox

@@ -9,7 +9,8 @@ from typing import Literal
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-from contract import Rejected, Speaker
+from contract.chat import Speaker
+from contract.errors import Rejected
 from gateway.access.access import Where
 from gateway.access.grants import Span
 from gateway.access.pairing_rows import Decision

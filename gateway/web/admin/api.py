@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from contract import Rejected
+from contract.errors import Rejected
 from gateway.web.admin.values import SessionAct, WantedTurns
 from gateway.web.admin.views import (
     BotView,

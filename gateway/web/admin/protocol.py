@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.web.admin.values import (
     Acted,
     BotCard,

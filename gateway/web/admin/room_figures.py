@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, false, func, select
 
-from contract import Speaker
+from contract.chat import Speaker
 from store.gateway_schema import figures, room_settings, usage
 from store.schema import messages, rooms
 

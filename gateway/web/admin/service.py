@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.app.supervisor import BotHealth
 from gateway.audit.audit import Audit
 from gateway.core import show

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
-from contract import Speaker
+from contract.chat import Speaker
 from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
 
 SessionAct = Literal["stop", "renew", "sleep"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from contract import Rejected
+from contract.errors import Rejected
 from gateway.web.body import answer, error
 from gateway.web.memory.views import (
     FactsView,

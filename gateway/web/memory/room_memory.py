@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from contract import Room
+from contract.chat import Room
 from gateway.web.submission import DIRECT
 from memory.browse import pages
 from memory.browse.view_rows import (

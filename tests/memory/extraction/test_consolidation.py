@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from contract import Completion, ModelError, ToolCall, Usage
+from contract.agent import Completion, ToolCall, Usage
+from contract.errors import ModelError
 from memory.extraction.consolidation import Consolidation, Outcome
 from memory.recall.facts import NewFact, StoredFact, add_facts, facts_by_id, facts_in, remove_facts
 from memory.recall.index import Index

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from pydantic import BaseModel
 
-from contract import Completion, ToolCall, Usage
+from contract.agent import Completion, ToolCall, Usage
 from memory.extraction.extracted import (
     TOOL,
     TOOL_NAME,

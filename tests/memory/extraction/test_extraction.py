@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from contract import Completion, ModelError, Room, Tool, ToolCall, Usage
+from contract.agent import Completion, Tool, ToolCall, Usage
+from contract.chat import Room
+from contract.errors import ModelError
 from memory.calls import Calls
 from memory.cursors import Pointer, read_pointer
 from memory.extraction.conversation import MESSAGE_CHARS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import Room
+from contract.chat import Room
 from memory.extraction.plain import MOST_CHARS, MessageFacts
 from memory.layer import Session
 from memory.recall.facts import NewFact, add_facts

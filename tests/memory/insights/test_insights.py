@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from contract import Completion, ModelError, Room, Speaker, Tool, ToolCall, ToolUse, Usage
+from contract.agent import Completion, Tool, ToolCall, ToolUse, Usage
+from contract.chat import Room, Speaker
+from contract.errors import ModelError
 from memory.gate import Gate
 from memory.insights.insights import WRITE_NOTES, Insights, own
 from memory.insights.rows import StoredNote, remove_notes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract import ToolUse
+from contract.agent import ToolUse
 from memory.insights.tool_failures import (
     Failure,
     FailureClass,

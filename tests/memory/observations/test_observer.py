@@ -13,7 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import Connection, delete, func, select
 
-from contract import ModelError, Room, Speaker, ToolUse
+from contract.agent import ToolUse
+from contract.chat import Room, Speaker
+from contract.errors import ModelError
 from memory.layer import Ask, Interaction, Session
 from memory.model import Model
 from memory.observations.observer import Observer, most_important

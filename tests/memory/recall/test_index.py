@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from memory.recall.index import Index, IndexFailed, IndexSettings
 from memory.recall.mem0 import Mem0Index, as_mem0_stores, open_index
 from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contract import ConfigError
+from contract.errors import ConfigError
 from memory.recall.minilm import MiniLM, gelu
 from memory.recall.wordpiece import WordPiece
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from contract import Room
+from contract.chat import Room
 from memory.layer import Ask
 from memory.recall.facts import NewFact, StoredFact, add_facts, remove_facts, replace_facts
 from memory.recall.index import Hit

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert, select, update
 
-from contract import Budget, Completion, ModelError, MootError, Room, Speaker, Tool, ToolUse
+from contract.agent import Completion, Tool, ToolUse
+from contract.briefing import Budget
+from contract.chat import Room, Speaker
+from contract.errors import ModelError, MootError
 from memory.layer import Ask, Interaction, Session
 from memory.layers import Layers
 from memory.model import Model

@@ -7,7 +7,10 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from contract import Budget, Completion, ModelError, Speaker, ToolCall, Usage
+from contract.agent import Completion, ToolCall, Usage
+from contract.briefing import Budget
+from contract.chat import Speaker
+from contract.errors import ModelError
 from memory.readable import Slice, Spoken
 from memory.summaries.plain import NOTE, PLAIN_CHARS, plain_record, plain_summary
 from memory.summaries.prompts import (
