@@ -15,10 +15,10 @@ from contract.chat import Event, Place, Room, Speaker
 Receive = Callable[[Event], Awaitable[None]]
 """Takes one event; returns when it is on disk. Raises Rejected when the contract is broken."""
 
-Learned = Callable[[str], None]
+SecretSink = Callable[[str], None]
 """Told of a secret that no configuration names: a token that a login gave."""
 
-Mark = Literal["waiting", "working", "done", "failed"]
+Reaction = Literal["waiting", "working", "done", "failed"]
 """An acknowledgement on somebody's message: a reaction where the platform has them."""
 
 
@@ -27,7 +27,7 @@ def forget(_secret: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class PlatformCapabilities:
     """What a platform allows. The gateway reads these instead of asking which platform it is.
 
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
@@ -64,7 +64,7 @@ class Bot(Protocol):
         """Names; the first one answers when no name was said."""
 
     @property
-    def manners(self) -> Manners:
+    def manners(self) -> PlatformCapabilities:
         """What the platform allows."""
 
     @property
@@ -116,7 +116,7 @@ class Bot(Protocol):
     async def typing(self, place: Place, status: str) -> None:
         """Show that the agent works ("" ends it). Best effort: never raises."""
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """Acknowledge somebody's message. Best effort: never raises."""
 
     async def ask(self, place: Place, question: Question, key: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
 from contract.chat import Place, Room, Speaker
 
@@ -19,7 +19,7 @@ class WebBot:
 
     name = "web"
     platform = "web"
-    manners = Manners(
+    manners = PlatformCapabilities(
         draft_interval_s=None,  # the page is told every snapshot as it happens
         max_posts=1,
         files=False,  # a page scrolls: nothing is too long for it
@@ -70,7 +70,7 @@ class WebBot:
     async def typing(self, place: Place, status: str) -> None:
         """The page shows the turn's state."""
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """The page shows the turn's state."""
 
     async def ask(self, place: Place, question: Question, key: str) -> str:

@@ -6,8 +6,14 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
-from bots.bluebubbles.events import Changed, Removed, Said, messages, read_message
-from bots.bluebubbles.state import Place, Store
+from bots.bluebubbles.events import (
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    messages,
+    read_message,
+)
+from bots.bluebubbles.state import BlueBubblesState, HistoryPosition
 from bots.bluebubbles.wire import WireMessage
 
 log = logging.getLogger("moot.bots")
@@ -22,21 +28,26 @@ OVERLAP_MS, GAP_OVERLAP_MS = 960_000, 3_600_000
 
 _CLOCKS_MS = 3_600_000  # the server's clock may be so far ahead of ours
 
-Hand = Callable[[Said | Changed | Removed], Awaitable[None]]
+Hand = Callable[[NewMessage | EditedMessage | DeletedMessage], Awaitable[None]]
 """Takes one thing that was said; returns when it is on disk. What it has seen, it leaves out."""
 
 
-class History:
+class Backfill:
     """now: the time in seconds since 1970."""
 
     def __init__(
-        self, api: BlueBubblesApi, store: Store, hand_on: Hand, *, now: Callable[[], float]
+        self,
+        api: BlueBubblesApi,
+        store: BlueBubblesState,
+        hand_on: Hand,
+        *,
+        now: Callable[[], float],
     ) -> None:
         self._api, self._store, self._hand_on, self._now = api, store, hand_on, now
-        self._place: Place | None = None
+        self._place: HistoryPosition | None = None
         self._told: set[str] = set()
 
-    async def begin(self) -> Place:
+    async def begin(self) -> HistoryPosition:
         """The place in the history; behind its newest message at the first start ever.
 
         Raises PlatformError, ConfigError.
@@ -47,7 +58,7 @@ class History:
             # By the server's clock where it has a message to tell it by, and it isn't quite wrong.
             newest, now = await self._newest_ms(), self._now_ms()
             began = newest + 1 if newest < now + _CLOCKS_MS else now
-            await self._keep(Place(began_ms=began, read_ms=began))
+            await self._keep(HistoryPosition(began_ms=began, read_ms=began))
         assert self._place is not None
         return self._place
 
@@ -127,7 +138,7 @@ class History:
             self._told = {reason} if len(self._told) > _MOST_TOLD else self._told | {reason}
             log.warning("message.skipped reason=it is left out: %s", reason)
 
-    async def _keep(self, place: Place) -> None:
+    async def _keep(self, place: HistoryPosition) -> None:
         await self._store.keep_place(place)
         self._place = place
 

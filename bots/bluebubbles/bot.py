@@ -14,20 +14,27 @@ from typing import Any
 from aiohttp import web
 
 from bots.bluebubbles.api import BlueBubblesApi, WrongPassword
-from bots.bluebubbles.backfill import History
-from bots.bluebubbles.catch_up import POLL_S, Watch
+from bots.bluebubbles.backfill import Backfill
+from bots.bluebubbles.catch_up import POLL_S, CatchUp
 from bots.bluebubbles.check import findings
 from bots.bluebubbles.connection import Webhook
 from bots.bluebubbles.directory import Directory
-from bots.bluebubbles.events import Changed, Heard, Removed, Renamed, Said, heard
+from bots.bluebubbles.events import (
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    PlatformEvent,
+    RenamedRoom,
+    heard,
+)
 from bots.bluebubbles.files import Files
-from bots.bluebubbles.inbound import Reader
+from bots.bluebubbles.inbound import EventConverter
 from bots.bluebubbles.messages import ALIAS, SOURCE, external
-from bots.bluebubbles.own_posts import Echoes
+from bots.bluebubbles.own_posts import OwnPostDetector
 from bots.bluebubbles.posts import Posts
-from bots.bluebubbles.state import SECRET, Store
+from bots.bluebubbles.state import SECRET, BlueBubblesState
 from bots.bluebubbles.text import LIMIT, size, written
-from bots.bot import Learned, Manners, Mark, Receive, forget
+from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
 from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
@@ -52,7 +59,7 @@ class BlueBubblesBot:
     """
 
     platform = SOURCE
-    manners = Manners(draft_interval_s=None, max_posts=10, buttons=False, marks=False)
+    manners = PlatformCapabilities(draft_interval_s=None, max_posts=10, buttons=False, marks=False)
 
     def __init__(
         self,
@@ -72,7 +79,7 @@ class BlueBubblesBot:
         most_file_bytes: int = 50_000_000,
         poll_s: float = POLL_S,
         now: Callable[[], float] = time.time,
-        learned: Learned = forget,
+        learned: SecretSink = forget,
     ) -> None:
         if not password:
             raise ConfigError(f"BlueBubbles bot {name!r}: the server's password is missing")
@@ -85,10 +92,10 @@ class BlueBubblesBot:
         self.personas: Sequence[str] = tuple(personas)
         self._secret, self._learned = secret, learned
         self._api = BlueBubblesApi(url, password)
-        self._store = Store(own_dir)
+        self._store = BlueBubblesState(own_dir)
         self._directory = Directory(self._api, now=now)
-        self._echoes = Echoes(self._store)
-        self._reader = Reader(
+        self._echoes = OwnPostDetector(self._store)
+        self._reader = EventConverter(
             self._directory,
             self._echoes,
             Files(self._api, files_dir, most_file_bytes),
@@ -98,9 +105,9 @@ class BlueBubblesBot:
             now=now,
         )
         self._posts = Posts(self._api, self._directory, self._echoes, now=now)
-        self._history = History(self._api, self._store, self._hand_on, now=now)
+        self._history = Backfill(self._api, self._store, self._hand_on, now=now)
         self._webhook = Webhook(name, self._take, lambda: self._watch.missed())
-        self._watch = Watch(
+        self._watch = CatchUp(
             name,
             self._api,
             self._history,
@@ -119,7 +126,7 @@ class BlueBubblesBot:
     def own_ids(self) -> frozenset[str]:
         """The account's addresses: how another account in a group hears what this one posts.
 
-        Its owner's own words have other ids (`bb:me`); what is ours of them, `Echoes` knows.
+        Its owner's own words have other ids (`bb:me`); `OwnPostDetector` knows which are ours.
         """
         return frozenset(f"{ALIAS}:{external(one)}" for one in self._directory.own_addresses)
 
@@ -185,9 +192,9 @@ class BlueBubblesBot:
         finally:
             self._taking.discard(task)
 
-    async def _hand_on(self, found: Heard) -> None:
+    async def _hand_on(self, found: PlatformEvent) -> None:
         """Hand on what wasn't yet; what the contract rejects is left out."""
-        if isinstance(found, Renamed):
+        if isinstance(found, RenamedRoom):
             self._directory.forget_chat(found.guid)
             return
         chat = found.chat or await self._directory.chat_of_message(found.guid)
@@ -249,7 +256,7 @@ class BlueBubblesBot:
         """The three dots, where the private API is there ("" ends them). Never raises."""
         await self._posts.typing(place, begins=bool(status))
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """None: a tapback would stay on the person's message and notify them."""
 
     async def members(self, room: Room) -> Sequence[Speaker]:
@@ -261,6 +268,6 @@ class BlueBubblesBot:
             return []
 
 
-def _sign(found: Said | Changed | Removed) -> tuple[object, ...]:
+def _sign(found: NewMessage | EditedMessage | DeletedMessage) -> tuple[object, ...]:
     """What tells one delivery from another."""
-    return type(found), found.guid, found.at if isinstance(found, Changed) else None
+    return type(found), found.guid, found.at if isinstance(found, EditedMessage) else None

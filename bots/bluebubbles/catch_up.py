@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
-from bots.bluebubbles.backfill import GAP_OVERLAP_MS, OVERLAP_MS, History
+from bots.bluebubbles.backfill import GAP_OVERLAP_MS, OVERLAP_MS, Backfill
 from bots.bluebubbles.connection import Webhook, address, is_out_of_reach
 from contract.errors import PlatformError
 
@@ -23,7 +23,7 @@ _LOOK_AFTER_WEBHOOK_S = 600.0  # somebody may have taken it off the server's lis
 _LONGEST_CATCH_UP_S = 30.0
 
 
-class Watch:
+class CatchUp:
     """base: our own address as the server reaches it, if it is told; else it is made from `listen`,
     a host and a port (0: nobody knows it). now: the time in seconds since 1970.
     """
@@ -32,7 +32,7 @@ class Watch:
         self,
         bot: str,
         api: BlueBubblesApi,
-        history: History,
+        history: Backfill,
         webhook: Webhook,
         *,
         base: str | None,

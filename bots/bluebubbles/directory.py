@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
-from bots.bluebubbles.events import Chat, Said, chat_of, content, read_message
+from bots.bluebubbles.events import Chat, NewMessage, chat_of, content, read_message
 from bots.bluebubbles.messages import ALIAS, ME, ME_NAME, native, owner, person, room_id
 from bots.bluebubbles.wire import WireChat, WireContact, WireInfo, WireMessage
 from bots.kit.lookup import Lookup
@@ -103,7 +103,7 @@ class Directory:
 
     # ── People ──────────────────────────────────────────────────────────────────────────
 
-    async def speaker(self, said: Said, chat: Chat) -> Speaker:
+    async def speaker(self, said: NewMessage, chat: Chat) -> Speaker:
         """Who said it. The owner is `Me`, also where they write to themselves."""
         own = await self.is_own_address(chat.address or said.sender)
         if said.from_me or (chat.kind == "dm" and own):
@@ -188,7 +188,7 @@ class Directory:
         return chat_of(message.chats[0]) if message and message.chats else None
 
     async def thread_context(
-        self, said: Said, chat: Chat, own_name: str, own_posts: Collection[str]
+        self, said: NewMessage, chat: Chat, own_name: str, own_posts: Collection[str]
     ) -> str | None:
         """The thread's messages before this one: what it replies to, and the replies to that."""
         if not said.reply_to:

@@ -45,7 +45,7 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """A message. chat: None where it isn't told. sender: an address, "" for the account's owner.
 
     sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
@@ -64,7 +64,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class EditedMessage:
     guid: str
     chat: Chat | None
     from_me: bool
@@ -73,23 +73,23 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class DeletedMessage:
     guid: str
     chat: Chat | None
     from_me: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenamedRoom:
     """What is known of this chat is out of date."""
 
     guid: str
 
 
-Heard = Said | Changed | Removed | Renamed
+PlatformEvent = NewMessage | EditedMessage | DeletedMessage | RenamedRoom
 
 
-def heard(payload: Mapping[str, Any]) -> tuple[Heard, ...]:
+def heard(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
     """What a webhook's payload says; nothing where it is nothing for a chat.
 
     Raises ValueError on a payload that BlueBubbles doesn't write.
@@ -101,7 +101,7 @@ def heard(payload: Mapping[str, Any]) -> tuple[Heard, ...]:
         raise ValueError(f"{kind} has no data")
     message = read_message(data)
     if kind == "group-name-change":
-        return tuple(Renamed(chat.guid) for chat in message.chats)
+        return tuple(RenamedRoom(chat.guid) for chat in message.chats)
     return changes(message) if kind == "updated-message" else messages(message)
 
 
@@ -134,7 +134,7 @@ def _without(data: Mapping[str, Any], places: Collection[tuple[int | str, ...]])
     return kept
 
 
-def messages(message: WireMessage) -> tuple[Said | Changed | Removed, ...]:
+def messages(message: WireMessage) -> tuple[NewMessage | EditedMessage | DeletedMessage, ...]:
     """What a message says, and what became of it since; of a tapback, of a change of the group and
     of what was never sent: nothing."""
     if _is_service(message):
@@ -145,7 +145,7 @@ def messages(message: WireMessage) -> tuple[Said | Changed | Removed, ...]:
     return (said, *changes(message)) if said else ()
 
 
-def changes(message: WireMessage) -> tuple[Changed | Removed, ...]:
+def changes(message: WireMessage) -> tuple[EditedMessage | DeletedMessage, ...]:
     """An edit or a removal; most updates (delivered, read) are neither.
 
     A message that was taken back is one that was edited and is empty: Apple hardly ever sets the
@@ -155,10 +155,10 @@ def changes(message: WireMessage) -> tuple[Changed | Removed, ...]:
         return ()
     chat, from_me = _chat(message), bool(message.is_from_me)
     if _is_retracted(message):
-        return (Removed(message.guid, chat, from_me),)
+        return (DeletedMessage(message.guid, chat, from_me),)
     if not message.edited:
         return ()
-    return (Changed(message.guid, chat, from_me, content(message), moment(message.edited)),)
+    return (EditedMessage(message.guid, chat, from_me, content(message), moment(message.edited)),)
 
 
 def _is_service(message: WireMessage) -> bool:
@@ -171,7 +171,7 @@ def _is_retracted(message: WireMessage) -> bool:
     return bool(message.retracted) or (bool(message.edited) and empty)
 
 
-def _said(message: WireMessage) -> Said | None:
+def _said(message: WireMessage) -> NewMessage | None:
     chat, from_me = _chat(message), bool(message.is_from_me)
     files, text = tuple(_files(message.attachments)), content(message)
     if not text.strip() and not files:
@@ -181,7 +181,7 @@ def _said(message: WireMessage) -> Said | None:
         sender = chat.address if chat else ""
         if not sender:
             raise ValueError(f"nobody is told to have sent {message.guid}")
-    return Said(
+    return NewMessage(
         guid=message.guid,
         chat=chat,
         sender=sender,

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from bots.bluebubbles.directory import Directory
-from bots.bluebubbles.events import Changed, Chat, Removed, Said, moment
+from bots.bluebubbles.events import Chat, DeletedMessage, EditedMessage, NewMessage, moment
 from bots.bluebubbles.files import Files
 from bots.bluebubbles.messages import inbound, is_aside, is_for_us
-from bots.bluebubbles.own_posts import Echoes
+from bots.bluebubbles.own_posts import OwnPostDetector
 from bots.kit.naming import Named
 from contract.chat import Deleted, Edited, Event, Inbound
 
 
-class Reader:
+class EventConverter:
     """is_named: whether a text names a persona as `@name`. require_mention: the gateway answers
     only those who addressed somebody. now: the time in seconds since 1970.
     """
@@ -22,7 +22,7 @@ class Reader:
     def __init__(
         self,
         directory: Directory,
-        echoes: Echoes,
+        echoes: OwnPostDetector,
         files: Files,
         personas: Sequence[str],
         *,
@@ -35,18 +35,20 @@ class Reader:
         self._recipient = f"bot:{personas[0]}" if len(personas) == 1 else None
         self._is_named, self._require_mention, self._now = is_named, require_mention, now
 
-    async def event(self, found: Said | Changed | Removed, chat: Chat) -> Event | None:
+    async def event(
+        self, found: NewMessage | EditedMessage | DeletedMessage, chat: Chat
+    ) -> Event | None:
         """What the gateway is told; None for our own doing. Never waits long."""
-        if isinstance(found, Said):
+        if isinstance(found, NewMessage):
             return await self._inbound(found, chat)
         if found.guid in self._echoes.guids:
             return None
         room = await self._directory.room(chat)
-        if isinstance(found, Removed):
+        if isinstance(found, DeletedMessage):
             return Deleted(room, found.guid)
         return Edited(room, found.guid, found.content, found.at)
 
-    async def _inbound(self, said: Said, chat: Chat) -> Inbound | None:
+    async def _inbound(self, said: NewMessage, chat: Chat) -> Inbound | None:
         with_ourselves = chat.kind == "dm" and await self._directory.is_own_address(chat.address)
         if await self._echoes.is_own(said, with_ourselves=with_ourselves):
             return None
@@ -73,7 +75,7 @@ class Reader:
             require_mention=self._require_mention,
         )
 
-    async def _thread_context(self, said: Said, chat: Chat, mentioned: bool) -> str | None:
+    async def _thread_context(self, said: NewMessage, chat: Chat, mentioned: bool) -> str | None:
         if not (mentioned and said.reply_to):
             return None
         own_posts = self._echoes.guids

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from urllib.parse import unquote
 
-from bots.bluebubbles.events import Chat, Said
+from bots.bluebubbles.events import Chat, NewMessage
 from bots.kit.naming import Named
 from contract.chat import EXTERNAL_ID, Attachment, Inbound, IngestMetadata, Room, Speaker
 
@@ -57,7 +57,7 @@ def owner(chat: Chat, *, alone: bool = False) -> Speaker:
     return Speaker(f"{ALIAS}:{ME}", ME_NAME)
 
 
-def is_for_us(said: Said, chat: Chat, named: Named, own_posts: Collection[str]) -> bool:
+def is_for_us(said: NewMessage, chat: Chat, named: Named, own_posts: Collection[str]) -> bool:
     """A direct message, a named persona, or a reply to a post of ours.
 
     What the owner types in another person's chat is for that person: only a name makes it ours.
@@ -69,7 +69,7 @@ def is_for_us(said: Said, chat: Chat, named: Named, own_posts: Collection[str]) 
     return chat.kind == "dm" or said.reply_to in own_posts
 
 
-def is_aside(said: Said, chat: Chat, *, mentioned: bool) -> bool:
+def is_aside(said: NewMessage, chat: Chat, *, mentioned: bool) -> bool:
     """Whether the owner speaks to the other people, and no persona may answer."""
     if not said.from_me or mentioned:
         return False
@@ -78,7 +78,7 @@ def is_aside(said: Said, chat: Chat, *, mentioned: bool) -> bool:
 
 
 def inbound(
-    said: Said,
+    said: NewMessage,
     room: Room,
     by: Speaker,
     *,

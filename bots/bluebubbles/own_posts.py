@@ -12,8 +12,8 @@ import re
 from collections import OrderedDict
 from collections.abc import Collection
 
-from bots.bluebubbles.events import Said, address_of
-from bots.bluebubbles.state import OwnPost, OwnPosts, Store
+from bots.bluebubbles.events import NewMessage, address_of
+from bots.bluebubbles.state import BlueBubblesState, OwnPost, OwnPosts
 
 _TEMP = "temp-moot-"
 _KEPT = 500
@@ -38,10 +38,10 @@ def mark_of(text: str) -> str:
     return hashlib.sha256(plain.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-class Echoes:
+class OwnPostDetector:
     """Our own posts, the newest few hundred."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: BlueBubblesState) -> None:
         self._store = store
         self._posts: OrderedDict[str, OwnPost] = OrderedDict()
         self._writing = asyncio.Lock()
@@ -73,7 +73,7 @@ class Echoes:
         if (post := self._posts.get(key)) and post.guid != guid:
             await self._keep(post.model_copy(update={"guid": guid}))
 
-    async def is_own(self, said: Said, *, with_ourselves: bool) -> bool:
+    async def is_own(self, said: NewMessage, *, with_ourselves: bool) -> bool:
         """Whether a message is a post of ours come back.
 
         with_ourselves: it stands in the account's chat with itself, where each message comes

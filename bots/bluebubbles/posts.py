@@ -12,7 +12,7 @@ from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import millis, read_message
 from bots.bluebubbles.messages import native
-from bots.bluebubbles.own_posts import Echoes, mark_of, temp_guid
+from bots.bluebubbles.own_posts import OwnPostDetector, mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
 from contract.chat import Place
 from contract.errors import PlatformError
@@ -30,7 +30,7 @@ class Posts:
         self,
         api: BlueBubblesApi,
         directory: Directory,
-        echoes: Echoes,
+        echoes: OwnPostDetector,
         *,
         now: Callable[[], float],
     ) -> None:

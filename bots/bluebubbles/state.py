@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bots.bluebubbles.wire import Millis
 from bots.kit.files import write
-from bots.kit.json_state import Kept
+from bots.kit.json_state import JsonState
 from contract.errors import ConfigError
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
 """What may stand in an address without being escaped, and isn't guessed."""
 
 
-class Place(BaseModel):
+class HistoryPosition(BaseModel):
     """How far the history was read. began_ms: the first start ever, nothing before it is read.
 
     webhooks: addresses that were registered at the server.
@@ -59,11 +59,11 @@ class OwnPosts(BaseModel):
 M = TypeVar("M", bound=BaseModel)
 
 
-class Store:
+class BlueBubblesState:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._place = Kept(folder / "history.json", Place)
-        self._own_posts = Kept(folder / "own_posts.json", OwnPosts)
+        self._place = JsonState(folder / "history.json", HistoryPosition)
+        self._own_posts = JsonState(folder / "own_posts.json", OwnPosts)
 
     def secret(self) -> str:
         """The webhook's secret; made when there is none. Raises ConfigError, OSError.
@@ -80,10 +80,10 @@ class Store:
         write(path, secret.encode())
         return secret
 
-    async def place(self) -> Place | None:
+    async def place(self) -> HistoryPosition | None:
         return await asyncio.to_thread(_read, self._place)
 
-    async def keep_place(self, place: Place) -> None:
+    async def keep_place(self, place: HistoryPosition) -> None:
         await self._place.save(place)
 
     async def own_posts(self) -> OwnPosts:
@@ -93,7 +93,7 @@ class Store:
         await self._own_posts.save(posts)
 
 
-def _read(kept: Kept[M]) -> M | None:
+def _read(kept: JsonState[M]) -> M | None:
     """Raises ConfigError when the file is there and isn't ours."""
     try:
         return kept.read()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from bots.markdown.tree import Table
-from bots.markdown.writer import Writer
+from bots.markdown.tree import TableBlock
+from bots.markdown.writer import MarkdownWriter
 
 LIMIT = 8_000  # it takes more, but nobody reads more in a bubble
 
@@ -26,8 +26,8 @@ def size(text: str) -> int:
     return len(written(text).encode("utf-16-le", "surrogatepass")) // 2
 
 
-class _BubbleWriter(Writer):
-    def table(self, table: Table) -> Iterable[str]:
+class _BubbleWriter(MarkdownWriter):
+    def table(self, table: TableBlock) -> Iterable[str]:
         for row in table.rows:
             yield " — ".join(self.text(self.plain(cell)) for cell in row)
 

@@ -25,7 +25,7 @@ Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 _TRIES, _LONGEST_WAIT_S = 6, 30.0  # then the bot's supervisor has it
 
 
-class Reader:
+class Backfill:
     """room_id: of a channel or a thread; what happens in a room is taken in its order."""
 
     def __init__(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.discord.api import OFFICIAL, DiscordApi
 from bots.discord.check import Account, account, intents, missing
 from bots.discord.commands import register
@@ -20,12 +20,12 @@ from bots.discord.cursors import Cursors
 from bots.discord.directory import Directory
 from bots.discord.events import SOURCE
 from bots.discord.files import Files
-from bots.discord.inbound import Around, Hearing
-from bots.discord.pins import Notes
+from bots.discord.inbound import EventContext, EventHandler
+from bots.discord.pins import UpdateTracker
 from bots.discord.posts import Posts
-from bots.discord.reactions import Signs
+from bots.discord.reactions import Reactions
 from bots.discord.text import LIMIT, size, written
-from bots.discord.threads import Threads
+from bots.discord.threads import ThreadContext
 from bots.kit.slash import SlashCommand
 from bots.markdown.split import split
 from contract.agent import Question
@@ -47,7 +47,7 @@ class DiscordBot:
 
     platform = SOURCE
     # Five edits in five seconds and channel, all answers in it together.
-    manners = Manners(draft_interval_s=1.5, max_posts=10, thread_replies=True)
+    manners = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
 
     def __init__(
         self,
@@ -74,15 +74,15 @@ class DiscordBot:
         self._api = DiscordApi(token, api_url, gateway_url)
         self._directory = Directory(self._api, now=now)
         self._posts = Posts(self._api, self._directory, now=now)
-        self._signs = Signs(self._api, self._posts)
+        self._signs = Reactions(self._api, self._posts)
         self._cursors = Cursors(own_dir / "cursors.json")
-        self._around = Around(
+        self._around = EventContext(
             self._api,
             self._directory,
-            Threads(self._api, self._directory, now=now),
+            ThreadContext(self._api, self._directory, now=now),
             Files(self._api, files_dir, most_file_bytes),
             self._posts,
-            Notes(),
+            UpdateTracker(),
         )
 
     @property
@@ -117,7 +117,7 @@ class DiscordBot:
             await self.close()
 
     async def _listen(self, receive: Receive, wanted: int) -> None:
-        hearing = Hearing(
+        hearing = EventHandler(
             self.name,
             self._around,
             self._cursors,
@@ -196,7 +196,7 @@ class DiscordBot:
         if status:
             await self._signs.typing(place)
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         if self._posts.exists(message_id):
             await self._signs.mark(place, message_id, mark)

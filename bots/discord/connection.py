@@ -66,7 +66,7 @@ class _Socket(DiscordWebSocket):
         self._dispatch("frame", frame)
 
 
-class _Client(discord.Client):
+class _DiscordClient(discord.Client):
     def __init__(self, hear: Hear, intents: discord.Intents, rest_s: float) -> None:
         super().__init__(
             intents=intents,
@@ -186,7 +186,7 @@ async def _connected(api: DiscordApi, intents: int, hear: Hear, rest_s: float) -
     gateway_url = await api.gateway_url()
     wanted = discord.Intents.none()
     wanted.value = intents
-    client = _Client(hear, wanted, rest_s)
+    client = _DiscordClient(hear, wanted, rest_s)
     client.http = http = DiscordHttp(api.api_url, gateway_url)
     try:
         async with client:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.json_state import Kept
+from bots.kit.json_state import JsonState
 
 log = logging.getLogger("moot.bots")
 
@@ -35,7 +35,7 @@ class Cursors:
     """The cursors of one account, and what else it must not forget: the commands it registered."""
 
     def __init__(self, path: Path) -> None:
-        self._kept = Kept(path, _State)
+        self._kept = JsonState(path, _State)
         self._channels: dict[str, Cursor] = {}
         self.account = self.commands = ""
         self._writing: asyncio.Task[None] | None = None

@@ -23,7 +23,7 @@ _NONCE_KNOWN = timedelta(seconds=120)
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class PostFinder:
     """What is known of a post.
 
     others: ids of messages that are not it. reply_to: the message that it answers. text: what it

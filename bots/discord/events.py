@@ -58,7 +58,7 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """A message. channel: where it was posted, a thread's id in a thread. is_command: it was run
     by a slash, and stands nowhere."""
 
@@ -78,7 +78,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
+class OwnMessage:
     """A message of our own. nonce: what we gave it, as far as Discord tells."""
 
     channel: str
@@ -87,7 +87,7 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class MessageUpdate:
     """A message is not as it was: its text, its pin, or only the preview of a link.
 
     content, edited_at, pinned: None, not told. by: who wrote it.
@@ -103,7 +103,7 @@ class Updated:
 
 
 @dataclass(frozen=True, slots=True)
-class PinSign:
+class PinChange:
     """Somebody pinned the message, or put 📌 on it, or took that back."""
 
     channel: str
@@ -114,14 +114,14 @@ class PinSign:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class DeletedMessage:
     channel: str
     guild: str | None
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class ButtonPress:
     interaction: str
     token: str
     question_id: str
@@ -131,7 +131,7 @@ class Pressed:
 
 
 @dataclass(frozen=True, slots=True)
-class Commanded:
+class CommandUse:
     """A slash command. given: its options, in the order in which they were filled in."""
 
     interaction: str
@@ -147,25 +147,34 @@ class Commanded:
         """As one would type it, e.g. `!new codex`."""
         return " ".join((f"!{self.name}", *(value for _, value in self.given)))
 
-    def said(self) -> Said:
+    def said(self) -> NewMessage:
         """The same as a message; its id is the interaction's, and nobody can reply to it."""
         id_, at = f"{SLASH}{self.interaction}", moment(None, self.interaction)
-        said = Said(self.channel, self.guild, id_, self.by, self.text, at, mentioned=True)
+        said = NewMessage(self.channel, self.guild, id_, self.by, self.text, at, mentioned=True)
         return replace(said, is_command=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Strange:
+class UnknownInteraction:
     """An interaction that isn't ours to answer."""
 
     interaction: str
     token: str
 
 
-Heard = Said | Echo | Updated | PinSign | Removed | Pressed | Commanded | Strange
+PlatformEvent = (
+    NewMessage
+    | OwnMessage
+    | MessageUpdate
+    | PinChange
+    | DeletedMessage
+    | ButtonPress
+    | CommandUse
+    | UnknownInteraction
+)
 
 
-def heard(name: str, data: Mapping[str, Any], own_id: str) -> Heard | None:
+def heard(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEvent | None:
     """What an event says, or None when it is nothing for a chat, or our own doing.
 
     Raises ValueError on an event that Discord doesn't write.
@@ -179,7 +188,7 @@ def heard(name: str, data: Mapping[str, Any], own_id: str) -> Heard | None:
             case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
                 gone = WireDelete.model_validate(data)
                 ids = tuple(filter(None, (gone.id, *gone.ids)))
-                return Removed(gone.channel_id, gone.guild_id, ids)
+                return DeletedMessage(gone.channel_id, gone.guild_id, ids)
             case "MESSAGE_REACTION_ADD" | "MESSAGE_REACTION_REMOVE":
                 reaction = WireReaction.model_validate(data)
                 return _reacted(reaction, own_id, added=name.endswith("ADD"))
@@ -191,7 +200,7 @@ def heard(name: str, data: Mapping[str, Any], own_id: str) -> Heard | None:
     return None
 
 
-def said(data: Mapping[str, Any], own_id: str) -> Said | Echo | PinSign | None:
+def said(data: Mapping[str, Any], own_id: str) -> NewMessage | OwnMessage | PinChange | None:
     """A message from an event or from the history. Raises ValidationError."""
     message = WireMessage.model_validate(data)
     author = message.author
@@ -199,17 +208,17 @@ def said(data: Mapping[str, Any], own_id: str) -> Said | Echo | PinSign | None:
         return None
     if author.id == own_id:
         nonce = None if message.nonce is None else str(message.nonce)
-        return Echo(message.channel_id, message.id, nonce)
+        return OwnMessage(message.channel_id, message.id, nonce)
     reference = message.message_reference
     if message.type == _PINNED and reference and reference.message_id:
         by = person(author, message.member)
-        return PinSign(message.channel_id, message.guild_id, reference.message_id, True, by)
+        return PinChange(message.channel_id, message.guild_id, reference.message_id, True, by)
     if (message.type or 0) not in _SAID:
         return None
     return _said(message, author, own_id)
 
 
-def _said(message: WireMessage, author: WireUser, own_id: str) -> Said:
+def _said(message: WireMessage, author: WireUser, own_id: str) -> NewMessage:
     is_bot = bool(author.bot) or message.webhook_id is not None
     content = message.content or ""
     if is_bot and not content:
@@ -220,7 +229,7 @@ def _said(message: WireMessage, author: WireUser, own_id: str) -> Said:
     answers_us = bool(quoted and quoted.author and quoted.author.id == own_id)
     tagged = any(user.id == own_id for user in message.mentions)
     typed = re.search(rf"<@!?{re.escape(own_id)}>", content) if own_id else None
-    return Said(
+    return NewMessage(
         channel=message.channel_id,
         guild=message.guild_id,
         id=message.id,
@@ -236,13 +245,13 @@ def _said(message: WireMessage, author: WireUser, own_id: str) -> Said:
     )
 
 
-def _updated(message: WireMessage, own_id: str) -> Updated:
+def _updated(message: WireMessage, own_id: str) -> MessageUpdate:
     """An update may leave out all but the ids; who wrote it is then a person without one."""
     author = message.author
     by = person(author, message.member) if author else Person("", "", False)
     said = (message.type or 0) in _SAID and by.id != own_id  # a pin on our answer is news
     edited = message.edited_timestamp
-    return Updated(
+    return MessageUpdate(
         message.channel_id,
         message.guild_id,
         message.id,
@@ -253,17 +262,17 @@ def _updated(message: WireMessage, own_id: str) -> Updated:
     )
 
 
-def _reacted(reaction: WireReaction, own_id: str, *, added: bool) -> PinSign | None:
+def _reacted(reaction: WireReaction, own_id: str, *, added: bool) -> PinChange | None:
     if reaction.emoji.name != PIN or reaction.user_id == own_id:
         return None
     user = reaction.member.user if reaction.member else None
     by = person(user or WireUser(id=reaction.user_id), reaction.member)
     if by.is_bot:
         return None
-    return PinSign(reaction.channel_id, reaction.guild_id, reaction.message_id, added, by)
+    return PinChange(reaction.channel_id, reaction.guild_id, reaction.message_id, added, by)
 
 
-def _interaction(event: WireInteraction) -> Pressed | Commanded | Strange | None:
+def _interaction(event: WireInteraction) -> ButtonPress | CommandUse | UnknownInteraction | None:
     user = event.user or (event.member.user if event.member else None)
     if user is None or event.data is None:
         return None
@@ -271,13 +280,13 @@ def _interaction(event: WireInteraction) -> Pressed | Commanded | Strange | None
     if event.type == _COMPONENT:
         number, _, question = event.data.custom_id.removeprefix(CHOOSE).partition(":")
         if event.data.custom_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
-            return Pressed(event.id, event.token, question, int(number), event.guild_id, by)
-        return Strange(event.id, event.token)
+            return ButtonPress(event.id, event.token, question, int(number), event.guild_id, by)
+        return UnknownInteraction(event.id, event.token)
     if event.type != _COMMAND or not event.channel_id:
         return None
     given = tuple((o.name, str(o.value)) for o in event.data.options if o.value is not None)
     where = event.channel_id, event.guild_id
-    return Commanded(event.id, event.token, *where, by, event.data.name, given)
+    return CommandUse(event.id, event.token, *where, by, event.data.name, given)
 
 
 def person(user: WireUser, member: WireMember | None, *, is_bot: bool | None = None) -> Person:

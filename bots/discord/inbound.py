@@ -13,30 +13,30 @@ from pydantic import ValidationError
 
 from bots.bot import Receive
 from bots.discord.api import DiscordApi
-from bots.discord.backfill import Reader
+from bots.discord.backfill import Backfill
 from bots.discord.commands import acknowledge, in_order
 from bots.discord.cursors import Cursors
 from bots.discord.directory import Directory
 from bots.discord.events import (
-    Commanded,
-    Echo,
-    Heard,
-    PinSign,
-    Pressed,
-    Removed,
-    Said,
-    Strange,
-    Updated,
+    ButtonPress,
+    CommandUse,
+    DeletedMessage,
+    MessageUpdate,
+    NewMessage,
+    OwnMessage,
+    PinChange,
+    PlatformEvent,
+    UnknownInteraction,
     heard,
     moment,
     said,
 )
 from bots.discord.files import Files
 from bots.discord.messages import addressed, inbound
-from bots.discord.pins import Notes
+from bots.discord.pins import UpdateTracker
 from bots.discord.posts import Posts
 from bots.discord.state import learn
-from bots.discord.threads import Threads
+from bots.discord.threads import ThreadContext
 from bots.discord.wire import WireChannel, WireGuild
 from bots.kit.lanes import Lanes
 from bots.kit.slash import SlashCommand
@@ -50,18 +50,18 @@ _PIN_S = 1.0  # for the message that says who pinned
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class EventContext:
     """What a message is completed from."""
 
     api: DiscordApi
     directory: Directory
-    threads: Threads
+    threads: ThreadContext
     files: Files
     posts: Posts
-    notes: Notes
+    notes: UpdateTracker
 
 
-class Hearing:
+class EventHandler:
     """One run of the bot: from the first event to the last.
 
     recipient_id: of the one persona that the account serves, or None.
@@ -70,7 +70,7 @@ class Hearing:
     def __init__(
         self,
         bot: str,
-        around: Around,
+        around: EventContext,
         cursors: Cursors,
         receive: Receive,
         *,
@@ -83,7 +83,7 @@ class Hearing:
         self._api, self._directory = around.api, around.directory
         self._options = {one.name: [option.name for option in one.options] for one in commands}
         self._lanes = Lanes()
-        self._reader = Reader(
+        self._reader = Backfill(
             around.api, cursors, self._lanes, self._read_back, around.directory.room_id
         )
         self._waits: set[asyncio.Task[None]] = set()
@@ -132,12 +132,12 @@ class Hearing:
             self._reader.appeared(told, told.guild_id)
         self._put(name, data, found)
 
-    def _put(self, name: str, data: Mapping[str, Any], found: Heard | None) -> None:
+    def _put(self, name: str, data: Mapping[str, Any], found: PlatformEvent | None) -> None:
         if name == "MESSAGE_CREATE":
             self._in_room(str(data["channel_id"]), lambda: self._take_message(found, data))
-        elif isinstance(found, Pressed | Commanded | Strange):
+        elif isinstance(found, ButtonPress | CommandUse | UnknownInteraction):
             self._lanes.put(f"interaction {found.interaction}", lambda: self._interact(found))
-        elif found is not None and not isinstance(found, Echo):
+        elif found is not None and not isinstance(found, OwnMessage):
             self._in_room(found.channel, lambda: self._take(found))
 
     def _in_room(self, channel: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -154,7 +154,7 @@ class Hearing:
 
     # ── One by one ──────────────────────────────────────────────────────────────────────
 
-    async def _take_message(self, found: Heard | None, data: Mapping[str, Any]) -> None:
+    async def _take_message(self, found: PlatformEvent | None, data: Mapping[str, Any]) -> None:
         if found is not None:
             await self._take(found)
         guild = data.get("guild_id")
@@ -171,7 +171,7 @@ class Hearing:
         if found is not None:
             await self._take(found)
 
-    async def _take(self, found: Heard) -> None:
+    async def _take(self, found: PlatformEvent) -> None:
         """Hand one on; return when it is on disk."""
         for event in await self._events(found):
             await self._give(event)
@@ -182,22 +182,22 @@ class Hearing:
         except Rejected as error:
             log.warning("event.skipped bot=%s reason=it is left out: %s", self._bot, error)
 
-    async def _events(self, found: Heard) -> Sequence[Event]:
+    async def _events(self, found: PlatformEvent) -> Sequence[Event]:
         match found:
-            case Said():
+            case NewMessage():
                 return [await self._inbound(found)]
-            case Echo():
+            case OwnMessage():
                 self._around.posts.echoed(found.channel, found.id, found.nonce)
-            case Removed():
+            case DeletedMessage():
                 room, _ = await self._directory.place(found.channel, found.guild)
                 return [Deleted(room, message) for message in found.ids]
-            case Updated():
+            case MessageUpdate():
                 return await self._updated(found)
-            case PinSign():
+            case PinChange():
                 return [await self._pinned(found)] if self._around.notes.pinned(found) else []
         return []
 
-    async def _updated(self, update: Updated) -> Sequence[Event]:
+    async def _updated(self, update: MessageUpdate) -> Sequence[Event]:
         notes = self._around.notes
         if self._around.posts.made(update.id):
             update = replace(update, content=None)
@@ -209,17 +209,17 @@ class Hearing:
             self._later(_PIN_S, lambda: self._pin_of(update))
         return []
 
-    def _pin_of(self, update: Updated) -> None:
+    def _pin_of(self, update: MessageUpdate) -> None:
         """The pin of an update, where nothing has said since then who pinned."""
         if (sign := self._around.notes.pin_of(update)) is not None:
             self._in_room(sign.channel, lambda: self._take(sign))
 
-    async def _pinned(self, sign: PinSign) -> Pinned:
+    async def _pinned(self, sign: PinChange) -> Pinned:
         room, _ = await self._directory.place(sign.channel, sign.guild)
         by = await self._directory.speaker(sign.by, sign.guild)
         return Pinned(room, sign.id, by, sign.pinned)
 
-    async def _inbound(self, message: Said) -> Inbound:
+    async def _inbound(self, message: NewMessage) -> Inbound:
         """The message with what has to be looked up for it, and not for long."""
         around = self._around
         room, thread = await self._directory.place(
@@ -248,24 +248,24 @@ class Hearing:
 
     # ── Buttons and commands ────────────────────────────────────────────────────────────
 
-    async def _interact(self, found: Pressed | Commanded | Strange) -> None:
+    async def _interact(self, found: ButtonPress | CommandUse | UnknownInteraction) -> None:
         """Acknowledge at once (Discord waits three seconds), and hand it on."""
-        if isinstance(found, Commanded):
+        if isinstance(found, CommandUse):
             found = replace(found, given=in_order(found.given, self._options.get(found.name, ())))
-        text = f"`{found.text}`" if isinstance(found, Commanded) else ""
+        text = f"`{found.text}`" if isinstance(found, CommandUse) else ""
         telling = asyncio.create_task(
             acknowledge(self._api, found.interaction, found.token, text),
             name=f"discord acknowledge {self._bot}",
         )
-        if isinstance(found, Commanded):
+        if isinstance(found, CommandUse):
             self._around.posts.commanded(found.interaction, found.token, telling)
         await asyncio.gather(telling, self._interacted(found))
 
-    async def _interacted(self, found: Pressed | Commanded | Strange) -> None:
-        if isinstance(found, Pressed):
+    async def _interacted(self, found: ButtonPress | CommandUse | UnknownInteraction) -> None:
+        if isinstance(found, ButtonPress):
             by = await self._directory.speaker(found.by, found.guild)
             await self._give(Chosen(found.question_id, found.option, by))
-        elif isinstance(found, Commanded):
+        elif isinstance(found, CommandUse):
             await self._give(await self._inbound(found.said()))
 
 

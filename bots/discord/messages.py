@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Unpack
 
-from bots.discord.events import SOURCE, Person, Said
-from bots.kit.inbound import Found, message
+from bots.discord.events import SOURCE, NewMessage, Person
+from bots.kit.inbound import MessageContext, message
 from contract.chat import Inbound, Room, Speaker
 
 
@@ -18,13 +18,17 @@ def speaker(by: Person, name: str = "", role: str | None = None) -> Speaker:
     return Speaker(f"{SOURCE}:{by.id}", shown, "human", f"<@{by.id}>", role)
 
 
-def addressed(message: Said, room: Room, own_roles: Collection[str]) -> bool:
+def addressed(message: NewMessage, room: Room, own_roles: Collection[str]) -> bool:
     """By a mention, a reply, a mention of our own role, or in a direct message."""
     return message.mentioned or room.kind == "dm" or bool(set(message.role_ids) & set(own_roles))
 
 
 def inbound(
-    said: Said, room: Room, by: Speaker, thread_id: str | None = None, **found: Unpack[Found]
+    said: NewMessage,
+    room: Room,
+    by: Speaker,
+    thread_id: str | None = None,
+    **found: Unpack[MessageContext],
 ) -> Inbound:
     """The message with everything that was looked up for it."""
     return message(

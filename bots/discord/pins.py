@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TypeVar
 
-from bots.discord.events import Person, PinSign, Updated
+from bots.discord.events import MessageUpdate, Person, PinChange
 
 _REMEMBERED = 5_000
 V = TypeVar("V")
 
 
-class Notes:
+class UpdateTracker:
     """What is known of messages: their text, and who pinned them."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Notes:
         """The text of a message as it was told last."""
         _keep(self._texts, message, text)
 
-    def edited(self, update: Updated) -> bool:
+    def edited(self, update: MessageUpdate) -> bool:
         """Whether the update is an edit; a preview that unfolds changes no text."""
         if update.content is None:
             return False
@@ -36,7 +36,7 @@ class Notes:
         self.read(update.id, update.content)
         return True
 
-    def pinned(self, sign: PinSign) -> bool:
+    def pinned(self, sign: PinChange) -> bool:
         """Whether the sign is news."""
         if sign.pinned:
             new = sign.id not in self._pins
@@ -45,12 +45,12 @@ class Notes:
         self._pins.pop(sign.id, None)
         return True
 
-    def pin_of(self, update: Updated) -> PinSign | None:
+    def pin_of(self, update: MessageUpdate) -> PinChange | None:
         """The pin that an update tells, if it is news: by its author, where nobody said who."""
         if update.pinned is None or update.pinned == (update.id in self._pins) or not update.by.id:
             return None
         by = self._pins.get(update.id, update.by)
-        return PinSign(update.channel, update.guild, update.id, update.pinned, by)
+        return PinChange(update.channel, update.guild, update.id, update.pinned, by)
 
 
 def _keep(memory: OrderedDict[str, V], key: str, value: V) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from bots.discord.api import UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
 from bots.discord.directory import FORUMS, THREADS, Directory
-from bots.discord.doubt import Doubt, own_since
+from bots.discord.doubt import PostFinder, own_since
 from bots.discord.events import CHOOSE
 from bots.discord.text import LIMIT, size, written
 from bots.kit.questions import question_markdown
@@ -256,7 +256,7 @@ class Posts:
         if told := next((m for m in own if str(m.get("nonce")) == nonce), None):
             return str(told["id"])
         others = {*known, *(id_ for id_, (_, other) in self._made.items() if other)}
-        doubt = Doubt(since, others, target.reply_to, self._texts.get(nonce))
+        doubt = PostFinder(since, others, target.reply_to, self._texts.get(nonce))
         return doubt.settle(own, self._now())
 
     # ── Questions ───────────────────────────────────────────────────────────────────────

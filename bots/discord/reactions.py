@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from bots.bot import Mark
+from bots.bot import Reaction
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.posts import Posts
-from bots.kit.reactions import MARKS, Marks
+from bots.kit.reactions import MARKS, ShownReactions
 from contract.chat import Place
 from contract.errors import PlatformError
 
@@ -20,10 +20,10 @@ _PATIENCE_S = 10.0  # a sign that comes later tells nothing
 _MAY_NOT = {50001, 50013, 90001}  # may not see, may not do, was blocked by whom it would mark
 
 
-class Signs:
+class Reactions:
     def __init__(self, api: DiscordApi, posts: Posts) -> None:
         self._api, self._posts = api, posts
-        self._marks: Marks[tuple[str, str]] = Marks()
+        self._marks: ShownReactions[tuple[str, str]] = ShownReactions()
         self._silent: set[tuple[str, str]] = set()  # what is refused where
 
     async def typing(self, place: Place) -> None:
@@ -37,7 +37,7 @@ class Signs:
         call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
         await self._tried("type", channel, call)
 
-    async def mark(self, place: Place, message: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
         key = (place.room.external_id, message)
         if (before := self._marks.change(key, mark)) is None:
@@ -51,7 +51,7 @@ class Signs:
         for old in before:
             await self._react("DELETE", channel, message, old)
 
-    async def _react(self, method: str, channel: str, message: str, mark: Mark) -> None:
+    async def _react(self, method: str, channel: str, message: str, mark: Reaction) -> None:
         call = partial(
             self._api.call,
             method,

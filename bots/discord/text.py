@@ -14,8 +14,16 @@ from functools import lru_cache
 from typing import ClassVar
 
 from bots.markdown.styled import StyledWriter
-from bots.markdown.tree import Code, CodeBlock, Inline, Item, Link, Span, Table
-from bots.markdown.writer import ZERO_WIDTH, Bit, Row, Style, Writer, quiet, spelled_out
+from bots.markdown.tree import Code, CodeBlock, Inline, Link, ListItem, StyledSpan, TableBlock
+from bots.markdown.writer import (
+    ZERO_WIDTH,
+    Bit,
+    MarkdownWriter,
+    Style,
+    WrittenRow,
+    quiet,
+    spelled_out,
+)
 
 LIMIT = 1_990  # a message has 2,000 characters
 
@@ -58,22 +66,22 @@ class _InnerWriter(StyledWriter):
     def indent_under(self, sign: str) -> str:
         return " " * (sign.index(" ") + 1 if " " in sign else len(sign) + 1)
 
-    def sign(self, item: Item) -> str:
+    def sign(self, item: ListItem) -> str:
         sign = f"{item.number[:-1]}." if item.number else self.bullet
         if item.done is None:
             return sign
         return f"{sign} {self.done if item.done else self.undone}"
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
-        return self.join(self.span(Span("strong", content)))
+        return self.join(self.span(StyledSpan("strong", content)))
 
-    def quote(self, rows: list[Row]) -> list[Row]:
-        return [Row(f"> {_once(row.text)}", fixed=True) for row in rows]
+    def quote(self, rows: list[WrittenRow]) -> list[WrittenRow]:
+        return [WrittenRow(f"> {_once(row.text)}", fixed=True) for row in rows]
 
     def code_block(self, block: CodeBlock) -> Iterable[str]:
         return _fenced(block.code, block.info)
 
-    def table(self, table: Table) -> Iterable[str]:
+    def table(self, table: TableBlock) -> Iterable[str]:
         return _fenced(super().table(table))
 
     def code(self, code: Code) -> str:
@@ -125,7 +133,7 @@ class _InnerWriter(StyledWriter):
 
 class _DiscordWriter(_InnerWriter):
     @property
-    def inside(self) -> Writer:
+    def inside(self) -> MarkdownWriter:
         return _INNER
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:

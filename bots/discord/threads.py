@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.directory import Directory
-from bots.discord.events import Said, person
+from bots.discord.events import NewMessage, person
 from bots.discord.wire import WireMessage
 from bots.kit.lookup import Lookup
 from bots.kit.thread_context import SHOWN, thread_block
@@ -21,7 +21,7 @@ _PATIENCE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
+class _EarlierMessages:
     """What was said before the message `until`. quoted: begins a chain of replies."""
 
     channel: str
@@ -30,7 +30,7 @@ class _Before:
     quoted: WireMessage | None = field(default=None, compare=False, repr=False)  # no log shows it
 
 
-class Threads:
+class ThreadContext:
     def __init__(
         self,
         api: DiscordApi,
@@ -45,16 +45,19 @@ class Threads:
     async def close(self) -> None:
         await self._found.close()
 
-    async def context(self, said: Said, thread: str | None) -> str | None:
+    async def context(self, said: NewMessage, thread: str | None) -> str | None:
         """The block of the messages before this one, or None."""
         if thread is None and said.reply_to is None:
             return None
         quoted = said.quoted if thread is None else None
         if thread is None and quoted is None:
             quoted = WireMessage(id=said.reply_to or "0", channel_id=said.channel)
-        return await self._found.get(_Before(said.channel, said.guild, said.id, quoted)) or None
+        return (
+            await self._found.get(_EarlierMessages(said.channel, said.guild, said.id, quoted))
+            or None
+        )
 
-    async def _fetch(self, before: _Before) -> str:
+    async def _fetch(self, before: _EarlierMessages) -> str:
         if before.quoted is None:
             messages = await self._history(before)
         else:
@@ -67,7 +70,7 @@ class Threads:
                 lines.append((await self._directory.speaker(by, before.guild), message.content))
         return thread_block(lines) or ""
 
-    async def _history(self, before: _Before) -> list[WireMessage]:
+    async def _history(self, before: _EarlierMessages) -> list[WireMessage]:
         """The newest of a thread, oldest first."""
         found = await self._api.call(
             "GET",
@@ -84,7 +87,7 @@ class Threads:
                 messages.append(message)
         return sorted(messages, key=lambda m: int(m.id))[-SHOWN:]
 
-    async def _chain(self, before: _Before, quoted: WireMessage) -> list[WireMessage]:
+    async def _chain(self, before: _EarlierMessages, quoted: WireMessage) -> list[WireMessage]:
         """What was replied to, and what that replied to, oldest first."""
         chain: list[WireMessage] = []
         here: WireMessage | None = quoted

@@ -9,7 +9,7 @@ from typing import Required, TypedDict, Unpack
 from contract.chat import Attachment, Inbound, IngestMetadata, Room, Speaker
 
 
-class Found(TypedDict, total=False):
+class MessageContext(TypedDict, total=False):
     """What was looked up for a message. recipient_id: who is meant where it addresses us."""
 
     mentioned: Required[bool]
@@ -29,7 +29,7 @@ def message(
     sent_at: datetime,
     thread_id: str | None,
     reply_to: str | None,
-    **found: Unpack[Found],
+    **found: Unpack[MessageContext],
 ) -> Inbound:
     """What was said, with everything that was looked up for it."""
     mentioned = found["mentioned"]

@@ -17,7 +17,7 @@ M = TypeVar("M", bound=BaseModel)
 log = logging.getLogger("moot.bots")
 
 
-class Kept(Generic[M]):
+class JsonState(Generic[M]):
     """A value as JSON on disk, written whole or not at all, readable by its owner only."""
 
     def __init__(self, path: Path, model: type[M]) -> None:

@@ -6,14 +6,14 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from bots.bot import Mark
+from bots.bot import Reaction
 
 K = TypeVar("K", bound=Hashable)
 
-MARKS: dict[Mark, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
+MARKS: dict[Reaction, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
 
 # What a mark may stand on when an earlier process put it there.
-BEFORE: dict[Mark, tuple[Mark, ...]] = {
+BEFORE: dict[Reaction, tuple[Reaction, ...]] = {
     "waiting": (),
     "working": ("waiting",),
     "done": ("waiting", "working"),
@@ -29,16 +29,16 @@ PIN = "📌"
 _REMEMBERED = 1_000
 
 
-class Marks(Generic[K]):
+class ShownReactions(Generic[K]):
     """Which mark stands on which of the last messages."""
 
     def __init__(self) -> None:
-        self._marks: OrderedDict[K, Mark] = OrderedDict()
+        self._marks: OrderedDict[K, Reaction] = OrderedDict()
 
     def __contains__(self, message: K) -> bool:
         return message in self._marks
 
-    def change(self, message: K, mark: Mark) -> tuple[Mark, ...] | None:
+    def change(self, message: K, mark: Reaction) -> tuple[Reaction, ...] | None:
         """The marks to take back once the new one stands; None: it stands there already."""
         last = self._marks.get(message)
         if last == mark:

@@ -23,15 +23,15 @@ from bots.markdown.tree import (
     Heading,
     Image,
     Inline,
-    Item,
     Lines,
     Link,
     List,
+    ListItem,
     Paragraph,
     Quote,
     Rule,
-    Span,
-    Table,
+    StyledSpan,
+    TableBlock,
     Text,
 )
 
@@ -127,7 +127,7 @@ def _code_block(node: SyntaxTreeNode) -> CodeBlock:
     return CodeBlock((start, end), code, node.info.strip(), node.markup, closed)
 
 
-def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[Item, ...]:
+def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[ListItem, ...]:
     """Numbers are the typed ones; a list that says the same number each time is counted."""
     typed = [child.info for child in node.children]
     if len(typed) > 1 and typed[0] and len(set(typed)) == 1:
@@ -138,7 +138,7 @@ def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[Item, ...]:
     )
 
 
-def _item(node: SyntaxTreeNode, number: str | None, source: tuple[str, ...]) -> Item:
+def _item(node: SyntaxTreeNode, number: str | None, source: tuple[str, ...]) -> ListItem:
     lines = _span(node, source)
     blocks = _children(node, lines, source)
     if blocks and isinstance(first := blocks[0], Paragraph) and first.content:
@@ -146,15 +146,15 @@ def _item(node: SyntaxTreeNode, number: str | None, source: tuple[str, ...]) -> 
         if isinstance(words, Text) and (task := _TASK.match(words.text)):
             rest = (Text(words.text[task.end() :]), *first.content[1:])
             blocks = (Paragraph(first.lines, rest), *blocks[1:])
-            return Item(lines, blocks, number, task[1] != " ")
-    return Item(lines, blocks, number)
+            return ListItem(lines, blocks, number, task[1] != " ")
+    return ListItem(lines, blocks, number)
 
 
-def _table(node: SyntaxTreeNode, lines: Lines, source: tuple[str, ...]) -> Table:
+def _table(node: SyntaxTreeNode, lines: Lines, source: tuple[str, ...]) -> TableBlock:
     rows = [row for part in node.children for row in part.children]
     numbers = [lines[0], *range(lines[0] + 2, lines[1])]
     aligns = tuple(_align(cell) for cell in rows[0].children)
-    return Table(
+    return TableBlock(
         lines,
         tuple(_row(row, source[number]) for row, number in zip(rows, numbers, strict=False)),
         aligns,
@@ -181,7 +181,7 @@ def _continued_table(blocks: tuple[Block, ...], source: tuple[str, ...]) -> tupl
     if not all(_PIPE_ROW.fullmatch(line) for line in lines):
         return blocks
     rows = tuple(tuple(inline(cell) for cell in cells_of(line)) for line in lines)
-    return (Table(first.lines, rows, aligns=(), headed=False), *blocks[1:])
+    return (TableBlock(first.lines, rows, aligns=(), headed=False), *blocks[1:])
 
 
 def inline(text: str) -> tuple[Inline, ...]:
@@ -203,7 +203,7 @@ def _inline(node: SyntaxTreeNode) -> Inline:
             return Code(node.content, node.markup)
         case "strong" | "em" | "s":
             kinds = {"strong": "strong", "em": "emphasis", "s": "strike"}
-            return Span(kinds[node.type], _inlines(node))  # type: ignore[arg-type]
+            return StyledSpan(kinds[node.type], _inlines(node))  # type: ignore[arg-type]
         case "link":
             form = {"autolink": "angle", "bare": "bare"}.get(node.markup, "text")
             if form == "angle" and not _ADDRESS.match(node.children[0].content):

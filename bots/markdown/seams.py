@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bots.markdown.reader import read
-from bots.markdown.tree import Block, CodeBlock, Heading, Item, List, Quote, Table
+from bots.markdown.tree import Block, CodeBlock, Heading, List, ListItem, Quote, TableBlock
 
 # What a cut before a line costs, against the share of the post that it leaves empty.
 AFTER_BLANK, BLOCK, ITEM = 0.0, 0.1, 0.15
@@ -101,7 +101,7 @@ class Seams:
             match block:
                 case CodeBlock():
                     self._survey_code(block)
-                case Table():
+                case TableBlock():
                     self._survey_table(block)
                 case Heading():
                     self._forbid(first + 1, after)
@@ -112,7 +112,7 @@ class Seams:
                 case _:
                     pass
 
-    def _survey_items(self, items: Sequence[Item], *, top: bool) -> None:
+    def _survey_items(self, items: Sequence[ListItem], *, top: bool) -> None:
         for item in items:
             if top:
                 self._cheapen(item.lines[0], ITEM)
@@ -144,7 +144,7 @@ class Seams:
             lead=lead,
         )
 
-    def _survey_table(self, table: Table) -> None:
+    def _survey_table(self, table: TableBlock) -> None:
         first, after = table.lines
         for line in range(first + 1, after):
             self.costs[line] = ROW

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from bots.markdown.tree import Inline, Link, Span
-from bots.markdown.writer import Bit, Style, Writer
+from bots.markdown.tree import Inline, Link, StyledSpan
+from bots.markdown.writer import Bit, MarkdownWriter, Style
 
 _TAIL = 80  # characters before a mark that may tell how it is read: a name's length
 
 
-class StyledWriter(Writer):
+class StyledWriter(MarkdownWriter):
     """marks: what a style is written with, the same before and after."""
 
     marks: ClassVar[Mapping[Style, str]]
 
-    def span(self, span: Span) -> Iterator[Bit]:
+    def span(self, span: StyledSpan) -> Iterator[Bit]:
         for bit in self.bits(_without(span.kind, span.children)):
             yield replace(bit, styles=(span.kind, *bit.styles))
 
@@ -54,7 +54,7 @@ class StyledWriter(Writer):
 
     def marked(self, bits: Sequence[Bit]) -> str:
         """The line. Blanks at either end of a styled stretch stay outside its marks."""
-        line = _Line(self)
+        line = _StyledLine(self)
         held = ""
         for place, bit in enumerate(bits):
             words = bit.text.lstrip(" \t")
@@ -68,7 +68,7 @@ class StyledWriter(Writer):
         return "".join([*line.parts, held])
 
 
-class _Line:
+class _StyledLine:
     """A line in the making: the marks that stand open, and the last characters written."""
 
     def __init__(self, writer: StyledWriter) -> None:
@@ -114,9 +114,9 @@ class _Line:
 def _without(style: Style, content: Iterable[Inline]) -> Iterator[Inline]:
     """The content without a style that stands around it already: no bold in bold."""
     for node in content:
-        if isinstance(node, Span) and node.kind == style:
+        if isinstance(node, StyledSpan) and node.kind == style:
             yield from _without(style, node.children)
-        elif isinstance(node, Span | Link):
+        elif isinstance(node, StyledSpan | Link):
             yield replace(node, children=tuple(_without(style, node.children)))
         else:
             yield node

@@ -27,7 +27,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StyledSpan:
     kind: Literal["strong", "emphasis", "strike"]
     children: tuple[Inline, ...]
 
@@ -49,7 +49,7 @@ class Image:
     title: str = ""
 
 
-Inline = Text | Break | Code | Span | Link | Image
+Inline = Text | Break | Code | StyledSpan | Link | Image
 
 # ── Blocks ──────────────────────────────────────────────────────────────────────────────
 
@@ -93,7 +93,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """number: as it was typed, None in a bulleted list. done: the state of a task, else None."""
 
     lines: Lines
@@ -105,11 +105,11 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class List:
     lines: Lines
-    items: tuple[Item, ...]
+    items: tuple[ListItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableBlock:
     """headed: the first row is a header. A continuation, split off from its header, has none."""
 
     lines: Lines
@@ -123,7 +123,7 @@ class Rule:
     lines: Lines
 
 
-Block = Paragraph | Heading | CodeBlock | Quote | List | Table | Rule
+Block = Paragraph | Heading | CodeBlock | Quote | List | TableBlock | Rule
 
 
 @dataclass(frozen=True, slots=True)

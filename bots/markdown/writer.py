@@ -25,14 +25,14 @@ from bots.markdown.tree import (
     Heading,
     Image,
     Inline,
-    Item,
     Link,
     List,
+    ListItem,
     Paragraph,
     Quote,
     Rule,
-    Span,
-    Table,
+    StyledSpan,
+    TableBlock,
     Text,
 )
 
@@ -55,7 +55,7 @@ def quiet(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WrittenRow:
     """A line of output. fixed: its place is the first column, whatever it stands in (code);
     quoted: it has the sign of a quote.
     """
@@ -81,7 +81,7 @@ class Bit:
     spare: str = ""
 
 
-class Writer:
+class MarkdownWriter:
     """Plain text. One instance may write any number of texts."""
 
     bullet = "•"
@@ -90,7 +90,7 @@ class Writer:
     indent = "    "
 
     @property
-    def inside(self) -> Writer:
+    def inside(self) -> MarkdownWriter:
         """What writes the blocks of a quote or an item, where a dialect knows fewer of them."""
         return self
 
@@ -104,9 +104,9 @@ class Writer:
     # ── Blocks ──────────────────────────────────────────────────────────────────────────
 
     def _stack(
-        self, blocks: Sequence[Block | Item], lines: tuple[int, int], document: Document
-    ) -> list[Row]:
-        rows: list[Row] = []
+        self, blocks: Sequence[Block | ListItem], lines: tuple[int, int], document: Document
+    ) -> list[WrittenRow]:
+        rows: list[WrittenRow] = []
         line = lines[0] if blocks else lines[1]
         for block in blocks:
             rows += self._gap(line, block.lines[0], document)
@@ -115,59 +115,59 @@ class Writer:
         rows += self._gap(line, lines[1], document)
         return rows
 
-    def _gap(self, start: int, end: int, document: Document) -> Iterator[Row]:
+    def _gap(self, start: int, end: int, document: Document) -> Iterator[WrittenRow]:
         for line in document.source[start:end]:
             text = line.lstrip(" \t>")
-            yield Row(self.join([Bit(self.text(text))])) if text else Row("")
+            yield WrittenRow(self.join([Bit(self.text(text))])) if text else WrittenRow("")
 
-    def _block(self, block: Block | Item, document: Document) -> list[Row]:
+    def _block(self, block: Block | ListItem, document: Document) -> list[WrittenRow]:
         match block:
             case Paragraph():
                 return self._rows(block.content)
             case Heading():
-                return [Row(self.heading(block.content, block.level))]
+                return [WrittenRow(self.heading(block.content, block.level))]
             case CodeBlock():
-                return [Row(line, fixed=True) for line in self.code_block(block)]
+                return [WrittenRow(line, fixed=True) for line in self.code_block(block)]
             case Quote():
                 return self.quote(self.inside._stack(block.blocks, block.lines, document))
             case List():
                 return self.listed(block, self._stack(block.items, block.lines, document))
-            case Item():
+            case ListItem():
                 return self._item(block, document)
-            case Table():
-                return [Row(line, fixed=True) for line in self.table(block)]
+            case TableBlock():
+                return [WrittenRow(line, fixed=True) for line in self.table(block)]
             case Rule():
-                return [Row(self.rule)]
+                return [WrittenRow(self.rule)]
 
-    def _rows(self, content: Iterable[Inline]) -> list[Row]:
-        return [Row(line) for line in self.join(self.bits(content)).split("\n")]
+    def _rows(self, content: Iterable[Inline]) -> list[WrittenRow]:
+        return [WrittenRow(line) for line in self.join(self.bits(content)).split("\n")]
 
-    def _item(self, item: Item, document: Document) -> list[Row]:
+    def _item(self, item: ListItem, document: Document) -> list[WrittenRow]:
         sign = self.sign(item)
         rows = self.inside._stack(item.blocks, item.lines, document)
         if not rows or rows[0].fixed:
-            return [Row(sign), *rows]
-        first = Row(f"{sign} {rows[0].text}".rstrip())
+            return [WrittenRow(sign), *rows]
+        first = WrittenRow(f"{sign} {rows[0].text}".rstrip())
         return [first, *(self._inset(row, sign) for row in rows[1:])]
 
-    def _inset(self, row: Row, sign: str) -> Row:
-        return row if row.fixed or not row.text else Row(self.indent_under(sign) + row.text)
+    def _inset(self, row: WrittenRow, sign: str) -> WrittenRow:
+        return row if row.fixed or not row.text else WrittenRow(self.indent_under(sign) + row.text)
 
     def indent_under(self, sign: str) -> str:
         return self.indent
 
-    def sign(self, item: Item) -> str:
+    def sign(self, item: ListItem) -> str:
         """What an item begins with."""
         if item.done is None:
             return item.number or self.bullet
         state = self.done if item.done else self.undone
         return f"{item.number} {state}" if item.number else state
 
-    def listed(self, block: List, rows: list[Row]) -> list[Row]:
+    def listed(self, block: List, rows: list[WrittenRow]) -> list[WrittenRow]:
         return rows
 
-    def quote(self, rows: list[Row]) -> list[Row]:
-        return [row if row.fixed else Row(f"> {row.text}".rstrip()) for row in rows]
+    def quote(self, rows: list[WrittenRow]) -> list[WrittenRow]:
+        return [row if row.fixed else WrittenRow(f"> {row.text}".rstrip()) for row in rows]
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
         return self.join(self.bits(content))
@@ -175,7 +175,7 @@ class Writer:
     def code_block(self, block: CodeBlock) -> Iterable[str]:
         return block.code
 
-    def table(self, table: Table) -> Iterable[str]:
+    def table(self, table: TableBlock) -> Iterable[str]:
         cells = [[self.plain(cell) for cell in row] for row in table.rows]
         return aligned(cells, table.aligns, headed=table.headed)
 
@@ -190,7 +190,7 @@ class Writer:
                     yield Bit("\n", "break")
                 case Code():
                     yield Bit(self.code(node), "code")
-                case Span():
+                case StyledSpan():
                     yield from self.span(node)
                 case Link():
                     yield from self.link(node)
@@ -206,7 +206,7 @@ class Writer:
     def code(self, code: Code) -> str:
         return code.text
 
-    def span(self, span: Span) -> Iterator[Bit]:
+    def span(self, span: StyledSpan) -> Iterator[Bit]:
         return self.bits(span.children)
 
     def link(self, link: Link) -> Iterator[Bit]:
@@ -257,4 +257,4 @@ def _dashes(width: int, side: str) -> str:
     return start + "-" * width + end
 
 
-PLAIN = Writer()
+PLAIN = MarkdownWriter()

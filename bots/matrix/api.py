@@ -36,7 +36,7 @@ class MatrixRefused(PlatformError):
         self.code, self.status = code, status
 
 
-class AskedToWait(PlatformError):
+class RateLimited(PlatformError):
     """Too many calls: nothing was done."""
 
     def __init__(self, what: str, retry_after_s: float) -> None:
@@ -235,7 +235,7 @@ def _raise_for(
 ) -> NoReturn:
     code = str(found.get("errcode") or f"HTTP {status}")
     if status == 429 or code == "M_LIMIT_EXCEEDED":
-        raise AskedToWait(what, _retry_after_s(found.get("retry_after_ms"), headers))
+        raise RateLimited(what, _retry_after_s(found.get("retry_after_ms"), headers))
     if status >= 500:
         raise PlatformError(f"the homeserver fails at {what}: {code}", outcome="unknown")
     if status == 401 and code in DEAD_TOKEN:

@@ -22,7 +22,7 @@ FIRST_FILTER = json.dumps(
 """Of the first sync: rooms' states are asked for when somebody speaks in them."""
 
 
-class Timeline:
+class Backfill:
     """began_ms: when the bot was started; what is older is history for one that was never here."""
 
     def __init__(self, api: MatrixApi, user_id: str, began_ms: float) -> None:

@@ -13,24 +13,24 @@ from typing import Any
 
 from aiohttp import web
 
-from bots.bot import Learned, Manners, Mark, Receive, forget
+from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
 from bots.markdown.split import split
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused
-from bots.matrix.backfill import Timeline
-from bots.matrix.check import Account, Credentials, Wallet, sign_in
-from bots.matrix.connection import Listener
+from bots.matrix.backfill import Backfill
+from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
+from bots.matrix.connection import SyncLoop
 from bots.matrix.content import text_content
 from bots.matrix.cursor import Cursor
 from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
 from bots.matrix.files import Files
-from bots.matrix.inbound import Ear
-from bots.matrix.invites import Doorbell
-from bots.matrix.keys import Keys
-from bots.matrix.pace import Pace
+from bots.matrix.inbound import EventHandler
+from bots.matrix.invites import Invites
+from bots.matrix.keys import EncryptionKeys
+from bots.matrix.pace import SendBudget
 from bots.matrix.posts import TOO_LARGE, Posts
-from bots.matrix.reactions import Signs
+from bots.matrix.reactions import Reactions
 from bots.matrix.text import LIMIT, size
 from contract.agent import Question
 from contract.chat import Place, Room, Speaker
@@ -45,7 +45,9 @@ _UNLISTED = (
 )
 # Synapse lets an account send one event in five seconds once a burst of ten is used up
 # (rc_message), and each edit is one.
-_MANNERS = Manners(draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True)
+_MANNERS = PlatformCapabilities(
+    draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True
+)
 
 
 class MatrixBot:
@@ -75,7 +77,7 @@ class MatrixBot:
         require_mention: bool = True,
         most_file_bytes: int = 20_000_000,
         now: Callable[[], float] = time.time,
-        learned: Learned = forget,
+        learned: SecretSink = forget,
     ) -> None:
         if not credentials.token and not (credentials.user and credentials.password):
             raise ConfigError(
@@ -88,12 +90,12 @@ class MatrixBot:
         self._unlisted = unlisted
         self._api = MatrixApi(url)
         self._directory = Directory(self._api, self._open_event, now=now)
-        self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=Pace(now))
+        self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=SendBudget(now))
         self._files = Files(self._api, files_dir, most_file_bytes)
-        self._signs = Signs(self._api, self._posts)
+        self._signs = Reactions(self._api, self._posts)
 
     @property
-    def manners(self) -> Manners:
+    def manners(self) -> PlatformCapabilities:
         """No drafts while the events that the server allows are needed for answers."""
         drafts = self._posts.pace.has_room(2)
         return _MANNERS if drafts else replace(_MANNERS, draft_interval_s=None)
@@ -115,13 +117,13 @@ class MatrixBot:
         try:
             own = await self._come_in()
             cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
-            doorbell = Doorbell(self._api, self._directory, cursor, self._invited_by, self.name)
-            listener = Listener(
+            doorbell = Invites(self._api, self._directory, cursor, self._invited_by, self.name)
+            listener = SyncLoop(
                 self._api,
                 self._directory,
                 self._posts,
                 cursor=cursor,
-                timeline=Timeline(self._api, own.user_id, began_ms),
+                timeline=Backfill(self._api, own.user_id, began_ms),
                 ear=self._ear(cursor, receive),
                 bot=self.name,
             )
@@ -130,8 +132,8 @@ class MatrixBot:
         finally:
             await self.close()
 
-    def _ear(self, cursor: Cursor, receive: Receive) -> Ear:
-        return Ear(
+    def _ear(self, cursor: Cursor, receive: Receive) -> EventHandler:
+        return EventHandler(
             self._directory,
             self._posts,
             self._files,
@@ -143,7 +145,7 @@ class MatrixBot:
         )
 
     async def _come_in(self) -> Account:
-        wallet = Wallet(self._own_dir)
+        wallet = CredentialStore(self._own_dir)
         own = await sign_in(self._api, wallet, self._credentials, self.name, self._learned)
         await self._directory.introduce(own.user_id)
         self._signs.user_id = own.user_id
@@ -160,7 +162,9 @@ class MatrixBot:
                 "needs: log in with a password, or set `encryption = false`"
             )
         if self._posts.encryption is None:
-            self._posts.encryption = Encryption(self._api, await Keys.open(self._own_dir, own))
+            self._posts.encryption = Encryption(
+                self._api, await EncryptionKeys.open(self._own_dir, own)
+            )
 
     async def close(self) -> None:
         """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
@@ -175,7 +179,11 @@ class MatrixBot:
         """What the homeserver says is missing."""
         try:
             own = await sign_in(
-                self._api, Wallet(self._own_dir), self._credentials, self.name, self._learned
+                self._api,
+                CredentialStore(self._own_dir),
+                self._credentials,
+                self.name,
+                self._learned,
             )
             return await self._missing(own)
         finally:
@@ -259,7 +267,7 @@ class MatrixBot:
         """Show in the room that it types ("" ends it). Never raises."""
         await self._signs.typing(place.room.external_id, status)
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         await self._signs.mark(place, message_id, mark)
 

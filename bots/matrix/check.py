@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bots.bot import Learned, forget
+from bots.bot import SecretSink, forget
 from bots.kit.files import write
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract.errors import ConfigError
@@ -41,7 +41,7 @@ class Account:
     pickle_key: str
 
 
-class _Kept(BaseModel):
+class _KeptAccount(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     user_id: str = ""
@@ -56,7 +56,7 @@ class _Who(BaseModel):
     access_token: str = ""
 
 
-class Wallet:
+class CredentialStore:
     """The account on disk, in a file that only its owner may read."""
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,7 @@ class Wallet:
 
     def load(self) -> Account | None:
         try:
-            kept = _Kept.model_validate_json(self._path.read_bytes())
+            kept = _KeptAccount.model_validate_json(self._path.read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
         return Account(kept.user_id, kept.device_id, kept.token, kept.pickle_key)
@@ -75,10 +75,10 @@ class Wallet:
 
 async def sign_in(
     api: MatrixApi,
-    wallet: Wallet,
+    wallet: CredentialStore,
     given: Credentials,
     bot: str,
-    learned: Learned = forget,
+    learned: SecretSink = forget,
 ) -> Account:
     """The account, with a token that the homeserver takes; `api` uses it from now on.
 
@@ -115,7 +115,9 @@ def _same_user(user_id: str, given: str) -> bool:
     return user_id == named or user_id.partition(":")[0] == named
 
 
-def _take(api: MatrixApi, wallet: Wallet, who: _Who, token: str, kept: Account | None) -> Account:
+def _take(
+    api: MatrixApi, wallet: CredentialStore, who: _Who, token: str, kept: Account | None
+) -> Account:
     """The account; what is stored of another account is left behind."""
     same = kept is not None and kept.user_id == who.user_id
     pickle_key = kept.pickle_key if kept and same and kept.pickle_key else secrets.token_hex(32)

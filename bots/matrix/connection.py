@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from bots.matrix.api import CLIENT, MatrixApi, TokenRefused
-from bots.matrix.backfill import FILTER, FIRST_FILTER, Timeline
+from bots.matrix.backfill import FILTER, FIRST_FILTER, Backfill
 from bots.matrix.cursor import Cursor
 from bots.matrix.directory import Directory
 from bots.matrix.events import parsed
-from bots.matrix.inbound import Ear
-from bots.matrix.invites import Doorbell
+from bots.matrix.inbound import EventHandler
+from bots.matrix.invites import Invites
 from bots.matrix.posts import Posts
 from bots.matrix.wire import WireJoined, WireSync
 from contract.errors import PlatformError
@@ -26,7 +26,7 @@ _SYNC_MS = 30_000  # how long the server may keep a sync open when nothing happe
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 15.0  # between tries to reach the server
 
 
-class Listener:
+class SyncLoop:
     """bot: its name."""
 
     def __init__(
@@ -36,14 +36,14 @@ class Listener:
         posts: Posts,
         *,
         cursor: Cursor,
-        timeline: Timeline,
-        ear: Ear,
+        timeline: Backfill,
+        ear: EventHandler,
         bot: str,
     ) -> None:
         self._api, self._directory, self._posts = api, directory, posts
         self._cursor, self._timeline, self._ear, self._bot = cursor, timeline, ear, bot
 
-    async def run(self, doorbell: Doorbell) -> None:
+    async def run(self, doorbell: Invites) -> None:
         """Sync for ever. The token goes on only when all that came with it is on disk."""
         await self._persist(lambda: self._late(None))
         while True:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.json_state import Kept
+from bots.kit.json_state import JsonState
 
 log = logging.getLogger("moot.bots")
 
@@ -25,7 +25,7 @@ class Invite(BaseModel):
     direct: bool = False
 
 
-class Pin(BaseModel):
+class PinReaction(BaseModel):
     """A 📌 that lies on a message."""
 
     model_config = ConfigDict(frozen=True)
@@ -34,7 +34,7 @@ class Pin(BaseModel):
     target: str
 
 
-class Waiting(BaseModel):
+class UndecryptedEvent(BaseModel):
     """An encrypted event whose key isn't there (yet)."""
 
     model_config = ConfigDict(frozen=True)
@@ -47,7 +47,7 @@ class Waiting(BaseModel):
         return str((self.event.get("content") or {}).get("session_id"))
 
 
-class Place(BaseModel):
+class SyncPosition(BaseModel):
     """since: the sync token up to which every event was received; None: it never was connected.
     rooms: those it was in then. moved: rooms that took the place of one of them."""
 
@@ -55,23 +55,23 @@ class Place(BaseModel):
     since: str | None = None
     rooms: list[str] = []
     invites: dict[str, Invite] = {}
-    pins: dict[str, Pin] = {}
+    pins: dict[str, PinReaction] = {}
     moved: list[str] = []
 
 
 class _Waitings(BaseModel):
-    events: list[Waiting] = []
+    events: list[UndecryptedEvent] = []
 
 
 class Cursor:
     """Where the bot is, in memory and on disk. user_id: of another account's nothing is known."""
 
     def __init__(self, folder: Path, user_id: str) -> None:
-        self._kept = Kept(folder / "cursor.json", Place)
-        self._kept_waiting = Kept(folder / "waiting.json", _Waitings)
+        self._kept = JsonState(folder / "cursor.json", SyncPosition)
+        self._kept_waiting = JsonState(folder / "waiting.json", _Waitings)
         place = self._kept.load(otherwise="what was missed is not looked for")
         waiting = self._kept_waiting.load(otherwise="what had no key is given up")
-        self.place = place if place and place.user_id == user_id else Place(user_id=user_id)
+        self.place = place if place and place.user_id == user_id else SyncPosition(user_id=user_id)
         self.waiting = waiting.events if waiting else []
 
     def advance(self, since: str, joined: Iterable[str], left: Iterable[str]) -> None:
@@ -95,13 +95,13 @@ class Cursor:
         known = {item.event.get("event_id") for item in self.waiting}
         if event.get("event_id") in known:
             return
-        self.waiting.append(Waiting(room_id=room_id, event=dict(event)))
+        self.waiting.append(UndecryptedEvent(room_id=room_id, event=dict(event)))
         if len(self.waiting) > _MOST_WAITING:
             gone = self.waiting.pop(0)
             log.warning("event.undecryptable room=%s reason=its key never came", gone.room_id)
         await self._save_waiting()
 
-    async def done(self, item: Waiting) -> None:
+    async def done(self, item: UndecryptedEvent) -> None:
         """It was read, or there is nothing more to wait for."""
         self.waiting = [other for other in self.waiting if other is not item]
         await self._save_waiting()

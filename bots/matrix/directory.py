@@ -12,7 +12,7 @@ from typing import Any
 from bots.kit.lookup import Lookup
 from bots.kit.thread_context import SHOWN, thread_block
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
-from bots.matrix.events import SOURCE, Own, Said, heard, parsed, speaker
+from bots.matrix.events import SOURCE, NewMessage, OwnUser, heard, parsed, speaker
 from bots.matrix.rooms import RoomState
 from bots.matrix.wire import WireEvent
 from contract.chat import Room, Speaker
@@ -39,7 +39,7 @@ class Directory:
 
     def __init__(self, api: MatrixApi, opened: Opened, *, now: Callable[[], float]) -> None:
         self._api, self._opened = api, opened
-        self.own = Own()
+        self.own = OwnUser()
         self.direct: dict[str, list[str]] = {}  # m.direct: rooms by person
         self._rooms: dict[str, RoomState] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -56,7 +56,7 @@ class Directory:
         with suppress(MatrixRefused):  # an account without a profile
             answer = await self._api.get(CLIENT + path("profile", user_id))
         name = str(answer.get("displayname") or local)
-        self.own = Own(user_id, frozenset({name.strip().lower(), local.lower()}))
+        self.own = OwnUser(user_id, frozenset({name.strip().lower(), local.lower()}))
         await self._load_direct()
 
     async def _load_direct(self) -> None:
@@ -166,8 +166,8 @@ class Directory:
     async def _line(self, thread: _Thread, raw: Mapping[str, Any]) -> tuple[Speaker, str] | None:
         plain = await self._opened(thread.room_id, raw)
         event = parsed(plain) if plain else None
-        said = heard(event, Own()) if event else None  # ours too
-        if not isinstance(said, Said) or not (said.content or said.file):
+        said = heard(event, OwnUser()) if event else None  # ours too
+        if not isinstance(said, NewMessage) or not (said.content or said.file):
             return None
         by = await self.speaker(thread.room_id, said.sender, is_bot=said.is_bot)
         return by, said.content or f"[attachment: {said.file.name if said.file else ''}]"

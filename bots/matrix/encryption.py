@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from bots.matrix.api import CLIENT, MatrixApi, path
-from bots.matrix.keys import ALGORITHM, Keys
+from bots.matrix.keys import ALGORITHM, EncryptionKeys
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -19,7 +19,7 @@ log = logging.getLogger("moot.bots")
 class Encryption:
     """One device's part in encrypted rooms."""
 
-    def __init__(self, api: MatrixApi, keys: Keys) -> None:
+    def __init__(self, api: MatrixApi, keys: EncryptionKeys) -> None:
         self._api, self._keys = api, keys
         self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._requested: set[str] = set()

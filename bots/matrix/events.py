@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from pydantic import ValidationError
 
-from bots.kit.inbound import Found, message
+from bots.kit.inbound import MessageContext, message
 from bots.matrix.wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
 from contract.chat import Inbound, Room, Speaker
 
@@ -29,7 +29,7 @@ _LATEST_MS = 253_402_300_799_000  # the last second of the year 9999
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnUser:
     """The bot's own account. names: what people call it at the beginning of a message."""
 
     user_id: str = ""
@@ -48,7 +48,7 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """A message. thread_id: its thread's first message. reply_to: what it visibly replies to."""
 
     event_id: str
@@ -63,7 +63,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class EditedMessage:
     """An edit of the message `event_id`; it counts only when the same person wrote that."""
 
     event_id: str
@@ -73,13 +73,13 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class DeletedMessage:
     event_id: str
     sender: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reacted:
+class AddedReaction:
     """event_id: the reaction's own id. target: the message's."""
 
     event_id: str
@@ -89,7 +89,7 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Repinned:
+class PinnedListChange:
     """The room's list of pinned messages changed."""
 
     added: tuple[str, ...]
@@ -97,7 +97,7 @@ class Repinned:
     sender: str
 
 
-Heard = Said | Changed | Removed | Reacted | Repinned
+PlatformEvent = NewMessage | EditedMessage | DeletedMessage | AddedReaction | PinnedListChange
 
 
 def parsed(raw: Mapping[str, Any]) -> WireEvent | None:
@@ -108,7 +108,7 @@ def parsed(raw: Mapping[str, Any]) -> WireEvent | None:
         return None
 
 
-def heard(event: WireEvent, own: Own) -> Heard | None:
+def heard(event: WireEvent, own: OwnUser) -> PlatformEvent | None:
     """What an event says, or None when it is nothing for a chat, or our own doing."""
     if event.sender == own.user_id or not event.event_id:
         return None
@@ -119,28 +119,28 @@ def heard(event: WireEvent, own: Own) -> Heard | None:
             return _reaction(event, event.event_id)
         case "m.room.redaction":
             gone = event.redacts or event.said().redacts
-            return Removed(gone, event.sender) if gone else None
+            return DeletedMessage(gone, event.sender) if gone else None
         case "m.room.pinned_events" if event.state_key == "":
             return _repinned(event)
     return None
 
 
-def _reaction(event: WireEvent, event_id: str) -> Reacted | None:
+def _reaction(event: WireEvent, event_id: str) -> AddedReaction | None:
     relation = event.said().relates_to
     if relation is None or not relation.event_id or not relation.key:
         return None
-    return Reacted(event_id, relation.event_id, relation.key, event.sender)
+    return AddedReaction(event_id, relation.event_id, relation.key, event.sender)
 
 
-def _repinned(event: WireEvent) -> Repinned:
+def _repinned(event: WireEvent) -> PinnedListChange:
     """Servers tell what the list was before; where one doesn't, all of it is new."""
     now = event.state().pinned
     before = event.unsigned.prev_content.pinned if event.unsigned.prev_content else []
     added = tuple(one for one in now if one not in before)
-    return Repinned(added, tuple(one for one in before if one not in now), event.sender)
+    return PinnedListChange(added, tuple(one for one in before if one not in now), event.sender)
 
 
-def _message(event: WireEvent, event_id: str, own: Own) -> Said | Changed | None:
+def _message(event: WireEvent, event_id: str, own: OwnUser) -> NewMessage | EditedMessage | None:
     content = event.said()
     if content.body is None:  # redacted, or nothing that can be read
         return None
@@ -149,13 +149,15 @@ def _message(event: WireEvent, event_id: str, own: Own) -> Said | Changed | None
         new = content.new_content
         if not relation.event_id or new is None or new.body is None:
             return None
-        return Changed(relation.event_id, event.sender, _typed(new), moment(event.origin_server_ts))
+        return EditedMessage(
+            relation.event_id, event.sender, _typed(new), moment(event.origin_server_ts)
+        )
     reply_to = relation.in_reply_to.event_id if relation.in_reply_to else None
     thread_id = relation.event_id if relation.rel_type == "m.thread" else None
     text = _typed(content)
     if reply_to:
         text = without_fallback(text)
-    return Said(
+    return NewMessage(
         event_id=event_id,
         sender=event.sender,
         is_bot=content.msgtype == "m.notice",
@@ -192,7 +194,7 @@ def without_fallback(body: str) -> str:
     return body
 
 
-def _mentions(content: WireContent, text: str, own: Own) -> bool:
+def _mentions(content: WireContent, text: str, own: OwnUser) -> bool:
     """Whether the bot is addressed: by `m.mentions`, a pill, its full id, or its name."""
     if content.mentions and own.user_id in content.mentions.user_ids:
         return True
@@ -236,7 +238,7 @@ def speaker(user_id: str, name: str, *, is_bot: bool = False, role: str | None =
     return Speaker(f"{SOURCE}:{user_id}", name, "human", user_id, role)
 
 
-def inbound(said: Said, room: Room, by: Speaker, **found: Unpack[Found]) -> Inbound:
+def inbound(said: NewMessage, room: Room, by: Speaker, **found: Unpack[MessageContext]) -> Inbound:
     """The message with everything that was looked up for it."""
     return message(
         SOURCE,

@@ -9,15 +9,15 @@ from typing import Any
 
 from bots.bot import Receive
 from bots.kit.reactions import PIN, option_of
-from bots.matrix.cursor import Cursor, Pin
+from bots.matrix.cursor import Cursor, PinReaction
 from bots.matrix.directory import Directory
 from bots.matrix.events import (
-    Changed,
-    Heard,
-    Reacted,
-    Removed,
-    Repinned,
-    Said,
+    AddedReaction,
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    PinnedListChange,
+    PlatformEvent,
     heard,
     inbound,
     parsed,
@@ -30,7 +30,7 @@ from contract.errors import Rejected
 log = logging.getLogger("moot.bots")
 
 
-class Ear:
+class EventHandler:
     """bot: its name. recipient_id: of what is addressed to it, when it serves one persona."""
 
     def __init__(
@@ -83,38 +83,38 @@ class Ear:
         await self._cursor.wait_for(room_id, raw)
         await self._posts.encryption.request(room_id, raw)
 
-    async def _hand_on(self, room_id: str, found: Heard) -> None:
+    async def _hand_on(self, room_id: str, found: PlatformEvent) -> None:
         for event in await self._events(room_id, found):
             try:
                 await self._receive(event)
             except Rejected as error:
                 log.warning("event.skipped bot=%s reason=it is left out: %s", self._bot, error)
 
-    async def _events(self, room_id: str, found: Heard) -> Sequence[Event]:
+    async def _events(self, room_id: str, found: PlatformEvent) -> Sequence[Event]:
         """What the gateway is told of it; often nothing."""
-        if isinstance(found, Said):
+        if isinstance(found, NewMessage):
             return [await self._inbound(room_id, found)]
         room = await self._directory.room(room_id)
         by = await self._directory.speaker(room_id, found.sender)
         match found:
-            case Changed():
+            case EditedMessage():
                 if await self._directory.writer(room_id, found.event_id) != found.sender:
                     return []
                 return [Edited(room, found.event_id, found.content, found.at)]
-            case Removed():
+            case DeletedMessage():
                 pin = self._cursor.place.pins.pop(found.event_id, None)
                 if pin is not None:
                     return [Pinned(room, pin.target, by, pinned=False)]
                 return [Deleted(room, found.event_id)]
-            case Reacted():
+            case AddedReaction():
                 return self._reacted(room, found, by)
-            case Repinned():
+            case PinnedListChange():
                 added = [Pinned(room, one, by) for one in found.added]
                 return [*added, *(Pinned(room, one, by, pinned=False) for one in found.taken)]
 
-    def _reacted(self, room: Room, found: Reacted, by: Speaker) -> list[Event]:
+    def _reacted(self, room: Room, found: AddedReaction, by: Speaker) -> list[Event]:
         if found.emoji.replace("\ufe0f", "") == PIN:
-            pin = Pin(room_id=room.external_id, target=found.target)
+            pin = PinReaction(room_id=room.external_id, target=found.target)
             self._cursor.place.pins[found.event_id] = pin
             return [Pinned(room, found.target, by)]
         question, option = self._posts.question(found.target), option_of(found.emoji)
@@ -122,7 +122,7 @@ class Ear:
             return []
         return [Chosen(question[0], option, by)]
 
-    async def _inbound(self, room_id: str, said: Said) -> Inbound:
+    async def _inbound(self, room_id: str, said: NewMessage) -> Inbound:
         """The message with what has to be looked up for it."""
         room = await self._directory.room(room_id)
         by = await self._directory.speaker(room_id, said.sender, is_bot=said.is_bot)
@@ -147,7 +147,7 @@ class Ear:
             require_mention=self._require_mention,
         )
 
-    async def _answers_us(self, room_id: str, said: Said) -> bool:
+    async def _answers_us(self, room_id: str, said: NewMessage) -> bool:
         """Whether it replies to a message of ours, or stands in a thread that one began."""
         asked = [one for one in (said.reply_to, said.thread_id) if one]
         own = self._directory.own.user_id

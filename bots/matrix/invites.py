@@ -21,7 +21,7 @@ _DECLINED = "An administrator of this bot has to add you to its `people` first."
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
 
 
-class Doorbell:
+class Invites:
     """An invitation that can't be followed now is on disk, and tried again."""
 
     def __init__(

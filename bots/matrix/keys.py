@@ -45,7 +45,7 @@ Devices = frozenset[tuple[str, str]]
 """(user id, device id)."""
 
 
-class Keys:
+class EncryptionKeys:
     """The keys of one device."""
 
     def __init__(self, olm: Any, own: Account) -> None:
@@ -54,7 +54,7 @@ class Keys:
         self._shared: dict[str, Devices] = {}  # by room: who can read what is sent there now
 
     @classmethod
-    async def open(cls, folder: Path, own: Account) -> Keys:
+    async def open(cls, folder: Path, own: Account) -> EncryptionKeys:
         """The stored keys of the account's device, or new ones."""
         return cls(await _off_loop(lambda: _open(folder, own)), own)
 

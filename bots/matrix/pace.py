@@ -15,7 +15,7 @@ _SPARE = 2  # for what isn't foreseen: a second post, a question
 _OWED_S = 60.0  # what isn't answered by then may never be
 
 
-class Pace:
+class SendBudget:
     """now: the time in seconds since 1970."""
 
     def __init__(self, now: Callable[[], float]) -> None:

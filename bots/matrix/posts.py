@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from bots.kit.questions import question_markdown
 from bots.kit.reactions import DIGITS
-from bots.matrix.api import CLIENT, AskedToWait, MatrixApi, MatrixRefused, path
+from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, RateLimited, path
 from bots.matrix.content import (
     KEY,
     fitted,
@@ -24,7 +24,7 @@ from bots.matrix.content import (
 )
 from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
-from bots.matrix.pace import Pace
+from bots.matrix.pace import SendBudget
 from contract.agent import Question
 from contract.chat import Place
 from contract.errors import PlatformError
@@ -43,7 +43,9 @@ TOO_LARGE = 413
 class Posts:
     """encrypts: whether it takes part in encrypted rooms; `encryption` is there while connected."""
 
-    def __init__(self, api: MatrixApi, directory: Directory, *, encrypts: bool, pace: Pace) -> None:
+    def __init__(
+        self, api: MatrixApi, directory: Directory, *, encrypts: bool, pace: SendBudget
+    ) -> None:
         self._api, self._directory, self._encrypts = api, directory, encrypts
         self.pace = pace
         self.encryption: Encryption | None = None
@@ -136,7 +138,7 @@ class Posts:
         """A call that makes an event."""
         try:
             answer = await self._api.put(where, content)
-        except AskedToWait:
+        except RateLimited:
             self.pace.refused()
             raise
         self.pace.sent()

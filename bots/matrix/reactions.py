@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from uuid import uuid4
 
-from bots.bot import Mark
+from bots.bot import Reaction
 from bots.kit.reactions import BEFORE, MARKS
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.posts import Posts
@@ -24,15 +24,15 @@ _TYPING_MS = 20_000  # the gateway renews the sign every 8 s
 _LONGEST_WAIT_S = 25  # the gateway gives a mark 30 s
 _REMEMBERED = 1_000
 # Events that a mark brings with it: itself, those that take its place, each one's removal.
-_EVENTS: dict[Mark, int] = {"waiting": 5, "working": 3, "done": 1, "failed": 1}
+_EVENTS: dict[Reaction, int] = {"waiting": 5, "working": 3, "done": 1, "failed": 1}
 
 
-class Signs:
+class Reactions:
     def __init__(self, api: MatrixApi, posts: Posts) -> None:
         self._api, self._posts = api, posts
         self.user_id = ""
         self._silent: set[str] = set()  # rooms in which signs are refused
-        self._marks: OrderedDict[str, tuple[Mark, str]] = OrderedDict()  # and the reaction's id
+        self._marks: OrderedDict[str, tuple[Reaction, str]] = OrderedDict()  # and the reaction's id
 
     async def typing(self, room_id: str, status: str) -> None:
         where = CLIENT + path("rooms", room_id, "typing", self.user_id)
@@ -44,7 +44,7 @@ class Signs:
         except PlatformError as error:
             log.info("sign.failed reason=%s", error)
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
         room_id = place.room.external_id
         before = self._marks.get(message_id)
@@ -67,7 +67,7 @@ class Signs:
                 return
             await asyncio.sleep(1.0)
 
-    async def _replace(self, room_id: str, message_id: str, mark: Mark) -> None:
+    async def _replace(self, room_id: str, message_id: str, mark: Reaction) -> None:
         before = self._marks.get(message_id)
         reaction = await self._posts.react(room_id, message_id, MARKS[mark], uuid4().hex)
         self._marks[message_id] = mark, reaction
@@ -77,7 +77,7 @@ class Signs:
         for old in [before[1]] if before else await self._earlier(room_id, message_id, mark):
             await self._posts.delete(room_id, old)
 
-    async def _earlier(self, room_id: str, message_id: str, mark: Mark) -> list[str]:
+    async def _earlier(self, room_id: str, message_id: str, mark: Reaction) -> list[str]:
         """Reactions of ours that an earlier process put there."""
         olds = {MARKS[old] for old in BEFORE[mark]}
         if not olds:

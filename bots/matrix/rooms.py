@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bots.matrix.events import SOURCE, Own, speaker
+from bots.matrix.events import SOURCE, OwnUser, speaker
 from bots.matrix.wire import WireEvent
 from contract.chat import Room, RoomKind, Speaker
 
@@ -68,10 +68,10 @@ class RoomState:
             return "dm"
         return "gdm" if direct or (unnamed and len(self.inside) <= _SMALL) else "room"
 
-    def room(self, own: Own, direct: bool) -> Room:
+    def room(self, own: OwnUser, direct: bool) -> Room:
         return Room(f"{SOURCE}:{self.room_id}", self.title(own), self.kind(direct))
 
-    def title(self, own: Own) -> str:
+    def title(self, own: OwnUser) -> str:
         """Its name, else its alias without the server, else who is in it."""
         if self.name.strip():
             return " ".join(self.name.split())

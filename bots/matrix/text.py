@@ -22,14 +22,14 @@ from bots.markdown.tree import (
     Heading,
     Image,
     Inline,
-    Item,
     Link,
     List,
+    ListItem,
     Paragraph,
     Quote,
     Rule,
-    Span,
-    Table,
+    StyledSpan,
+    TableBlock,
     Text,
 )
 from bots.markdown.writer import PLAIN, ZERO_WIDTH, quiet, spelled_out
@@ -110,7 +110,7 @@ def _block(block: Block, document: Document) -> str:
             return f"<blockquote>{_stack(block.blocks, block.lines, document)}</blockquote>"
         case List():
             return _list(block, document)
-        case Table():
+        case TableBlock():
             return _table(block)
         case Rule():
             return "<hr>"
@@ -136,7 +136,7 @@ def _items(block: List, document: Document) -> str:
     return "".join(f"<li>{_item(item, document)}</li>" for item in block.items)
 
 
-def _item(item: Item, document: Document) -> str:
+def _item(item: ListItem, document: Document) -> str:
     """An item; the paragraph of one that has a single one stands without its tags."""
     state = "" if item.done is None else "☑ " if item.done else "☐ "
     if item.blocks and isinstance(first := item.blocks[0], Paragraph):
@@ -148,7 +148,7 @@ def _item(item: Item, document: Document) -> str:
     return state + _stack(item.blocks, item.lines, document)
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     rows = [[_inlines(cell) for cell in row] for row in table.rows]
     columns = max(map(len, rows), default=0)
     filled = [row + [""] * (columns - len(row)) for row in rows]
@@ -176,7 +176,7 @@ def _inline(node: Inline) -> str:
             return "<br>"
         case Code():
             return f"<code>{escape(node.text, quote=False)}</code>"
-        case Span():
+        case StyledSpan():
             tag = _TAGS[node.kind]
             return f"<{tag}>{_inlines(node.children)}</{tag}>"
         case Link():

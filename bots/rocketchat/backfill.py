@@ -29,14 +29,14 @@ _PAGE, _PAGES = 100, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MissedChanges:
     """updated: oldest first; deleted: ids."""
 
     updated: Sequence[WireMessage]
     deleted: Sequence[str]
 
 
-class Missed:
+class Backfill:
     def __init__(self, api: RocketApi, directory: Directory, rooms: Mapping[str, str]) -> None:
         """rooms: those known from earlier, id to type."""
         self._api, self._directory, self._known = api, directory, rooms
@@ -72,7 +72,7 @@ class Missed:
 
     async def of(
         self, rooms: Mapping[str, str], since: datetime
-    ) -> AsyncIterator[tuple[str, Found]]:
+    ) -> AsyncIterator[tuple[str, MissedChanges]]:
         """What happened in each room since then. Raises PlatformError while the server is away."""
         asked = list(rooms)
         if len(asked) > _FEW_ROOMS and not self._directory.own.unlimited:
@@ -84,7 +84,7 @@ class Missed:
         """Ids of the room's messages that were deleted since then. Raises PlatformError."""
         return (await self._synced(rid, since)).deleted
 
-    async def _of(self, rid: str, kind: str, since: datetime) -> Found:
+    async def _of(self, rid: str, kind: str, since: datetime) -> MissedChanges:
         try:
             return await self._synced(rid, since)
         except RocketRefused as error:
@@ -93,18 +93,18 @@ class Missed:
             return await self._history(rid, kind, since)
         except RocketRefused as error:
             log.warning("history.unreadable room=%s reason=%s", rid, error)
-            return Found((), ())
+            return MissedChanges((), ())
 
-    async def _synced(self, rid: str, since: datetime) -> Found:
+    async def _synced(self, rid: str, since: datetime) -> MissedChanges:
         asked = partial(self._api.get, "chat.syncMessages", roomId=rid, lastUpdate=iso(since))
         answer = await _tried(asked)
         result = answer.get("result")
         told: Mapping[str, Any] = result if isinstance(result, dict) else {}
         deleted = [entry for entry in told.get("deleted") or () if isinstance(entry, dict)]
         ids = [str(entry["_id"]) for entry in deleted if entry.get("_id")]
-        return Found(_messages(told.get("updated")), ids)
+        return MissedChanges(_messages(told.get("updated")), ids)
 
-    async def _history(self, rid: str, kind: str, since: datetime) -> Found:
+    async def _history(self, rid: str, kind: str, since: datetime) -> MissedChanges:
         route, found = HISTORY.get(kind, "channels.history"), list[WireMessage]()
         for page in range(_PAGES):
             start = page * _PAGE
@@ -116,7 +116,7 @@ class Missed:
             found += _messages(entries)
             if len(entries) < _PAGE:
                 break
-        return Found(sorted(found, key=lambda wire: wire.ts), ())
+        return MissedChanges(sorted(found, key=lambda wire: wire.ts), ())
 
 
 def iso(at: datetime) -> str:

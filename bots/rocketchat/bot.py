@@ -10,21 +10,21 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bots.bot import Learned, Manners, Mark, Receive, forget
+from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
 from bots.rocketchat.api import RocketApi, RocketRefused
-from bots.rocketchat.backfill import Missed
-from bots.rocketchat.check import ROLE_REMEDY, Admission, Login, lacks, rules
-from bots.rocketchat.connection import Ddp, Patience
+from bots.rocketchat.backfill import Backfill
+from bots.rocketchat.check import ROLE_REMEDY, Login, SignIn, lacks, rules
+from bots.rocketchat.connection import Ddp, DdpTimeouts
 from bots.rocketchat.cursor import Cursor
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import SOURCE
 from bots.rocketchat.files import Files
-from bots.rocketchat.inbound import Intake
+from bots.rocketchat.inbound import EventHandler
 from bots.rocketchat.posts import Posts
-from bots.rocketchat.reactions import Signs
-from bots.rocketchat.streams import Hearing
+from bots.rocketchat.reactions import Reactions
+from bots.rocketchat.streams import MessageStreams
 from bots.rocketchat.text import LIMIT, size, written
 from contract.agent import Question
 from contract.chat import Place, Room, Speaker
@@ -58,9 +58,9 @@ class RocketChatBot:
         name: str = SOURCE,
         require_mention: bool = True,
         most_file_bytes: int = 20_000_000,
-        patience: Patience = Patience(),  # noqa: B008 - frozen
+        patience: DdpTimeouts = DdpTimeouts(),  # noqa: B008 - frozen
         now: Callable[[], float] = time.time,
-        learned: Learned = forget,
+        learned: SecretSink = forget,
     ) -> None:
         if not (login.token and login.user_id) and not (login.username and login.password):
             raise ConfigError(
@@ -71,17 +71,17 @@ class RocketChatBot:
         self._patience = patience
         self._limit = LIMIT
         self._api = RocketApi(url, now=now)
-        self._admission = Admission(self._api, login, name, learned)
+        self._admission = SignIn(self._api, login, name, learned)
         self._directory = Directory(self._api, now=now)
         self._files = Files(
             self._api, self._directory, files_dir, own_dir / "uploads.json", most_file_bytes
         )
         self._posts = Posts(self._api, self._directory)
-        self._signs = Signs(self._api, self._directory)
+        self._signs = Reactions(self._api, self._directory)
         self._cursor = Cursor(own_dir / "cursor.json")
-        self._missed = Missed(self._api, self._directory, self._cursor.rooms)
-        self._hearing = Hearing(self._api, self._cursor, self._enter, self._missed, patience)
-        self._intake = Intake(
+        self._missed = Backfill(self._api, self._directory, self._cursor.rooms)
+        self._hearing = MessageStreams(self._api, self._cursor, self._enter, self._missed, patience)
+        self._intake = EventHandler(
             self._directory,
             self._files,
             self._posts,
@@ -91,10 +91,10 @@ class RocketChatBot:
         self._told_limits = False
 
     @property
-    def manners(self) -> Manners:
+    def manners(self) -> PlatformCapabilities:
         """Fewer drafts for an account whose calls are counted."""
         free = self._directory.own.unlimited
-        return Manners(_FREE_DRAFT_S if free else _LIMITED_DRAFT_S, buttons=False)
+        return PlatformCapabilities(_FREE_DRAFT_S if free else _LIMITED_DRAFT_S, buttons=False)
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -199,7 +199,7 @@ class RocketChatBot:
         """That the account types ("" ends it). Never raises."""
         await self._signs.typing(self._hearing.ddp, place, begins=bool(status))
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         await self._signs.mark(message_id, mark)
 

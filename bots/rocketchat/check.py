@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bots.bot import Learned, forget
+from bots.bot import SecretSink, forget
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.connection import Ddp, DdpRefused
 from bots.rocketchat.events import Account
@@ -61,10 +61,12 @@ class Login:
         return {"user": user, "password": {"digest": self.digest, "algorithm": "sha-256"}}
 
 
-class Admission:
+class SignIn:
     """Signs the account in, over DDP for the stream and with its token for REST."""
 
-    def __init__(self, api: RocketApi, login: Login, bot: str, learned: Learned = forget) -> None:
+    def __init__(
+        self, api: RocketApi, login: Login, bot: str, learned: SecretSink = forget
+    ) -> None:
         self._api, self._login, self._bot, self._learned = api, login, bot, learned
         self._given = ""  # the token that a login by password gave
         self._renewing = asyncio.Lock()

@@ -34,7 +34,7 @@ class DdpRefused(PlatformError):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamEvent:
     """Something that a stream tells. stream: e.g. "stream-room-messages"."""
 
     stream: str
@@ -43,7 +43,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class DdpTimeouts:
     """connect_s: for the socket and for each answer; quiet_s: after so long without a frame we
     ping; dead_s: and after so long more the connection counts as lost."""
 
@@ -55,17 +55,17 @@ class Patience:
 class Ddp:
     """An open connection. Its methods raise PlatformError, outcome "retry", when it is lost."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, patience: Patience) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, patience: DdpTimeouts) -> None:
         self._socket, self._patience = socket, patience
         self._ids = itertools.count(1)
         self._asked: dict[str, asyncio.Future[Any]] = {}
-        self._told: asyncio.Queue[Told | None] = asyncio.Queue()
+        self._told: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         self._lost = False
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, session: aiohttp.ClientSession, url: str, patience: Patience
+        cls, session: aiohttp.ClientSession, url: str, patience: DdpTimeouts
     ) -> AsyncIterator[Ddp]:
         """Connected, not logged in. url: the server's (http or https)."""
         target = f"ws{url.removeprefix('http')}/websocket"
@@ -113,7 +113,7 @@ class Ddp:
         frame = {"msg": "method", "method": method, "id": id_, "params": list(params)}
         await self._send(frame)
 
-    async def next(self) -> Told | None:
+    async def next(self) -> StreamEvent | None:
         """What a stream tells next; None when the connection is lost."""
         if self._lost and self._told.empty():
             return None
@@ -229,4 +229,4 @@ class Ddp:
             return
         args = fields.get("args")
         if isinstance(args, list):
-            self._told.put_nowait(Told(stream, str(fields.get("eventName") or ""), args))
+            self._told.put_nowait(StreamEvent(stream, str(fields.get("eventName") or ""), args))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from bots.kit.json_state import Kept
+from bots.kit.json_state import JsonState
 
 log = logging.getLogger("moot.bots")
 
@@ -30,7 +30,7 @@ class Cursor:
     """
 
     def __init__(self, path: Path) -> None:
-        self._kept = Kept(path, _State)
+        self._kept = JsonState(path, _State)
         self._open: dict[int, datetime] = {}
         self._numbers = itertools.count()
         self._newest: datetime | None = None

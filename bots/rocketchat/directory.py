@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from bots.kit.lookup import Lookup
 from bots.kit.thread_context import SHOWN, thread_block
 from bots.rocketchat.api import RocketApi, RocketRefused
-from bots.rocketchat.events import SOURCE, Account, Said, content
+from bots.rocketchat.events import SOURCE, Account, NewMessage, content
 from bots.rocketchat.messages import speaker
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
 from contract.chat import Room, Speaker
@@ -31,7 +31,7 @@ class _Person:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _RoomFacts:
     """type: the server's ("c", "p", "d", "l"). people: how many are in it, where told."""
 
     type: str
@@ -44,7 +44,7 @@ class _Thread:
     """Where a summary of a thread ends: before the message `until`, whose text no log may show."""
 
     id: str
-    until: Said
+    until: NewMessage
 
     def __str__(self) -> str:
         return self.id
@@ -60,7 +60,7 @@ class Directory:
         self.own = Account("")
         self._people = Lookup("user", self._fetch_person, now=now, patience_s=patience_s)
         self._places = Lookup("room", self._fetch_place, now=now, patience_s=patience_s)
-        self._subscribed: dict[str, _Place] = {}
+        self._subscribed: dict[str, _RoomFacts] = {}
         self._roots = Lookup("thread", self._fetch_root, now=now, patience_s=patience_s)
         self._threads = Lookup(
             "thread's messages", self._fetch_thread, now=now, patience_s=patience_s, entries=256
@@ -79,7 +79,7 @@ class Directory:
 
     # ── People ──────────────────────────────────────────────────────────────────────────
 
-    async def sender(self, said: Said) -> Speaker:
+    async def sender(self, said: NewMessage) -> Speaker:
         """Who said it: by the message's own words first, and whether it is a bot's account."""
         if said.is_bot:
             return speaker(said.sender_id, said.name, said.username, is_bot=True)
@@ -123,14 +123,14 @@ class Directory:
         """The server's letter for the kind of room; "" when it isn't known."""
         return (await self._place(rid, None)).type
 
-    async def _place(self, rid: str, told: WireRoom | None) -> _Place:
+    async def _place(self, rid: str, told: WireRoom | None) -> _RoomFacts:
         found = await self._places.get(rid) or self._subscribed.get(rid)
-        hint = _place(told, self.own) if told else _Place("", "")
+        hint = _place(told, self.own) if told else _RoomFacts("", "")
         if found is None:
             return hint
-        return _Place(found.type or hint.type, found.name or hint.name, found.people)
+        return _RoomFacts(found.type or hint.type, found.name or hint.name, found.people)
 
-    def _kind(self, rid: str, place: _Place) -> str:
+    def _kind(self, rid: str, place: _RoomFacts) -> str:
         """A direct message of two is a DM. An unknown kind is treated like one, which is closed."""
         if place.type in ("c", "p"):
             return "room"
@@ -143,7 +143,7 @@ class Directory:
         alone = subscribed is not None and "," not in subscribed.name
         return "dm" if of_two or alone else "gdm"
 
-    async def _fetch_place(self, rid: str) -> _Place:
+    async def _fetch_place(self, rid: str) -> _RoomFacts:
         answer = await self._api.get("rooms.info", roomId=rid)
         try:
             return _place(WireRoom.model_validate(answer.get("room")), self.own)
@@ -204,7 +204,7 @@ class Directory:
         except ValueError as error:
             raise RocketRefused("chat.getMessage", str(error), 200) from None
 
-    async def thread_context(self, said: Said) -> str | None:
+    async def thread_context(self, said: NewMessage) -> str | None:
         """The block of the thread's messages before this one, or None."""
         if said.thread_id is None:
             return None
@@ -253,7 +253,7 @@ def _person(raw: Mapping[str, Any] | None, named: str) -> _Person:
     return _Person(user.id or named, name, user.username or "", is_bot)
 
 
-def _place(room: WireRoom, own: Account) -> _Place:
+def _place(room: WireRoom, own: Account) -> _RoomFacts:
     """A discussion's own name is an id: it is shown by its title, as groups of people are."""
     people = room.users_count or len(room.uids or room.usernames or ()) or None
     name = room.name or ""
@@ -261,4 +261,4 @@ def _place(room: WireRoom, own: Account) -> _Place:
         name = room.fname or name
     if not name and room.usernames:
         name = ", ".join(who for who in room.usernames if who != own.username)
-    return _Place(room.t or "", name, people)
+    return _RoomFacts(room.t or "", name, people)

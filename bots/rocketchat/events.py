@@ -62,7 +62,7 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """A message. mentioned: by its own text; name: what the message itself says, or ""."""
 
     id: str
@@ -80,19 +80,19 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class EditedMessage:
     id: str
     content: str
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class DeletedMessage:
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class PinChange:
     """Somebody pinned a message or took the pin back. by: a user name; None: nobody told."""
 
     id: str
@@ -101,7 +101,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Voted:
+class OptionReaction:
     """Somebody reacted with a digit. option: from 0."""
 
     id: str
@@ -109,11 +109,11 @@ class Voted:
     option: int
 
 
-News = Said | Changed | Removed | Marked | Voted
+PlatformEvent = NewMessage | EditedMessage | DeletedMessage | PinChange | OptionReaction
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class SeenMessage:
     """What was seen of a message: its text, and who had reacted with what (name, user name)."""
 
     text: str = ""
@@ -121,8 +121,8 @@ class Glimpse:
     reactions: frozenset[tuple[str, str]] = frozenset()
 
 
-def glimpse(message: WireMessage) -> Glimpse:
-    return Glimpse(content(message), bool(message.pinned), _reactions(message))
+def glimpse(message: WireMessage) -> SeenMessage:
+    return SeenMessage(content(message), bool(message.pinned), _reactions(message))
 
 
 def _reactions(message: WireMessage) -> frozenset[tuple[str, str]]:
@@ -135,37 +135,37 @@ def _reactions(message: WireMessage) -> frozenset[tuple[str, str]]:
 
 def news(
     message: WireMessage,
-    before: Glimpse | None,
+    before: SeenMessage | None,
     own: Account,
     *,
     since: datetime,
     missed: bool,
-) -> list[News]:
+) -> list[PlatformEvent]:
     """What a message tells that wasn't known, in the order in which to tell it.
 
     since: what was said earlier is old. missed: it was asked for after a gap, and may be new
     though it carries the signs of a second sight.
     """
     if message.hidden or message.t == "rm":
-        return [Removed(message.id)]
+        return [DeletedMessage(message.id)]
     if message.t:
         return _pin_notice(message)
-    found: list[News] = []
+    found: list[PlatformEvent] = []
     if message.u.id != own.user_id:
         found += _said(message, before, own, since=since, missed=missed)
-    return [*found, *_reacted(message, before or Glimpse(), own)]
+    return [*found, *_reacted(message, before or SeenMessage(), own)]
 
 
 def _said(
-    message: WireMessage, before: Glimpse | None, own: Account, *, since: datetime, missed: bool
-) -> list[News]:
-    text, found = content(message), list[News]()
+    message: WireMessage, before: SeenMessage | None, own: Account, *, since: datetime, missed: bool
+) -> list[PlatformEvent]:
+    text, found = content(message), list[PlatformEvent]()
     first = missed or not _again(message) or _just_said(message)
     is_new = before is None and message.ts >= since and first
     if is_new:
         found.append(said(message, own))
     if message.edited_at and (before is None or before.text != text):
-        found.append(Changed(message.id, text, message.edited_at))
+        found.append(EditedMessage(message.id, text, message.edited_at))
     return found
 
 
@@ -189,29 +189,29 @@ def _again(message: WireMessage) -> bool:
     return any(signs)
 
 
-def _reacted(message: WireMessage, before: Glimpse, own: Account) -> list[News]:
-    now, found = glimpse(message), list[News]()
+def _reacted(message: WireMessage, before: SeenMessage, own: Account) -> list[PlatformEvent]:
+    now, found = glimpse(message), list[PlatformEvent]()
     if now.pinned != before.pinned and (now.pinned or message.pinned is not None):
         by = message.pinned_by.username if message.pinned_by else None
-        found.append(Marked(message.id, by, now.pinned))
+        found.append(PinChange(message.id, by, now.pinned))
     for name, who in sorted(now.reactions - before.reactions):
         if who == own.username:
             continue
         if name == PUSHPIN:
-            found.append(Marked(message.id, who, pinned=True))
+            found.append(PinChange(message.id, who, pinned=True))
         else:
-            found.append(Voted(message.id, who, DIGITS.index(name)))
+            found.append(OptionReaction(message.id, who, DIGITS.index(name)))
     gone = sorted(who for name, who in before.reactions - now.reactions if name == PUSHPIN)
-    return [*found, *(Marked(message.id, who, pinned=False) for who in gone)]
+    return [*found, *(PinChange(message.id, who, pinned=False) for who in gone)]
 
 
-def _pin_notice(message: WireMessage) -> list[News]:
+def _pin_notice(message: WireMessage) -> list[PlatformEvent]:
     """The room's own line on a pin; it names the message only where it links to it."""
     if message.t != "message_pinned":
         return []
     links = (a.message_link or "" for a in message.attachments or () if a)
     linked = next((found[1] for link in links if (found := _LINKED.search(link))), None)
-    return [Marked(linked, message.u.username, pinned=True)] if linked else []
+    return [PinChange(linked, message.u.username, pinned=True)] if linked else []
 
 
 def content(message: WireMessage) -> str:
@@ -222,12 +222,12 @@ def content(message: WireMessage) -> str:
     return next(filter(None, described), "")
 
 
-def said(message: WireMessage, own: Account) -> Said:
+def said(message: WireMessage, own: Account) -> NewMessage:
     text = content(message)
     quoted = _QUOTED.match(text)
     thread = message.tmid or None
     username = message.u.username or ""
-    return Said(
+    return NewMessage(
         id=message.id,
         rid=message.rid,
         at=message.ts,

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from pydantic import RootModel
 
 from bots.kit.files import PATIENCE_S, keep_all, path_of, write
-from bots.kit.json_state import Kept
+from bots.kit.json_state import JsonState
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory
@@ -39,7 +39,7 @@ class Files:
     ) -> None:
         self._api, self._directory, self._folder = api, directory, folder
         self._most_bytes = most_bytes
-        self._kept = Kept(path, _Made)
+        self._kept = JsonState(path, _Made)
         made = self._kept.load(otherwise="uploads of before are not found again")
         self._made = made.root if made else {}
         self._old_server = False

@@ -12,13 +12,13 @@ from datetime import datetime
 from bots.bot import Receive
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import (
-    Changed,
-    Glimpse,
-    Marked,
-    News,
-    Removed,
-    Said,
-    Voted,
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    OptionReaction,
+    PinChange,
+    PlatformEvent,
+    SeenMessage,
     glimpse,
     news,
 )
@@ -34,7 +34,7 @@ log = logging.getLogger("moot.bots")
 _REMEMBERED = 5_000  # messages that may be told again: edited, pinned, reacted to
 
 
-class Intake:
+class EventHandler:
     """receive: None while the bot doesn't run; what is heard then is asked for later."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Intake:
         self._directory, self._files, self._posts = directory, files, posts
         self._recipient = f"bot:{personas[0]}" if len(personas) == 1 else None
         self._require_mention = require_mention
-        self._seen: OrderedDict[str, Glimpse] = OrderedDict()
+        self._seen: OrderedDict[str, SeenMessage] = OrderedDict()
         self.receive: Receive | None = None
 
     async def message(
@@ -85,28 +85,28 @@ class Intake:
         except Rejected as error:
             log.warning("event.skipped reason=it is left out: %s", error)
 
-    async def _event(self, told: News, room: Room) -> Event | None:
+    async def _event(self, told: PlatformEvent, room: Room) -> Event | None:
         match told:
-            case Said():
+            case NewMessage():
                 return await self._inbound(told, room)
-            case Changed():
+            case EditedMessage():
                 return Edited(room, told.id, told.content, told.at)
-            case Removed():
+            case DeletedMessage():
                 return Deleted(room, told.id)
-            case Marked():
+            case PinChange():
                 by = await self._directory.named(told.by)
                 return Pinned(room, told.id, by, told.pinned) if by else None
-            case Voted():
+            case OptionReaction():
                 return await self._chosen(told)
 
-    async def _chosen(self, vote: Voted) -> Chosen | None:
+    async def _chosen(self, vote: OptionReaction) -> Chosen | None:
         question = self._posts.question(vote.id)
         if question is None or vote.option >= len(question.options):
             return None
         by = await self._directory.named(vote.by)
         return Chosen(question.id, vote.option, by) if by else None
 
-    async def _inbound(self, said: Said, room: Room) -> Inbound:
+    async def _inbound(self, said: NewMessage, room: Room) -> Inbound:
         """The message with what has to be looked up for it, all at once and not for long."""
         mentioned = said.mentioned or room.kind == "dm"
         by, attachments, ours = await asyncio.gather(
@@ -129,7 +129,7 @@ class Intake:
             require_mention=self._require_mention,
         )
 
-    async def _answers_us(self, said: Said, *, known: bool) -> bool:
+    async def _answers_us(self, said: NewMessage, *, known: bool) -> bool:
         if known or said.thread_id is None:
             return False
         return await self._directory.ours(said.thread_id)

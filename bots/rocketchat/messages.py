@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from bots.kit import inbound as ingest
-from bots.rocketchat.events import SOURCE, Said
+from bots.rocketchat.events import SOURCE, NewMessage
 from contract.chat import Inbound, Room, Speaker
 
 
@@ -17,7 +17,9 @@ def speaker(
     return Speaker(f"{SOURCE}:{external_id}", shown, "bot" if is_bot else "human", mention, role)
 
 
-def inbound(said: Said, room: Room, by: Speaker, **found: Unpack[ingest.Found]) -> Inbound:
+def inbound(
+    said: NewMessage, room: Room, by: Speaker, **found: Unpack[ingest.MessageContext]
+) -> Inbound:
     """The message with everything that was looked up for it."""
     return ingest.message(
         SOURCE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from bots.bot import Mark
-from bots.kit.reactions import Marks
+from bots.bot import Reaction
+from bots.kit.reactions import ShownReactions
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.connection import Ddp
 from bots.rocketchat.directory import Directory
@@ -15,7 +15,7 @@ from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 
-REACTIONS: dict[Mark, str] = {
+REACTIONS: dict[Reaction, str] = {
     "waiting": ":hourglass_flowing_sand:",
     "working": ":eyes:",
     "done": ":white_check_mark:",
@@ -23,10 +23,10 @@ REACTIONS: dict[Mark, str] = {
 }
 
 
-class Signs:
+class Reactions:
     def __init__(self, api: RocketApi, directory: Directory) -> None:
         self._api, self._directory = api, directory
-        self._marks: Marks[str] = Marks()
+        self._marks: ShownReactions[str] = ShownReactions()
         self.real_names = False  # people are shown by their names (UI_Use_Real_Name)
 
     async def typing(self, ddp: Ddp | None, place: Place, *, begins: bool) -> None:
@@ -43,7 +43,7 @@ class Signs:
         except PlatformError as error:
             log.debug("sign.failed reason=%s", error)
 
-    async def mark(self, message_id: str, mark: Mark) -> None:
+    async def mark(self, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before.
 
         An account with ten calls a minute shows how it ended, and nothing on the way there.

@@ -20,10 +20,10 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from bots.rocketchat.api import RocketApi
-from bots.rocketchat.backfill import Found, Missed
-from bots.rocketchat.connection import Ddp, Patience, Told
+from bots.rocketchat.backfill import Backfill, MissedChanges
+from bots.rocketchat.connection import Ddp, DdpTimeouts, StreamEvent
 from bots.rocketchat.cursor import Cursor
-from bots.rocketchat.subscriptions import PRUNED, ROOM, USER, Watch
+from bots.rocketchat.subscriptions import PRUNED, ROOM, USER, Subscriptions
 from bots.rocketchat.wire import WireMessage, WireRoom, message
 from contract.errors import PlatformError
 
@@ -38,7 +38,7 @@ _SAVE_S = 1.0
 _LONGEST_REST_S = 30.0
 
 
-class Taker(Protocol):
+class EventSink(Protocol):
     """Takes what was heard; returns when it is on disk."""
 
     async def message(
@@ -53,7 +53,7 @@ class Taker(Protocol):
         """What is known of a room is out of date."""
 
 
-class Hearing:
+class MessageStreams:
     """login: signs a connection in and returns the account's user id."""
 
     def __init__(
@@ -61,17 +61,17 @@ class Hearing:
         api: RocketApi,
         cursor: Cursor,
         login: Callable[[Ddp], Awaitable[str]],
-        missed: Missed,
-        patience: Patience,
+        missed: Backfill,
+        patience: DdpTimeouts,
     ) -> None:
         self._api, self._cursor, self._login, self._missed = api, cursor, login, missed
         self._patience = patience
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._watch = Watch()
+        self._watch = Subscriptions()
         self._stale: set[str] = set()  # rooms of a lost connection
         self.ddp: Ddp | None = None  # while it is connected and logged in
 
-    async def listen(self, taker: Taker) -> None:
+    async def listen(self, taker: EventSink) -> None:
         """For ever. Raises MootError when the account is refused, and what the taker raises."""
         failures = 0
         while True:
@@ -92,7 +92,7 @@ class Hearing:
             await asyncio.sleep(_rest_s(failures))
             failures += 1
 
-    async def _attend(self, ddp: Ddp, own_id: str, taker: Taker) -> None:
+    async def _attend(self, ddp: Ddp, own_id: str, taker: EventSink) -> None:
         """One connection, until it is lost. What a taker raises ends it, and is raised."""
         since = await self._since()
         rooms = await self._missed.rooms()
@@ -148,7 +148,7 @@ class Hearing:
         rooms: dict[str, str],
         waiting: set[str],
         since: datetime,
-        taker: Taker,
+        taker: EventSink,
         group: asyncio.TaskGroup,
     ) -> None:
         """Every room's missed messages; what the stream tells of a room waits for them.
@@ -172,7 +172,9 @@ class Hearing:
             self._turns[rid].release()
         waiting.clear()
 
-    async def _hand_on(self, rid: str, found: Found, since: datetime, taker: Taker) -> None:
+    async def _hand_on(
+        self, rid: str, found: MissedChanges, since: datetime, taker: EventSink
+    ) -> None:
         try:
             for wire in found.updated:
                 await taker.message(wire, None, since=since, missed=True)
@@ -183,7 +185,7 @@ class Hearing:
 
     # ── What is told ────────────────────────────────────────────────────────────────────
 
-    async def _take(self, told: Told, since: datetime, taker: Taker) -> None:
+    async def _take(self, told: StreamEvent, since: datetime, taker: EventSink) -> None:
         args = _flat(told.args)
         if told.stream == MESSAGES and args:
             await self._message(args, since, taker)
@@ -192,7 +194,7 @@ class Hearing:
         elif told.stream == USER:
             self._room(told.event, args, taker)
 
-    async def _message(self, args: Sequence[Any], since: datetime, taker: Taker) -> None:
+    async def _message(self, args: Sequence[Any], since: datetime, taker: EventSink) -> None:
         try:
             wire = message(args[0])
         except ValueError as error:
@@ -213,7 +215,7 @@ class Hearing:
         self._cursor.rooms.setdefault(wire.rid, kind or "")
 
     async def _removed(
-        self, event: str, args: Sequence[Any], since: datetime, taker: Taker
+        self, event: str, args: Sequence[Any], since: datetime, taker: EventSink
     ) -> None:
         rid, _, what = event.partition("/")
         told = args[0] if args and isinstance(args[0], dict) else {}
@@ -232,7 +234,7 @@ class Hearing:
             log.warning("removal.unknown room=%s reason=%s", rid, error)
             return ()
 
-    def _room(self, event: str, args: Sequence[Any], taker: Taker) -> None:
+    def _room(self, event: str, args: Sequence[Any], taker: EventSink) -> None:
         if len(args) < 2 or not isinstance(args[1], dict):
             return
         try:

@@ -18,7 +18,7 @@ _REST_S = 0.5
 _FEW, _MOST = 8, 300  # rooms
 
 
-class Watch:
+class Subscriptions:
     """The rooms whose deletions are asked for, one after the other."""
 
     def __init__(self) -> None:

@@ -14,8 +14,27 @@ from dataclasses import replace
 from functools import lru_cache
 
 from bots.markdown.styled import StyledWriter
-from bots.markdown.tree import Code, CodeBlock, Image, Inline, Item, Link, List, Span, Table, Text
-from bots.markdown.writer import ZERO_WIDTH, Bit, Row, Style, Writer, quiet, spelled_out
+from bots.markdown.tree import (
+    Code,
+    CodeBlock,
+    Image,
+    Inline,
+    Link,
+    List,
+    ListItem,
+    StyledSpan,
+    TableBlock,
+    Text,
+)
+from bots.markdown.writer import (
+    ZERO_WIDTH,
+    Bit,
+    MarkdownWriter,
+    Style,
+    WrittenRow,
+    quiet,
+    spelled_out,
+)
 from bots.rocketchat.escapes import MARK, MARKS, counted, encoded_url, harmless, literal, unquoted
 
 LIMIT = 4_900  # Message_MaxAllowedSize is 5,000 unless an administrator changed it
@@ -60,19 +79,21 @@ class _InnerWriter(StyledWriter):
         self.angled = angled
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
-        return self.join(self.span(Span("strong", content)))
+        return self.join(self.span(StyledSpan("strong", content)))
 
-    def quote(self, rows: list[Row]) -> list[Row]:
+    def quote(self, rows: list[WrittenRow]) -> list[WrittenRow]:
         """Quotes begin in the first column and are one level deep: a `>` inside is text."""
         return [
-            row if row.fixed and not row.quoted else Row(f"> {row.text}".rstrip(), True, True)
+            row
+            if row.fixed and not row.quoted
+            else WrittenRow(f"> {row.text}".rstrip(), True, True)
             for row in rows
         ]
 
     def code_block(self, block: CodeBlock) -> Iterable[str]:
         return _fenced(map(self._whole, block.code), block.info)
 
-    def table(self, table: Table) -> Iterable[str]:
+    def table(self, table: TableBlock) -> Iterable[str]:
         return _fenced(super().table(table))
 
     def _whole(self, code: str) -> str:
@@ -211,13 +232,13 @@ class _RocketChatWriter(_InnerWriter):
         self._cells = _CellWriter(angled=angled)
 
     @property
-    def inside(self) -> Writer:
+    def inside(self) -> MarkdownWriter:
         return self._inner
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
         return f"{'#' * min(level, 4)} {self.join(self.bits(content))}".rstrip("# ")
 
-    def sign(self, item: Item) -> str:
+    def sign(self, item: ListItem) -> str:
         number = f"{item.number[:-1]}." if item.number else ""
         if item.done is None:
             return number or self.bullet
@@ -225,20 +246,20 @@ class _RocketChatWriter(_InnerWriter):
             return f"{number} {self.done if item.done else self.undone}"
         return "- [x]" if item.done else "- [ ]"
 
-    def listed(self, block: List, rows: list[Row]) -> list[Row]:
+    def listed(self, block: List, rows: list[WrittenRow]) -> list[WrittenRow]:
         if len({item.done is None for item in block.items}) > 1:
             rows = [self._mixed(row) for row in rows]
         short = sum(bool(row.text) for row in rows) == len(block.items)
         return [row for row in rows if row.text] if short else rows
 
-    def _mixed(self, row: Row) -> Row:
+    def _mixed(self, row: WrittenRow) -> WrittenRow:
         """A task among items that are none: the parser reads its box as text there."""
         for box, sign in (("- [x]", self.done), ("- [ ]", self.undone)):
             if row.text.startswith(box) and not row.fixed:
-                return Row(f"- {sign}{row.text[len(box) :]}")
+                return WrittenRow(f"- {sign}{row.text[len(box) :]}")
         return row
 
-    def table(self, table: Table) -> Iterable[str]:
+    def table(self, table: TableBlock) -> Iterable[str]:
         columns = max(map(len, table.rows))
         rows = [self._cells.row(row, columns) for row in table.rows]
         dashes = {"left": "---", "right": "--:", "center": ":-:"}
@@ -274,7 +295,7 @@ def _uncoded(content: Iterable[Inline]) -> Iterator[Inline]:
                 yield Text(node.text)
             case Image():
                 yield Text(node.alt or node.url)
-            case Span():
+            case StyledSpan():
                 yield replace(node, children=tuple(_uncoded(node.children)))
             case _:
                 yield node

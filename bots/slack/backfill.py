@@ -15,7 +15,7 @@ from typing import Any
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.cursors import START, Cursors
 from bots.slack.directory import Directory
-from bots.slack.history import History, Message, after, earlier, stamps
+from bots.slack.history import HistoryPages, Message, after, earlier, stamps
 from contract.chat import RoomKind
 from contract.errors import PlatformError
 
@@ -46,7 +46,7 @@ class Backfill:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._directory = directory
-        self._history = History(api, now=now, sleep=sleep)
+        self._history = HistoryPages(api, now=now, sleep=sleep)
         self._cursors, self._take, self._now = cursors, take, now
         self._taken: OrderedDict[tuple[str, str], str | None] = OrderedDict()  # and its thread
         self._due = asyncio.Event()

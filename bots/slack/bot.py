@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.naming import Named, by_names
 from bots.kit.together import together
 from bots.markdown.split import split
@@ -27,19 +27,19 @@ from bots.slack.directory import Directory
 from bots.slack.events import (
     SOURCE,
     Account,
-    Commanded,
-    Heard,
-    Pressed,
-    Removed,
-    Renamed,
-    Said,
+    ButtonPress,
+    CommandUse,
+    DeletedMessage,
+    NewMessage,
+    PlatformEvent,
+    RenamedRoom,
     heard,
 )
 from bots.slack.files import Files
-from bots.slack.inbound import Reader
-from bots.slack.persona_posts import Voices
+from bots.slack.inbound import EventConverter
+from bots.slack.persona_posts import PersonaPosts
 from bots.slack.posts import Posts
-from bots.slack.reactions import Signs
+from bots.slack.reactions import Reactions
 from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
 from contract.agent import Question
 from contract.chat import Place, Room, Speaker
@@ -62,7 +62,7 @@ class SlackBot:
     """
 
     platform = SOURCE
-    manners = Manners(draft_interval_s=1.0, max_posts=10, thread_replies=True)
+    manners = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
     def __init__(
         self,
@@ -91,17 +91,17 @@ class SlackBot:
         self._path, self._app_token, self._api_url = path, app_token, api_url
         self._api = SlackApi(token, api_url, now=now)
         self._directory = Directory(self._api, now=now)
-        voices = Voices(self._api, lambda: self._directory.own)
+        voices = PersonaPosts(self._api, lambda: self._directory.own)
         self._files = Files(self._api, voices, files_dir, most_file_bytes)
         self._posts = Posts(self._api, voices)
-        self._reader = Reader(
+        self._reader = EventConverter(
             self._directory,
             self._files,
             self.personas,
             is_named=is_named or by_names(self.personas),
             require_mention=require_mention,
         )
-        self._signs = Signs(self._api, began=now())
+        self._signs = Reactions(self._api, began=now())
         self._app = bolt(token, signing_secret, self._take)
         self._handle = http_handler(self._app, signing_secret, now)
         self._now = now
@@ -195,19 +195,19 @@ class SlackBot:
         finally:
             self._taking.discard(task)
 
-    async def _hand_on(self, found: Heard | None, receive: Receive) -> None:
+    async def _hand_on(self, found: PlatformEvent | None, receive: Receive) -> None:
         if found is None:
             return
-        if isinstance(found, Renamed):
+        if isinstance(found, RenamedRoom):
             self._directory.forget_room(found.channel)
-        elif isinstance(found, Commanded | Pressed):
+        elif isinstance(found, CommandUse | ButtonPress):
             await receive(await self._reader.event(found))
         else:
             async with self._turns[found.channel]:  # in a room, one after the other
                 await receive(await self._reader.event(found))
-            if isinstance(found, Said):
+            if isinstance(found, NewMessage):
                 self._backfill.took(found.channel, found.ts, found.thread_ts)
-            elif isinstance(found, Removed):
+            elif isinstance(found, DeletedMessage):
                 self._backfill.removed(found.channel, found.ts)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
@@ -259,7 +259,7 @@ class SlackBot:
         """A status under the thread ("" ends it). Never raises."""
         await self._signs.status(place, status)
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         await self._signs.mark(place, message_id, mark)
 

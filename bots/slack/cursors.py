@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.json_state import Kept
+from bots.kit.json_state import JsonState
 from bots.slack.wire import Ts
 
 START = "0"
@@ -34,7 +34,7 @@ class Cursors:
     """
 
     def __init__(self, path: Path) -> None:
-        self._kept = Kept(path, _State)
+        self._kept = JsonState(path, _State)
         self.began, self.settled = START, False
         self._rooms: dict[str, str] = {}
         self._threads: OrderedDict[tuple[str, str], None] = OrderedDict()

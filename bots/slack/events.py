@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from pydantic import ValidationError
 
-from bots.kit.inbound import Found, message
+from bots.kit.inbound import MessageContext, message
 from bots.slack.text import typed
 from bots.slack.wire import WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
 from contract.chat import SLASH, Inbound, Room, RoomKind, Speaker
@@ -61,7 +61,7 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NewMessage:
     """A message. sender_id: a user's id, or a bot's where it has no user. kind: None, not told."""
 
     channel: str
@@ -77,7 +77,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class EditedMessage:
     channel: str
     kind: RoomKind | None
     ts: str
@@ -86,28 +86,28 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class DeletedMessage:
     channel: str
     kind: RoomKind | None
     ts: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class ButtonPress:
     question_id: str
     option: int
     user_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenamedRoom:
     """What is known of this channel is out of date."""
 
     channel: str
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
+class PinChange:
     """A message that somebody pinned, by Slack's pin or a 📌, or whose pin they took back."""
 
     channel: str
@@ -118,7 +118,7 @@ class Flagged:
 
 
 @dataclass(frozen=True, slots=True)
-class Commanded:
+class CommandUse:
     """A slash command. It is no message of Slack's: nothing can be answered in a thread of it.
 
     id: of this one alone; it tells who gave it, also after a restart. content: as it was typed,
@@ -131,10 +131,12 @@ class Commanded:
     content: str
 
 
-Heard = Said | Changed | Removed | Pressed | Renamed | Flagged | Commanded
+PlatformEvent = (
+    NewMessage | EditedMessage | DeletedMessage | ButtonPress | RenamedRoom | PinChange | CommandUse
+)
 
 
-def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
+def heard(payload: Mapping[str, Any], own: Account) -> PlatformEvent | None:
     """What a payload of Slack's says, or None when it is nothing for a chat, or our own doing.
 
     Raises ValueError on a payload that Slack doesn't write.
@@ -148,7 +150,7 @@ def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
         if payload.get("type") != "event_callback" or not isinstance(event, Mapping):
             return None
         if event.get("type") in ("channel_rename", "group_rename"):
-            return Renamed(WireRename.model_validate(event).channel.id)
+            return RenamedRoom(WireRename.model_validate(event).channel.id)
         if event.get("type") in _FLAGS:
             return _flagged(WireFlag.model_validate(event), own)
         if event.get("type") not in ("message", "app_mention"):
@@ -159,21 +161,21 @@ def heard(payload: Mapping[str, Any], own: Account) -> Heard | None:
         raise ValueError(f"an event of Slack's can't be read: {', '.join(fields)}") from None
 
 
-def _pressed(press: WirePress) -> Pressed | None:
+def _pressed(press: WirePress) -> ButtonPress | None:
     for action in press.actions:
         number, _, question = (action.value or "").partition(" ")
         if action.action_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
-            return Pressed(question, int(number), press.user.id)
+            return ButtonPress(question, int(number), press.user.id)
     return None
 
 
-def _commanded(given: WireCommand) -> Commanded:
+def _commanded(given: WireCommand) -> CommandUse:
     """Any command of the app's: one that isn't `/moot` is what it says itself."""
     own = given.command.removeprefix("/")
     words = typed(given.text) if own == "moot" else f"{own} {typed(given.text)}"
     content = f"/moot {words}".rstrip()
     id_ = f"{SLASH}{given.user_id}:{given.trigger_id}"
-    return Commanded(given.channel_id, given.user_id, id_, content)
+    return CommandUse(given.channel_id, given.user_id, id_, content)
 
 
 def commander(command_id: str) -> str:
@@ -181,7 +183,7 @@ def commander(command_id: str) -> str:
     return command_id.removeprefix(SLASH).partition(":")[0] if command_id.startswith(SLASH) else ""
 
 
-def _flagged(event: WireFlag, own: Account) -> Flagged | None:
+def _flagged(event: WireFlag, own: Account) -> PinChange | None:
     item = event.item
     channel = item.channel or event.channel_id
     ts = item.ts or (item.message.ts if item.message else None)
@@ -190,10 +192,10 @@ def _flagged(event: WireFlag, own: Account) -> Flagged | None:
     if event.type.startswith("reaction_") and event.reaction not in _PINS:
         return None
     kind: RoomKind | None = "dm" if channel.startswith("D") else None
-    return Flagged(channel, kind, ts, event.user, _FLAGS[event.type])
+    return PinChange(channel, kind, ts, event.user, _FLAGS[event.type])
 
 
-def _message(event: WireEvent, own: Account) -> Said | Changed | Removed | None:
+def _message(event: WireEvent, own: Account) -> NewMessage | EditedMessage | DeletedMessage | None:
     if not event.channel:
         return None
     kind = _KINDS.get(event.channel_type or "")
@@ -201,7 +203,7 @@ def _message(event: WireEvent, own: Account) -> Said | Changed | Removed | None:
         kind = "dm"
     if event.subtype == "message_deleted":
         gone = event.deleted_ts or (event.previous_message and event.previous_message.ts)
-        return Removed(event.channel, kind, gone) if gone else None
+        return DeletedMessage(event.channel, kind, gone) if gone else None
     if event.subtype == "message_changed":
         return _changed(event, event.channel, kind, own)
     if event.subtype not in _SAID or not event.ts or _is_own(event, own):
@@ -215,24 +217,24 @@ def _is_own(event: WireEvent, own: Account) -> bool:
 
 def _changed(
     event: WireEvent, channel: str, kind: RoomKind | None, own: Account
-) -> Changed | Removed | None:
+) -> EditedMessage | DeletedMessage | None:
     """An edit. Slack sends the same event when a link unfolds or a thread grows: no edit."""
     new, old = event.message, event.previous_message
     if not new or not new.ts:
         return None
     if new.subtype == "tombstone":  # deleted, but its thread lives on
-        return Removed(channel, kind, new.ts)
+        return DeletedMessage(channel, kind, new.ts)
     if new.subtype not in _SAID or _is_own(new, own):
         return None
     if (old.text == new.text) if old else not new.edited:
         return None
     at = new.edited.ts if new.edited else event.event_ts or new.ts
-    return Changed(channel, kind, new.ts, typed(new.text or ""), moment(at))
+    return EditedMessage(channel, kind, new.ts, typed(new.text or ""), moment(at))
 
 
 def _said(
     event: WireEvent, channel: str, ts: str, kind: RoomKind | None, own: Account
-) -> Said | None:
+) -> NewMessage | None:
     sender = event.user or event.bot_id
     if not sender:
         return None
@@ -244,7 +246,7 @@ def _said(
     reply = event.thread_ts if event.thread_ts != ts else None
     mention = re.search(rf"<@{re.escape(own.user_id)}(?:\|[^<>]*)?>", text)
     answers_us = bool(reply) and event.parent_user_id == own.user_id
-    return Said(
+    return NewMessage(
         channel=channel,
         kind=kind,
         ts=ts,
@@ -284,7 +286,7 @@ def speaker(external_id: str, name: str, *, is_bot: bool) -> Speaker:
     return Speaker(f"{SOURCE}:{external_id}", name, kind, mention)  # type: ignore[arg-type]
 
 
-def inbound(said: Said, room: Room, by: Speaker, **found: Unpack[Found]) -> Inbound:
+def inbound(said: NewMessage, room: Room, by: Speaker, **found: Unpack[MessageContext]) -> Inbound:
     """The message with everything that was looked up for it."""
     return message(
         SOURCE,

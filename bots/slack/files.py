@@ -9,7 +9,7 @@ from pathlib import Path
 from bots.kit.files import PATIENCE_S, path_of, write
 from bots.slack.api import SlackApi
 from bots.slack.events import FileRef
-from bots.slack.persona_posts import Voices
+from bots.slack.persona_posts import PersonaPosts
 from contract.chat import Attachment, Place
 from contract.errors import PlatformError
 
@@ -20,7 +20,7 @@ class Files:
     """An event isn't acknowledged before its files are kept; Slack, which waits three seconds and
     then sends it again twice within six minutes, finds it done."""
 
-    def __init__(self, api: SlackApi, voices: Voices, folder: Path, most_bytes: int) -> None:
+    def __init__(self, api: SlackApi, voices: PersonaPosts, folder: Path, most_bytes: int) -> None:
         self._api, self._voices = api, voices
         self._folder, self._most_bytes = folder, most_bytes
 

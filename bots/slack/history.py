@@ -25,7 +25,7 @@ _CALLS, _PER_S = 30, 60.0
 _TRIES, _LONGEST_REST_S = 6, 60.0
 
 
-class History:
+class HistoryPages:
     """now: the time in seconds since 1970."""
 
     def __init__(

@@ -18,7 +18,7 @@ _NAME = 80  # the longest name that Slack gives people
 _NOT_ALLOWED = {"missing_scope", "invalid_arguments", "invalid_arg_name", "restricted_action"}
 
 
-class Voices:
+class PersonaPosts:
     """Calls that carry a name and a picture, as long as Slack takes them.
 
     own: whose calls these are; without the scope for names none is tried.

@@ -10,7 +10,7 @@ from typing import Any
 from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.events import CHOOSE, Account, commander
-from bots.slack.persona_posts import Voices
+from bots.slack.persona_posts import PersonaPosts
 from bots.slack.text import escape, fenced, unescaped
 from contract.agent import Question
 from contract.chat import Place
@@ -27,7 +27,7 @@ _TITLE, _DETAIL = 200, 2_000
 
 
 class Posts:
-    def __init__(self, api: SlackApi, voices: Voices) -> None:
+    def __init__(self, api: SlackApi, voices: PersonaPosts) -> None:
         self._api, self._voices = api, voices
 
     async def post(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 
-from bots.bot import Mark
-from bots.kit.reactions import Marks
+from bots.bot import Reaction
+from bots.kit.reactions import ShownReactions
 from bots.slack.api import SlackApi, SlackRefused
 from contract.chat import Place
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
 
-_REACTIONS: dict[Mark, str] = {
+_REACTIONS: dict[Reaction, str] = {
     "waiting": "hourglass_flowing_sand",
     "working": "eyes",
     "done": "white_check_mark",
@@ -35,7 +35,7 @@ _PASSING = {
 _SKEW_S = 5.0  # Slack's clock and ours may differ
 
 
-class Signs:
+class Reactions:
     """began: when this process did, in seconds since 1970. No earlier one has marked what was said
     after that.
     """
@@ -44,7 +44,7 @@ class Signs:
         self._api, self._began = api, began
         self._refused: set[str] = set()  # methods
         self._silent: set[str] = set()  # channels in which a status is refused
-        self._marks: Marks[tuple[str, str]] = Marks()
+        self._marks: ShownReactions[tuple[str, str]] = ShownReactions()
 
     async def status(self, place: Place, status: str) -> None:
         """The status line under a thread; channels have none outside of threads."""
@@ -57,7 +57,7 @@ class Signs:
         ):
             self._silent.add(channel)
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
         channel = place.room.external_id
         message = (channel, message_id)
@@ -75,7 +75,7 @@ class Signs:
         except ValueError:
             return False
 
-    async def _react(self, method: str, message: tuple[str, str], mark: Mark) -> None:
+    async def _react(self, method: str, message: tuple[str, str], mark: Reaction) -> None:
         channel, ts = message
         await self._tried(method, channel=channel, timestamp=ts, name=_REACTIONS[mark])
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from bots.markdown.tree import Code, CodeBlock, Inline, Link, Span, Table
-from bots.markdown.writer import ZERO_WIDTH, Bit, Row, Writer, quiet, spelled_out
+from bots.markdown.tree import Code, CodeBlock, Inline, Link, StyledSpan, TableBlock
+from bots.markdown.writer import ZERO_WIDTH, Bit, MarkdownWriter, WrittenRow, quiet, spelled_out
 
 # chat.update refuses a text beyond 4,000 bytes of escaped UTF-8 (msg_too_long).
 LIMIT_BYTES = 3_900
@@ -72,7 +72,7 @@ def unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-class _SlackWriter(Writer):
+class _SlackWriter(MarkdownWriter):
     def text(self, text: str) -> str:
         parts, end = [], 0
         for token in _TOKEN.finditer(text):
@@ -81,9 +81,9 @@ class _SlackWriter(Writer):
         return "".join([*parts, escape(quiet(text[end:]))])
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
-        return self.join(self.span(Span("strong", content)))
+        return self.join(self.span(StyledSpan("strong", content)))
 
-    def quote(self, rows: list[Row]) -> list[Row]:
+    def quote(self, rows: list[WrittenRow]) -> list[WrittenRow]:
         """Slack quotes from the first column and one level deep: a `>` inside is text."""
         quoted = []
         for row in rows:
@@ -91,13 +91,13 @@ class _SlackWriter(Writer):
                 quoted.append(row)
             else:
                 inner = re.sub(r"^>+", lambda signs: escape(signs[0]), row.text)
-                quoted.append(Row(f"> {inner}".rstrip(), fixed=True))
+                quoted.append(WrittenRow(f"> {inner}".rstrip(), fixed=True))
         return quoted
 
     def code_block(self, block: CodeBlock) -> Iterable[str]:
         return fenced(block.code)
 
-    def table(self, table: Table) -> Iterable[str]:
+    def table(self, table: TableBlock) -> Iterable[str]:
         return fenced(super().table(table))
 
     def code(self, code: Code) -> str:
@@ -107,7 +107,7 @@ class _SlackWriter(Writer):
         edge = " " if "`" in (code.text[0], code.text[-1]) else ""
         return escape(f"{code.ticks}{edge}{code.text}{edge}{code.ticks}")
 
-    def span(self, span: Span) -> Iterator[Bit]:
+    def span(self, span: StyledSpan) -> Iterator[Bit]:
         """Marks don't reach over a line's end in Slack: each line gets its own."""
         line: list[Bit] = []
         for bit in self.bits(_without(span.kind, span.children)):
@@ -150,12 +150,12 @@ class _SlackWriter(Writer):
 def _without(kind: str, content: Iterable[Inline]) -> Iterator[Inline]:
     """The content without marks of a kind that stands around it already: no bold in bold."""
     for node in content:
-        if not isinstance(node, Span):
+        if not isinstance(node, StyledSpan):
             yield node
         elif node.kind == kind:
             yield from _without(kind, node.children)
         else:
-            yield Span(node.kind, tuple(_without(kind, node.children)))
+            yield StyledSpan(node.kind, tuple(_without(kind, node.children)))
 
 
 def _marked(line: list[Bit], mark: str) -> Iterator[Bit]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bots.bot import Bot, Learned, forget
+from bots.bot import Bot, SecretSink, forget
 from bots.kit.slash import SlashCommand, SlashOption
 from bots.web import WebBot
 from contract.errors import ConfigError
@@ -44,7 +44,7 @@ class _Account:
     environment: Mapping[str, str]
     personas: Personas
     access: Access
-    learned: Learned
+    learned: SecretSink
 
     def secret(self, key: str) -> str:
         """Raises ConfigError when it isn't set."""
@@ -80,7 +80,7 @@ def make_bots(
     environment: Mapping[str, str],
     personas: Personas,
     access: Access | None = None,
-    learned: Learned = forget,
+    learned: SecretSink = forget,
 ) -> dict[str, Bot]:
     """Every bot by its name; "web" is the page's. Raises ConfigError for a missing secret.
 

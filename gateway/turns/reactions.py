@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bots.bot import Bot, Mark
+from bots.bot import Bot, Reaction
 from contract.chat import Place
 from contract.errors import PlatformError
 
@@ -22,7 +22,7 @@ AT_ONCE, EVERY_S = 10, 1.2
 FEW = 5  # when more than these wait to be marked, an answered message without a mark gets none
 SLOW_S = 30.0
 
-_ORDER: tuple[Mark, ...] = ("working", "waiting", "failed", "done")
+_ORDER: tuple[Reaction, ...] = ("working", "waiting", "failed", "done")
 
 
 @dataclass(slots=True)
@@ -33,12 +33,12 @@ class _Message:
     bot: Bot
     place: Place
     id: str
-    turns: dict[str, Mark] = field(default_factory=dict)
+    turns: dict[str, Reaction] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
-    shown: Mark | None = None
+    shown: Reaction | None = None
     in_line: bool = False
 
-    def due(self) -> Mark | None:
+    def due(self) -> Reaction | None:
         """What it should bear; None when that is what it bears."""
         stages = self.turns.values()
         mark = next((mark for mark in _ORDER if mark in stages), None)
@@ -126,7 +126,7 @@ class Marks:
         self._turns[turn_id] = message
         return True
 
-    def _enter(self, turn_id: str, mark: Mark) -> None:
+    def _enter(self, turn_id: str, mark: Reaction) -> None:
         if (message := self._turns.get(turn_id)) is not None:
             message.turns[turn_id] = mark
             self._line_up(message)
@@ -161,7 +161,7 @@ def _is_worth_it(message: _Message, line: _Line) -> bool:
     return mark is not None
 
 
-async def _put(message: _Message, mark: Mark) -> None:
+async def _put(message: _Message, mark: Reaction) -> None:
     try:
         async with asyncio.timeout(SLOW_S):
             await message.bot.mark(message.place, message.id, mark)

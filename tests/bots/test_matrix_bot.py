@@ -10,7 +10,7 @@ import pytest
 
 from bots.kit.thread_context import HEADING
 from bots.matrix.api import MatrixApi
-from bots.matrix.check import Credentials, Wallet
+from bots.matrix.check import Credentials, CredentialStore
 from contract.agent import Option, Question
 from contract.chat import Chosen, Deleted, Edited, Inbound, Pinned, Place, Voice
 from contract.errors import ConfigError, PlatformError
@@ -376,7 +376,7 @@ async def test_a_stored_token_that_is_refused_is_replaced_and_the_device_stays(
         await inbox.kept(1)
     account = stage.folder / "own" / "account.json"
     before = account.read_text()
-    kept = Wallet(stage.folder / "own").load()
+    kept = CredentialStore(stage.folder / "own").load()
     assert kept is not None
     api = MatrixApi(stage.homeserver.url, kept.token)
     await api.post("/_matrix/client/v3/logout", {})
@@ -384,7 +384,7 @@ async def test_a_stored_token_that_is_refused_is_replaced_and_the_device_stays(
     async with running(stage.bot(), inbox):
         await stage.andi.say(room, "two")
         await said(inbox, "two")
-    after = Wallet(stage.folder / "own").load()
+    after = CredentialStore(stage.folder / "own").load()
     assert after is not None
     assert account.read_text() != before
     assert after.device_id == kept.device_id

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bots.slack.bot import SlackBot
-from bots.slack.events import Account, Commanded, commander, heard
+from bots.slack.events import Account, CommandUse, commander, heard
 from contract.chat import Place, Room
 from tests.bots.test_slack_http import posted, served, settled, stamped
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
@@ -91,7 +91,7 @@ def test_any_command_of_the_app_is_read(command: str, text: str, content: str) -
         "channel_id": "C1",
         "trigger_id": "1.2.x",
     }
-    assert heard(payload, OWN) == Commanded("C1", "U1", "slash:U1:1.2.x", content)
+    assert heard(payload, OWN) == CommandUse("C1", "U1", "slash:U1:1.2.x", content)
     assert commander("slash:U1:1.2.x") == "U1"
     assert commander("1700000000.000100") == ""
 

@@ -10,7 +10,7 @@ from itertools import count
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
 from contract.chat import Inbound, IngestMetadata, Place, Room, Speaker
 from contract.errors import MootError, PlatformError
@@ -38,7 +38,9 @@ class FakeBot:
     name: str = "fake"
     platform: str = "fake"
     personas: Sequence[str] = ("demo",)
-    manners: Manners = field(default_factory=lambda: Manners(draft_interval_s=0.05))
+    manners: PlatformCapabilities = field(
+        default_factory=lambda: PlatformCapabilities(draft_interval_s=0.05)
+    )
     limit: int = 4000
     prefix: str = "p"  # of its posts' ids
     faults: list[PlatformError | None] = field(default_factory=list)
@@ -47,7 +49,7 @@ class FakeBot:
     frozen: bool = False  # no message can be edited any more
     posted: list[Posted] = field(default_factory=list)
     edits: list[tuple[str, str]] = field(default_factory=list)
-    marks: list[tuple[str, Mark]] = field(default_factory=list)
+    marks: list[tuple[str, Reaction]] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
     tell: Callable[[Posted], Awaitable[None]] | None = None
@@ -109,7 +111,7 @@ class FakeBot:
     async def typing(self, place: Place, status: str) -> None:
         return None
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
         self.marks.append((message_id, mark))
 
     async def ask(self, place: Place, question: Question, key: str) -> str:
