@@ -16,7 +16,7 @@ LONGEST_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class ReadCursor:
     """seq: of the last message read, 0 before the first. failures: in a row since then."""
 
     seq: int = 0
@@ -38,13 +38,13 @@ _READ = select(_P.seq, _P.failures, _P.tried_at).where(
 _MOVE = update(pointers).where(_P.layer == bindparam("of"), _P.scope == bindparam("within"))
 
 
-def read_pointer(connection: Connection, layer: str, scope: str) -> Pointer:
+def read_cursor(connection: Connection, layer: str, scope: str) -> ReadCursor:
     """Where a layer is."""
     row = connection.execute(_READ, {"layer": layer, "scope": scope}).first()
     if row is None:
-        return Pointer()
+        return ReadCursor()
     tried_at = None if row.tried_at is None else moment(row.tried_at)
-    return Pointer(row.seq, row.failures, tried_at)
+    return ReadCursor(row.seq, row.failures, tried_at)
 
 
 def advance(connection: Connection, layer: str, scope: str, seq: int, now: datetime) -> None:
@@ -54,7 +54,7 @@ def advance(connection: Connection, layer: str, scope: str, seq: int, now: datet
 
 def failed(connection: Connection, layer: str, scope: str, now: datetime) -> None:
     """The layer could not read on: the pointer stays."""
-    before = read_pointer(connection, layer, scope)
+    before = read_cursor(connection, layer, scope)
     values = {"seq": before.seq, "failures": before.failures + 1, "tried_at": micros(now)}
     _write(connection, layer, scope, values)
 

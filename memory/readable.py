@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select, text
 
 from contract.chat import Speaker
-from memory.layer import OWN_TOOLS, Interaction
+from memory.layer import OWN_TOOLS, AnsweredTurn
 from memory.private import has_private, private_spans, public
 from store.database import Store
 from store.schema import HAS_PRIVATE_PART, messages, rooms, turns
@@ -21,7 +21,7 @@ PRIVATE_FROM = 500  # how many messages with such a word are looked through for 
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ReadableMessage:
     """A message of a slice. text: what of it may be remembered, never empty."""
 
     seq: int
@@ -34,7 +34,7 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class MessageRange:
     """Messages of one scope in their order, and the range of seqs that was looked at.
 
     last_seq: where to go on next time, also when every message in between was left out. hidden:
@@ -45,7 +45,7 @@ class Slice:
     scope: str
     first_seq: int
     last_seq: int
-    spoken: tuple[Spoken, ...]
+    spoken: tuple[ReadableMessage, ...]
     hidden: tuple[str, ...] = ()
     looked_at: int = 0
 
@@ -114,7 +114,7 @@ _COMMAND = re.compile(
 )
 
 
-class Slices:
+class ReadableMessages:
     """Reads slices. `excluded_rooms`: ids of rooms that the configuration keeps out of memory.
 
     clean: takes out of a text what nobody may remember: secrets of the configuration.
@@ -132,7 +132,7 @@ class Slices:
 
     async def after(
         self, scope: str, seq: int, *, until: int = 2**62, size: int = 1000
-    ) -> Slice | None:
+    ) -> MessageRange | None:
         """The messages of a scope after `seq`, `size` at most; None when there is none."""
         return await self._store.read(
             lambda c: self.read(c, scope, seq, until=until, size=size), small=size == 1
@@ -140,7 +140,7 @@ class Slices:
 
     def read(
         self, connection: Connection, scope: str, after: int, *, until: int, size: int
-    ) -> Slice | None:
+    ) -> MessageRange | None:
         """The same within a connection."""
         where = {"scope": scope, "after": after, "until": until, "size": size}
         rows = connection.execute(_SLICE, where).all()
@@ -149,12 +149,12 @@ class Slices:
         last = rows[-1].seq
         spans = _hidden(connection, scope, last)
         spoken = [
-            Spoken(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, said, at)
+            ReadableMessage(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, said, at)
             for row in rows
             if self._may_be_remembered(row) and (said := self._clean(public(row.content, spans)))
             for at in (moment(row.sent_at),)
         ]
-        return Slice(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
+        return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
 
     def excludes(self, room_id: str) -> bool:
         """Whether the configuration keeps a room out of memory."""
@@ -178,7 +178,7 @@ class Slices:
 
         return await self._store.read(work)
 
-    async def lesson(self, interaction: Interaction) -> Interaction | None:
+    async def lesson(self, interaction: AnsweredTurn) -> AnsweredTurn | None:
         """The turn with its texts as they may be remembered; None when it teaches nothing.
 
         What the agent read in the memory itself is no lesson: it may be of another scope.

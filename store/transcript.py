@@ -16,7 +16,7 @@ from store.timestamps import micros, moment
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMessage:
     """A message as it lies on disk. seq orders all messages by their arrival."""
 
     seq: int
@@ -42,8 +42,8 @@ class Stored:
         return Line(str(self.seq), self.by, self.content, self.sent_at, self.attachments)
 
 
-def _stored(row: Row[Any]) -> Stored:
-    return Stored(
+def _stored(row: Row[Any]) -> StoredMessage:
+    return StoredMessage(
         seq=row.seq,
         room_id=row.room_id,
         message_id=row.message_id,
@@ -238,13 +238,13 @@ class Transcript:
         seq: int = connection.execute(self._add_answer, values).scalar_one()
         return seq
 
-    async def edit(self, edited: Edited) -> Stored | None:
+    async def edit(self, edited: Edited) -> StoredMessage | None:
         """Replace a message's text and keep the first one; None when nothing changed.
 
         What our own personas said stays: another of our accounts hears the edits of its draft.
         """
 
-        def work(connection: Connection) -> Stored | None:
+        def work(connection: Connection) -> StoredMessage | None:
             before = _find(connection, edited.room.id, edited.message_id)
             if before is None or before.content == edited.content:
                 return None
@@ -258,10 +258,10 @@ class Transcript:
 
         return await self._store.write(work)
 
-    async def delete(self, deleted: Deleted, now: datetime) -> Stored | None:
+    async def delete(self, deleted: Deleted, now: datetime) -> StoredMessage | None:
         """Mark a message as deleted; its text is shown to nobody any more."""
 
-        def work(connection: Connection) -> Stored | None:
+        def work(connection: Connection) -> StoredMessage | None:
             before = _find(connection, deleted.room.id, deleted.message_id)
             if before is None or before.deleted:
                 return None
@@ -272,7 +272,7 @@ class Transcript:
 
     async def window(
         self, scope: str, *, persona: str = "", size: int, after: int, trigger: int
-    ) -> list[Stored]:
+    ) -> list[StoredMessage]:
         """The newest `size` messages of a scope with seq > after, and the trigger; oldest first.
 
         Deleted messages are left out, the trigger included: it may have been deleted meanwhile.
@@ -291,7 +291,9 @@ class Transcript:
             small=True,
         )
 
-    async def thread(self, room_id: str, scope: str, thread_id: str, before: int) -> list[Stored]:
+    async def thread(
+        self, room_id: str, scope: str, thread_id: str, before: int
+    ) -> list[StoredMessage]:
         """The newest 15 earlier messages of a thread within the scope, its root included."""
         where = {"room": room_id, "scope": scope, "thread": thread_id, "before": before}
         return await self._store.read(
@@ -299,23 +301,23 @@ class Transcript:
             small=True,
         )
 
-    async def get(self, seq: int) -> Stored | None:
+    async def get(self, seq: int) -> StoredMessage | None:
         """One message by its seq."""
 
-        def work(connection: Connection) -> Stored | None:
+        def work(connection: Connection) -> StoredMessage | None:
             row = connection.execute(_BY_SEQ, {"of": seq}).first()
             return None if row is None else _stored(row)
 
         return await self._store.read(work)
 
-    async def find(self, room_id: str, message_id: str) -> Stored | None:
+    async def find(self, room_id: str, message_id: str) -> StoredMessage | None:
         """One message by the platform's own id."""
         return await self._store.read(lambda connection: _find(connection, room_id, message_id))
 
-    async def page(self, room_id: str, before: str | None, limit: int) -> list[Stored]:
+    async def page(self, room_id: str, before: str | None, limit: int) -> list[StoredMessage]:
         """The newest `limit` messages of a room before message `before`, oldest first."""
 
-        def work(connection: Connection) -> list[Stored]:
+        def work(connection: Connection) -> list[StoredMessage]:
             end: int | None = LATEST
             if before is not None:
                 end = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": before}).scalar()
@@ -375,6 +377,6 @@ _EMPTY: dict[str, Any] = {
 }
 
 
-def _find(connection: Connection, room_id: str, message_id: str) -> Stored | None:
+def _find(connection: Connection, room_id: str, message_id: str) -> StoredMessage | None:
     row = connection.execute(_BY_ID, {"room": room_id, "id": message_id}).first()
     return None if row is None else _stored(row)

@@ -73,7 +73,7 @@ _TURNS = (
 )
 
 
-def fill(connection: Connection) -> None:
+def fill_turn_metrics(connection: Connection) -> None:
     """Make the figures of all turns that ended before there were any."""
     after = 0
     while rows := connection.execute(_TURNS, {"after": after}).all():

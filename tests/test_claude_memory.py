@@ -17,7 +17,7 @@ from adapters.cli.session import CliAgent
 from contract.chat import Room
 from gateway.mcp.endpoint import Admission, MemoryDoor
 from gateway.mcp.tools import MemoryTools
-from memory.observations.records import Record
+from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
 from memory.observations.work_log import WorkLog
 from memory.scopes import Invocation
@@ -27,7 +27,7 @@ from tests.doubles.model_steps import ToolUse
 from tests.doubles.replies import Replies
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)
-RECORD = Record("bugfix", "Fixed the loop", "It ends.", (), "It ran too long.", (), ())
+RECORD = NewObservation("bugfix", "Fixed the loop", "It ends.", (), "It ran too long.", (), ())
 SCOPE = "room:slack:C1"
 
 
@@ -39,7 +39,7 @@ class Shelf:
 
     async def did(self, scope: str, title: str) -> str:
         """Store an observation."""
-        record = Record("bugfix", title, "It ends.", (), f"About {title}.", (), ())
+        record = NewObservation("bugfix", title, "It ends.", (), f"About {title}.", (), ())
 
         def work(connection: Connection) -> str:
             session = open_session(

@@ -13,7 +13,7 @@ from gateway.remembering.idle import Idle
 from gateway.remembering.learning import learning
 from gateway.remembering.memories import Memories
 from gateway.turns.platform_pins import PlatformPins
-from memory.layer import Interaction, Session
+from memory.layer import AnsweredTurn, EndedSession
 from memory.model import Model
 from memory.recall.index import Index
 
@@ -24,7 +24,7 @@ def make_memories(
     """Every layer. index, model, learn_after_s: see Memories."""
     config = ground.config
 
-    def about(told: Interaction | Session) -> AbstractContextManager[None]:
+    def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
         return learning(told, ground.telemetry)
 
     made = Memories(

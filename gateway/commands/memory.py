@@ -12,12 +12,12 @@ from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
 from gateway.sessions.sessions import Sessions
 from gateway.settings.personas.personas import Persona
-from memory.owner.commands import Keeper
+from memory.owner.commands import MemoryCommands
 from memory.owner.owner import Known, Owner
 from memory.recall.facts import StoredFact
 from memory.scopes import Invocation
 from store.timestamps import day
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 FACT_CHARS = 300
 LISTED = 200
@@ -33,7 +33,7 @@ class RememberCommands:
 
     def __init__(
         self,
-        keeper: Keeper,
+        keeper: MemoryCommands,
         *,
         transcript: Transcript,
         sessions: Sessions,
@@ -50,7 +50,7 @@ class RememberCommands:
         self._zone = zone
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do it; return the reply."""
         persona = next((p for p in here if p.name == turn.persona), None)
@@ -112,7 +112,7 @@ class RememberCommands:
 
     # ── !share, !unshare ────────────────────────────────────────────────────────────────
 
-    async def _share(self, argument: str, owner: Owner, asked: Stored) -> str:
+    async def _share(self, argument: str, owner: Owner, asked: StoredMessage) -> str:
         first, *rest = argument.split(None, 1) or [""]
         project = first.lower() == "project"
         what = "".join(rest) if project else argument
@@ -124,7 +124,7 @@ class RememberCommands:
         return f"Shared as {fact.seq} with {whom}: {said} (`!unshare {fact.seq}` takes it back)"
 
     async def _shared(
-        self, what: str, owner: Owner, asked: Stored, *, project: bool
+        self, what: str, owner: Owner, asked: StoredMessage, *, project: bool
     ) -> StoredFact | None:
         if (seq := number_in(what)) is not None:
             return await self._keeper.share_fact(owner, seq, project=project)

@@ -12,7 +12,7 @@ from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import Program
 from gateway.settings.personas.personas import Persona
 from memory.scopes import home_scope
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 DEFAULT = "default"
 # What the programs call models: `opus`, `claude-opus-5[1m]`, `openai/gpt-6:free`, an ARN. It stands
@@ -29,7 +29,7 @@ class ModelCommands:
         self._program = program
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Show or choose it; return the reply."""
         whose, words = _whose(argument, asked, here)
@@ -54,7 +54,7 @@ class ModelCommands:
         model = _configured(persona) if own else f"`{chosen}` (chosen here)"
         return f"- @{persona.name}: {program.title}, {model}"
 
-    async def _choose(self, persona: Persona, word: str, turn: Turn, asked: Stored) -> str:
+    async def _choose(self, persona: Persona, word: str, turn: Turn, asked: StoredMessage) -> str:
         program = self._program(persona)
         if not program.takes_model:
             return f"@{persona.name}: {program.title} takes no model's name; it works with its own."
@@ -80,7 +80,7 @@ def _configured(persona: Persona) -> str:
 
 
 def _whose(
-    argument: str, asked: Stored, here: Sequence[Persona]
+    argument: str, asked: StoredMessage, here: Sequence[Persona]
 ) -> tuple[list[Persona], list[str]]:
     """Those of whom the message tells by name, and the words about the model."""
     words = argument.split()
@@ -90,5 +90,5 @@ def _whose(
     return named(asked.content, here), words
 
 
-def _scope(turn: Turn, asked: Stored, persona: Persona) -> str:
+def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
     return home_scope(turn.room, asked.by.id, persona.name)

@@ -14,7 +14,7 @@ from gateway.personas.service import PersonaDesk, Sheet
 from gateway.personas.versions import Version
 from gateway.settings.personas.faults import Unknown
 from gateway.settings.personas.personas import Persona
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 USAGE = "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
 BEGINNING = 1_500  # characters of a text, so that the reply is one post on most platforms
@@ -34,7 +34,7 @@ class PersonaCommands:
         self._page_url = page_url
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do what it says; return the reply."""
         words = argument.split()
@@ -60,7 +60,13 @@ class PersonaCommands:
             return f"{error.say[0].upper()}{error.say[1:]}."
 
     def _name(
-        self, names: list[str], turn: Turn, asked: Stored, here: Sequence[Persona], *, sure: bool
+        self,
+        names: list[str],
+        turn: Turn,
+        asked: StoredMessage,
+        here: Sequence[Persona],
+        *,
+        sure: bool,
     ) -> str:
         """Whom it is about. Owners may name any persona, the others those who are here.
 
@@ -116,7 +122,9 @@ class PersonaCommands:
             return "They are the same."
         return _fenced(_cut(text), "diff")
 
-    async def _roll_back(self, name: str, numbers: list[int], turn: Turn, asked: Stored) -> str:
+    async def _roll_back(
+        self, name: str, numbers: list[int], turn: Turn, asked: StoredMessage
+    ) -> str:
         if len(numbers) > 1:
             return USAGE
         wanted = numbers[0] if numbers else None

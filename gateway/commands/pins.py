@@ -11,8 +11,8 @@ from gateway.core.pins import Pin, pins_in, worth_pinning
 from gateway.core.quoting import number_in, quoted
 from gateway.settings.personas.personas import Persona
 from memory.landmarks import Landmarks, NewLandmark
-from memory.readable import Slices
-from store.transcript import Stored, Transcript
+from memory.readable import ReadableMessages
+from store.transcript import StoredMessage, Transcript
 
 ECHOED_CHARS = 80
 LISTED_CHARS = 200
@@ -28,13 +28,15 @@ SUGGEST_EVERY = timedelta(hours=1)
 class PinCommands:
     """Carries them out, for people; a bot's words pin nothing."""
 
-    def __init__(self, landmarks: Landmarks, slices: Slices, transcript: Transcript) -> None:
+    def __init__(
+        self, landmarks: Landmarks, slices: ReadableMessages, transcript: Transcript
+    ) -> None:
         self._landmarks = landmarks
         self._slices = slices
         self._transcript = transcript
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do it; return the reply."""
         if asked.by.kind != "human":
@@ -46,14 +48,14 @@ class PinCommands:
                 return await self._unpin(turn.scope, argument)
         return await self.pin(turn, asked)
 
-    async def pin(self, turn: Turn, asked: Stored) -> str:
+    async def pin(self, turn: Turn, asked: StoredMessage) -> str:
         """Pin what a message says; harmless when it is done twice."""
         if asked.by.kind != "human" or asked.deleted:
             return ""
         pins = pins_in(asked.content, reply=asked.reply_to is not None)
         return "\n".join([await self._pin(pin, turn, asked) for pin in pins])
 
-    async def _pin(self, pin: Pin, turn: Turn, asked: Stored) -> str:
+    async def _pin(self, pin: Pin, turn: Turn, asked: StoredMessage) -> str:
         if pin.text:
             text = await self._slices.keepable(asked.seq, pin.text)
             return await self._put(pin.kind, text, asked, turn, asked)
@@ -72,9 +74,9 @@ class PinCommands:
         self,
         kind: str,
         text: str | None,
-        said: Stored,
+        said: StoredMessage,
         turn: Turn,
-        asked: Stored,
+        asked: StoredMessage,
         author_id: str | None = None,
     ) -> str:
         if not text:
@@ -125,7 +127,7 @@ class Suggestions:
     def __init__(
         self,
         transcript: Transcript,
-        slices: Slices,
+        slices: ReadableMessages,
         clock: Callable[[], datetime],
         *,
         enabled: bool,

@@ -18,7 +18,7 @@ from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.settings.access import EVERYBODY, Role
 from gateway.settings.personas.personas import Persona
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 HOW = "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."
 WHERE = "Roles are for rooms: say `everywhere` at its end, or say it in the room that you mean."
@@ -65,7 +65,7 @@ class RoleCommands:
     people: People
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do it; return the reply."""
         try:
@@ -79,7 +79,9 @@ class RoleCommands:
 
     # ── !role ───────────────────────────────────────────────────────────────────────────
 
-    async def _role(self, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+    async def _role(
+        self, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
         wish, room, by = parse_wish(argument), turn.room, asked.by
         if wish is None:
             return HOW
@@ -178,7 +180,7 @@ def _waiting(waiting: Sequence[Pairing]) -> str:
     return "\n".join(["They wait to be let in (`!pair CODE`, `!pair refuse CODE`):", *lines])
 
 
-def _news(person: Speaker, role: Role, asked: Stored) -> str:
+def _news(person: Speaker, role: Role, asked: StoredMessage) -> str:
     """What the person themselves is told, where they see it."""
     if not person.mention or not stands(asked.message_id) or person.id == asked.by.id:
         return ""

@@ -14,7 +14,7 @@ from gateway.core.quoting import number_in, quoted
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import Schedules
 from gateway.settings.personas.personas import Persona
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 TEXT_CHARS = 100
 _VERBS = ("stop", "pause", "resume")
@@ -30,7 +30,7 @@ class ScheduleCommands:
         self._clock = clock
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do it; return the reply."""
         if asked.by.kind != "human":
@@ -52,7 +52,7 @@ class ScheduleCommands:
         lines = ["Scheduled here (`!every stop 3` ends one, `pause` and `resume` likewise):"]
         return "\n".join([*lines, *(_line(one) for one in found)])
 
-    async def _make(self, said: str, turn: Turn, asked: Stored, *, once: bool) -> str:
+    async def _make(self, said: str, turn: Turn, asked: StoredMessage, *, once: bool) -> str:
         wanted = Schedule(
             seq=0,
             key=None,
@@ -76,7 +76,7 @@ class ScheduleCommands:
             f"(next: {_moment(one)}; `!every stop {one.seq}` ends it)"
         )
 
-    async def _change(self, verb: str, which: str, turn: Turn, asked: Stored) -> str:
+    async def _change(self, verb: str, which: str, turn: Turn, asked: StoredMessage) -> str:
         seq = number_in(which.strip(" .!"))
         if seq is None:
             return f"Say which: `!every {verb} 3`; `!every` lists them."

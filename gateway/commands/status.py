@@ -17,7 +17,7 @@ from gateway.sessions.sessions import Live, Program
 from gateway.settings.personas.personas import Persona
 from memory.scopes import home_scope
 from store.timestamps import micros
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 QUOTED_CHARS = 60
 WAITING_SHOWN = 5
@@ -40,7 +40,7 @@ class StatusCommands:
     clock: Callable[[], datetime]
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Tell it."""
         if name == "agents":
@@ -49,12 +49,12 @@ class StatusCommands:
 
     # ── !agents ─────────────────────────────────────────────────────────────────────────
 
-    async def _agents(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+    async def _agents(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
         lines = ["Who can be asked here:"]
         lines += [await self._agent(one, turn, asked) for one in here]
         return "\n".join(lines)
 
-    async def _agent(self, persona: Persona, turn: Turn, asked: Stored) -> str:
+    async def _agent(self, persona: Persona, turn: Turn, asked: StoredMessage) -> str:
         program = self.sessions.program(persona)
         scope = _scope(turn, asked, persona)
         if not program.available:
@@ -76,7 +76,7 @@ class StatusCommands:
 
     # ── !status ─────────────────────────────────────────────────────────────────────────
 
-    async def _status(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+    async def _status(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
         lines = ["Nobody answers here."] if not here else []
         for persona in here:
             lines += ["", *await self._persona(persona, _scope(turn, asked, persona))]
@@ -160,5 +160,5 @@ def _lasting(time: timedelta) -> str:
     return f"{seconds // 3600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
 
 
-def _scope(turn: Turn, asked: Stored, persona: Persona) -> str:
+def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
     return home_scope(turn.room, asked.by.id, persona.name)

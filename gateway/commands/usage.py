@@ -12,7 +12,7 @@ from gateway.core.quoting import quoted
 from gateway.limits.counters import start_of
 from gateway.limits.usage import Sum, UsageBook
 from gateway.settings.personas.personas import Persona
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 TOP = 10
 NAME_CHARS = 60
@@ -28,7 +28,7 @@ class UsageCommands:
     zone: tzinfo
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """The reply, in Markdown. Everybody's is told to owners, alone or on the page."""
         now = self.clock()

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from sqlalchemy import Connection
 
 from contract.chat import Inbound, Room, Speaker
-from memory.layer import Session
+from memory.layer import EndedSession
 
 PostKind = Literal["text", "file", "question"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
@@ -104,7 +104,7 @@ class Accepted:
 class Ended:
     """A session that ended. used_at: when its last turn had ended, in microseconds."""
 
-    session: Session
+    session: EndedSession
     used_at: int
 
 

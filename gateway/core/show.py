@@ -25,12 +25,12 @@ from gateway.core.ledger import Post, State, Turn
 from gateway.sessions.sessions import Live, Program
 from gateway.settings.personas.personas import Persona
 from store.timestamps import moment
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
 
 
-def message(stored: Stored) -> Message:
+def message(stored: StoredMessage) -> Message:
     """A stored message for a list."""
     return Message(
         id=stored.message_id,
@@ -113,7 +113,7 @@ def session_id(persona: str, scope: str) -> str:
     return f"{persona}@{scope}"
 
 
-def raw(stored: Stored, room: Room) -> dict[str, object]:
+def raw(stored: StoredMessage, room: Room) -> dict[str, object]:
     """A message as it was accepted: what the person typed, and the metadata."""
     return {
         "content": stored.content if stored.original is None else stored.original,
@@ -125,7 +125,7 @@ def raw(stored: Stored, room: Room) -> dict[str, object]:
     }
 
 
-def turn_record(turn: Turn, asked: Stored, agent: str, posts: list[Post]) -> TurnRecord:
+def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post]) -> TurnRecord:
     """All that is on record of a turn."""
     record = turn.record
     answer = None

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from contract.chat import Room
 from gateway.core.ledger import Ended, Post, State, Turn
-from memory.layer import Session
+from memory.layer import EndedSession
 from store.schema import decisions, messages, posts, rooms, sessions, turns
 from store.timestamps import micros
 
@@ -182,7 +182,9 @@ def posts_of(connection: Connection, turn_id: str) -> list[Post]:
 
 def ended_of(row: Row[Any]) -> Ended:
     room = Room(row.id, row.name, row.kind, row.project)
-    return Ended(Session(row.scope, row.persona, room, row.agent_session_id or ""), row.used_at)
+    return Ended(
+        EndedSession(row.scope, row.persona, room, row.agent_session_id or ""), row.used_at
+    )
 
 
 def mark(connection: Connection, post: Post) -> None:

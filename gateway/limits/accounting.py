@@ -15,7 +15,7 @@ from gateway.core.ledger import Ledger, Turn, Wanted
 from gateway.core.pins import PINNER
 from gateway.limits.limits import Limits
 from gateway.limits.usage import Took, UsageBook
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
@@ -58,7 +58,7 @@ class Books:
 
     # ── A turn ──────────────────────────────────────────────────────────────────────────
 
-    async def began(self, turn: Turn, asked: Stored, agent: str) -> Speaker:
+    async def began(self, turn: Turn, asked: StoredMessage, agent: str) -> Speaker:
         """An agent is about to be asked; returns who began the chain."""
         person = await self.beginner(asked)
         self.audit.note_later(
@@ -103,7 +103,7 @@ class Books:
             return kept
         return [*kept, Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
-    async def beginner(self, asked: Stored) -> Speaker:
+    async def beginner(self, asked: StoredMessage) -> Speaker:
         """Who began the chain that a message is of: its sender, where no agent of ours said it."""
         for _ in range(LINKS):
             turn = await self.ledger.turn(asked.turn_id) if asked.turn_id else None

@@ -14,7 +14,7 @@ from adapters.cli.hooks import HookListener
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools
 from memory.gate import Gate
-from memory.observations.work_log import Reader
+from memory.observations.work_log import WorkReader
 from memory.scopes import Invocation
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Admission:
     url: str = ""
     pipes: dict[str, Pipe] = field(default_factory=dict)
 
-    def reader(self) -> Reader | None:
+    def reader(self) -> WorkReader | None:
         """Who looks; None while there is nothing to be seen."""
         asked = self.invocation
         if asked is None or asked.home != self.scope:
             return None
-        return Reader(Gate.of(asked), frozenset({self.persona}))
+        return WorkReader(Gate.of(asked), frozenset({self.persona}))
 
 
 class MemoryDoor:

@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from gateway.mcp.tools import MemoryTools
-from memory.observations.work_log import Reader
+from memory.observations.work_log import WorkReader
 
 log = logging.getLogger("moot.mcp")
 
@@ -31,7 +31,7 @@ WAIT_S = 20.0  # for one answer
 HELD = 64  # messages between the gateway and its server
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], "asyncio.Task[None]"]
-Look = Callable[[], Reader | None]
+Look = Callable[[], WorkReader | None]
 """Who looks just now; None: nobody may."""
 
 

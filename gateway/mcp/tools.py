@@ -16,7 +16,7 @@ from composer.guard import flat
 from gateway.settings.config import place_of, reason_of
 from memory.observations.records import Kind
 from memory.observations.rows import StoredObservation
-from memory.observations.work_log import Query, Reader, WorkLog
+from memory.observations.work_log import WorkLog, WorkQuery, WorkReader
 from memory.recall.facts import StoredFact
 from memory.recall.recall import Recall
 from store.timestamps import day
@@ -106,7 +106,7 @@ class MemoryTools:
             if name != "recall" or self._recall is not None
         ]
 
-    async def answer(self, tool: str, arguments: Mapping[str, Any], reader: Reader) -> Reply:
+    async def answer(self, tool: str, arguments: Mapping[str, Any], reader: WorkReader) -> Reply:
         """The answer of a tool. What the reader may not see is not there for it."""
         if (model := TOOLS.get(tool)) is None:
             return Reply(f"There is no tool {tool[:40]!r}.", failed=True)
@@ -129,15 +129,15 @@ class MemoryTools:
                 return Reply(self._list(await self.facts(text, reader, limit)))
         raise AssertionError(tool)
 
-    async def titles(self, text: str, reader: Reader, limit: int) -> list[StoredObservation]:
+    async def titles(self, text: str, reader: WorkReader, limit: int) -> list[StoredObservation]:
         """Observations that bear on some words."""
-        return await self._log.search(reader, Query(text=text, limit=limit))
+        return await self._log.search(reader, WorkQuery(text=text, limit=limit))
 
-    async def observation(self, id: str, reader: Reader) -> StoredObservation | None:
+    async def observation(self, id: str, reader: WorkReader) -> StoredObservation | None:
         """One observation whole."""
         return next(iter(await self._log.read(reader, [id])), None)
 
-    async def facts(self, text: str, reader: Reader, limit: int) -> list[StoredFact]:
+    async def facts(self, text: str, reader: WorkReader, limit: int) -> list[StoredFact]:
         """Facts that bear on some words; none when the index gives no answer."""
         if self._recall is None:
             return []
@@ -161,11 +161,11 @@ class MemoryTools:
         return "\n".join(map(self.fact_line, found)) or NOTHING
 
 
-def _query(wanted: SearchArguments) -> Query:
+def _query(wanted: SearchArguments) -> WorkQuery:
     def moment(day: date | None, at: time) -> datetime | None:
         return None if day is None else datetime.combine(day, at, UTC)
 
-    return Query(
+    return WorkQuery(
         text=wanted.text,
         concept=wanted.concept,
         file=wanted.file,

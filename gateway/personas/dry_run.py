@@ -28,7 +28,7 @@ from gateway.turns.turn_context import occasion_of
 from gateway.turns.window import Window, Windows
 from memory.scopes import home_scope
 from store.timestamps import micros
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 NEVER = 1 << 62  # the seq of a message that is not stored: behind all that are
 ANSWER_S = 120.0  # for one answer; somebody sits before the page and waits
@@ -198,15 +198,15 @@ class Rehearsal:
         serving = (bot for bot in there if persona.name in bot.personas)
         return next(serving, there[0] if there else self._bots["web"])
 
-    def _message(self, room: Room, persona: Persona, by: Speaker, text: str) -> Stored:
-        return Stored(
+    def _message(self, room: Room, persona: Persona, by: Speaker, text: str) -> StoredMessage:
+        return StoredMessage(
             seq=NEVER, room_id=room.id, message_id="", scope=home_scope(room, by.id, persona.name),
             thread_id=None, reply_to=None, by=by, persona=None, turn_id=None, hop=0, content=text,
             original=None, sent_at=self._clock(), edited_at=None, deleted=False, attachments=(),
             meta={},
         )  # fmt: skip
 
-    def _turn(self, asked: Stored, room: Room, persona: Persona, bot: Bot) -> Turn:
+    def _turn(self, asked: StoredMessage, room: Room, persona: Persona, bot: Bot) -> Turn:
         return Turn(
             id="", seq=NEVER, message_seq=NEVER, asked_at=micros(asked.sent_at),
             persona=persona.name, scope=asked.scope, room=room, thread_id=None, bot=bot.name,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from gateway.core.ledger import Ended, Ledger
-from memory.layer import Session
+from memory.layer import EndedSession
 from memory.layers import Spawn
 
 log = logging.getLogger("moot.idle")
@@ -29,7 +29,7 @@ class Idle:
         self,
         *,
         ledger: Ledger,
-        remember: Callable[[Session], asyncio.Future[None]],
+        remember: Callable[[EndedSession], asyncio.Future[None]],
         busy: Callable[[str, str], bool],
         spawn: Spawn,
         idle_s: float,

@@ -11,7 +11,7 @@ from memory.extraction.extraction import Extraction
 from memory.extraction.plain import MessageFacts
 from memory.layers import Spawn
 from memory.recall.recall import Recall
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 log = logging.getLogger("moot.memory")
 
@@ -50,7 +50,7 @@ class Hearing:
             self._heard.add(scope)
             self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
 
-    def changed(self, message: Stored) -> None:
+    def changed(self, message: StoredMessage) -> None:
         """A message was edited or deleted: what was remembered of it follows."""
         work = self._messages.follow(message.scope, message.seq)
         self._spawn(_guarded(work), f"memory follows message {message.seq}")

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from gateway.core.log_context import Subject, about
 from gateway.core.show import session_id
 from gateway.observability.telemetry import Telemetry
-from memory.layer import Interaction, Session
+from memory.layer import AnsweredTurn, EndedSession
 
 
 @contextmanager
-def learning(told: Interaction | Session, telemetry: Telemetry | None) -> Iterator[None]:
+def learning(told: AnsweredTurn | EndedSession, telemetry: Telemetry | None) -> Iterator[None]:
     """The block learns from a turn, or from a session's end."""
-    turn_id = told.turn_id if isinstance(told, Interaction) else ""
+    turn_id = told.turn_id if isinstance(told, AnsweredTurn) else ""
     session = session_id(told.persona, told.scope)
     began_ns = time.time_ns()
     with about(Subject(turn_id, told.room.id, told.persona, session, trace_id=turn_id)):

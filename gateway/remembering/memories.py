@@ -26,8 +26,8 @@ from memory.members import Members
 from memory.model import Model, ModelOf
 from memory.observations.observer import Observer
 from memory.observations.work_log import WorkLog
-from memory.owner.commands import Keeper
-from memory.readable import Slices
+from memory.owner.commands import MemoryCommands
+from memory.readable import ReadableMessages
 from memory.recall.index import Index
 from memory.recall.recall import Recall
 from memory.summaries.episodes import Episodes
@@ -65,7 +65,7 @@ class Memories:
 
         # What is read, and from where it comes
         self.store = store
-        self.slices = Slices(store, table.excluded_rooms, clean)
+        self.slices = ReadableMessages(store, table.excluded_rooms, clean)
         self.members = Members(store)
 
         # The layers
@@ -119,7 +119,7 @@ class Memories:
         )
 
         # Who asks: people of their own memory and of their room's, agents by their tools
-        self.keeper = Keeper(store, self.slices, self.recall, clock, self.layers.settled)
+        self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
         self.tools = MemoryTools(WorkLog(store), self.recall, zone)
         self.recalling = Recalling(store, self.tools)
 

@@ -14,12 +14,12 @@ from gateway.mcp.tools import FACT_CHARS, MemoryTools, index_line
 from gateway.settings.personas.personas import Persona
 from memory.gate import Gate
 from memory.observations.rows import StoredObservation
-from memory.observations.work_log import Reader
+from memory.observations.work_log import WorkReader
 from memory.recall.facts import StoredFact, facts_by_id
 from memory.scopes import Invocation, allowed_scopes
 from store.database import Store
 from store.schema import facts
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 SHOWN = 5
 NARRATIVE_CHARS = 1200
@@ -35,12 +35,14 @@ class Recalling:
         self._tools = tools
 
     async def run(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """The same, as a command."""
         return await self.reply(argument, turn.room, asked, here)
 
-    async def reply(self, argument: str, room: Room, asked: Stored, here: Sequence[Persona]) -> str:
+    async def reply(
+        self, argument: str, room: Room, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
         """What is known, in Markdown: of what may be read for this person's asking, here."""
         reader = reader_of(room, asked.by.id, here)
         if not argument:
@@ -64,7 +66,7 @@ class Recalling:
             lines += ["", "Done by agents here:", *(f"- {index_line(item)}" for item in done)]
         return "\n".join(lines).strip() or "I remember nothing about that here."
 
-    async def _fact(self, number: int, reader: Reader) -> StoredFact | None:
+    async def _fact(self, number: int, reader: WorkReader) -> StoredFact | None:
         def work(connection: Connection) -> list[StoredFact]:
             of = select(facts.c.id).where(facts.c.seq == number)
             ids = connection.execute(of).scalars().all()
@@ -74,11 +76,11 @@ class Recalling:
         return next((fact for fact in found if fact.replaced_by is None), None)
 
 
-def reader_of(room: Room, sender_id: str, here: Sequence[Persona]) -> Reader:
+def reader_of(room: Room, sender_id: str, here: Sequence[Persona]) -> WorkReader:
     """What a person may read where these personas are: all that any of them could be told."""
     names = [persona.name for persona in here]
     scopes = (allowed_scopes(Invocation(room, sender_id, name)) for name in names)
-    return Reader(Gate(frozenset().union(*scopes)), frozenset(names))
+    return WorkReader(Gate(frozenset().union(*scopes)), frozenset(names))
 
 
 def _whole(item: StoredObservation) -> str:

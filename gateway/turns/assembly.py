@@ -12,7 +12,7 @@ from gateway.core.ledger import Turn
 from gateway.core.trace import Attribute, Trail
 from gateway.sessions.sessions import Live
 from gateway.turns.window import Window
-from memory.layer import Remembered
+from memory.layer import LayerAnswers
 
 log = logging.getLogger("moot.prompt")
 
@@ -27,7 +27,7 @@ def tell_window(window: Window) -> None:
     log.info("prompt.window messages=%d since_last_reply=%s", len(window.lines), window.again)
 
 
-def tell_layers(known: Remembered, trail: Trail, began_ns: int) -> None:
+def tell_layers(known: LayerAnswers, trail: Trail, began_ns: int) -> None:
     """What each layer of the memory had to say; all were asked at once."""
     hits = _hits(known)
     for layer, ms in known.ms:
@@ -74,7 +74,7 @@ def tell_answered(live: Live, answer: Answer, fault: str | None, ms: float) -> N
     )
 
 
-def _hits(known: Remembered) -> Mapping[str, int]:
+def _hits(known: LayerAnswers) -> Mapping[str, int]:
     return {
         "recall": len(known.recall),
         "landmarks": len(known.landmarks),
@@ -108,7 +108,7 @@ def agent_attributes(turn: Turn, live: Live, answer: Answer) -> Mapping[str, Att
     return told
 
 
-def record_of(header: Header, briefing: Briefing, known: Remembered) -> dict[str, object]:
+def record_of(header: Header, briefing: Briefing, known: LayerAnswers) -> dict[str, object]:
     """What the page's "why" shows, as JSON values."""
     scores = {
         "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],

@@ -14,11 +14,11 @@ from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import Live
 from gateway.turns.window import Window, Windows
-from memory.layer import Ask, Remembered
+from memory.layer import BriefRequest, LayerAnswers
 from memory.layers import Layers
 from memory.members import Members
 from memory.scopes import Invocation
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
 
@@ -39,8 +39,8 @@ class Briefings:
     max_hops: int
 
     async def brief(
-        self, turn: Turn, asked: Stored, window: Window, live: Live, *, peek: bool = False
-    ) -> tuple[Briefing, Remembered]:
+        self, turn: Turn, asked: StoredMessage, window: Window, live: Live, *, peek: bool = False
+    ) -> tuple[Briefing, LayerAnswers]:
         """All that the prompt is made of, and what the memory had a part in.
 
         peek: nobody is asked with it; the memory stays as it is.
@@ -91,7 +91,7 @@ class Briefings:
         names = [peer.persona.name for peer in peers]
         return [speaker(name) for name in names if name != turn.persona]
 
-    async def _thread(self, turn: Turn, asked: Stored) -> list[Stored]:
+    async def _thread(self, turn: Turn, asked: StoredMessage) -> list[StoredMessage]:
         """What was said before in the thread of the question."""
         if asked.thread_id is None:
             return []
@@ -100,19 +100,19 @@ class Briefings:
     async def _remembered(
         self,
         turn: Turn,
-        asked: Stored,
+        asked: StoredMessage,
         window: Window,
         live: Live,
         roster: Sequence[Speaker],
         *,
         peek: bool,
-    ) -> Remembered:
+    ) -> LayerAnswers:
         """What every layer of the memory has to say, for what may be seen here."""
         members = await self._members(turn, roster)
         invocation = Invocation(turn.room, asked.by.id, turn.persona, members)
         live.admission.invocation = invocation
         return await self.layers.brief(
-            Ask(
+            BriefRequest(
                 invocation,
                 text=asked.content,
                 at=asked.sent_at,
@@ -144,7 +144,7 @@ def _with(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, .
 
 
 def _participants(
-    roster: Sequence[Speaker], lines: Sequence[Stored], asked: Stored, persona: str
+    roster: Sequence[Speaker], lines: Sequence[StoredMessage], asked: StoredMessage, persona: str
 ) -> tuple[Speaker, ...]:
     """The roster where known, else who spoke in the window and who asked; without ourselves."""
     if roster:

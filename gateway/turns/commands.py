@@ -20,9 +20,9 @@ from gateway.sessions.sessions import Sessions, compact
 from gateway.settings.personas.personas import Persona
 from gateway.turns.command_help import help_reply, surely_meant, unknown
 from memory.scopes import home_scope
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
-Hand = Callable[[str, str, Turn, Stored, Sequence[Persona]], Awaitable[str]]
+Hand = Callable[[str, str, Turn, StoredMessage, Sequence[Persona]], Awaitable[str]]
 """Carries out what an entry gives it: `hand(name, argument, turn, asked, here)`; the reply is
 Markdown. name: as it was typed, an alias too. here: the personas that are meant."""
 
@@ -113,7 +113,7 @@ class Commands:
         }
 
     async def run(
-        self, command: Command, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, command: Command, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do what it says; return the reply."""
         entry = command.entry
@@ -126,11 +126,11 @@ class Commands:
         theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
         return await self._hands[entry.by](name, argument, turn, asked, theirs)
 
-    def _may(self, entry: Entry, turn: Turn, asked: Stored) -> bool:
+    def _may(self, entry: Entry, turn: Turn, asked: StoredMessage) -> bool:
         return self._permits.given(entry.name, turn, asked)
 
     async def _agents(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         match name:
             case "stop":
@@ -142,12 +142,12 @@ class Commands:
         return await self._why(turn)
 
     async def _help(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         return help_reply(argument, here, lambda entry: self._may(entry, turn, asked))
 
     async def _choose(
-        self, name: str, argument: str, turn: Turn, asked: Stored, here: Sequence[Persona]
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         option = int(name) - 1
         meant = self._questions.meant(
@@ -166,7 +166,7 @@ class Commands:
             return f"There is no choice `!{option + 1}`: take one of those under the question."
         return self._questions.reply(choice, meant[0], asked.by)
 
-    async def _stop(self, turn: Turn, asked: Stored, here: Sequence[Persona]) -> str:
+    async def _stop(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
         stopped = [
             await self._sessions.interrupt(persona.name, _scope(turn, asked, persona))
             for persona in here
@@ -174,7 +174,7 @@ class Commands:
         return "" if any(stopped) else "Nothing is running here."  # what was stopped says so
 
     async def _new(
-        self, turn: Turn, asked: Stored, chosen: Sequence[Persona], argument: str
+        self, turn: Turn, asked: StoredMessage, chosen: Sequence[Persona], argument: str
     ) -> str:
         if not chosen:
             return _nobody(argument)
@@ -186,13 +186,13 @@ class Commands:
         return f"The next turn of {names} begins a new session."
 
     async def _compact(
-        self, turn: Turn, asked: Stored, chosen: Sequence[Persona], argument: str
+        self, turn: Turn, asked: StoredMessage, chosen: Sequence[Persona], argument: str
     ) -> str:
         if not chosen:
             return _nobody(argument)
         return "\n".join([await self._compact_one(turn, asked, one) for one in chosen])
 
-    async def _compact_one(self, turn: Turn, asked: Stored, persona: Persona) -> str:
+    async def _compact_one(self, turn: Turn, asked: StoredMessage, persona: Persona) -> str:
         scope = _scope(turn, asked, persona)
         if not await self._sessions.known(persona, scope):
             return f"@{persona.name} holds no conversation here that could be compacted."
@@ -247,5 +247,5 @@ async def _untold() -> None:
     """A command that waits for a place has no mark of its own."""
 
 
-def _scope(turn: Turn, asked: Stored, persona: Persona) -> str:
+def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
     return home_scope(turn.room, asked.by.id, persona.name)

@@ -33,7 +33,7 @@ from gateway.turns.platform_pins import NOBODY, PlatformPins
 from gateway.turns.queue import Rooms
 from gateway.turns.routing import Addressees, takers_of
 from memory.scopes import home_scope
-from store.transcript import LATEST, Stored, Transcript
+from store.transcript import LATEST, StoredMessage, Transcript
 
 log = logging.getLogger("moot.door")
 
@@ -63,7 +63,7 @@ class Door:
         mention_free: frozenset[str],
         max_hops: int,
         heard: Callable[[str], None] = lambda _: None,
-        changed: Callable[[Stored], None] = lambda _: None,
+        changed: Callable[[StoredMessage], None] = lambda _: None,
         trails: Trails | None = None,
         refused: Callable[[str], None] = lambda platform: None,
     ) -> None:

@@ -13,9 +13,9 @@ from gateway.access.accounts import Accounts
 from gateway.core.ledger import Ledger
 from gateway.settings.personas.personas import Personas
 from memory.landmarks import Landmarks, NewLandmark
-from memory.readable import Slices
+from memory.readable import ReadableMessages
 from memory.scopes import home_scope
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 log = logging.getLogger("moot.pins")
 
@@ -35,7 +35,7 @@ class PlatformPins:
         self,
         *,
         landmarks: Landmarks,
-        slices: Slices,
+        slices: ReadableMessages,
         transcript: Transcript,
         ledger: Ledger,
         personas: Personas,
@@ -66,7 +66,7 @@ class PlatformPins:
         else:
             await self._unpin(event, said)
 
-    async def _meant(self, event: Pinned) -> Stored | None:
+    async def _meant(self, event: Pinned) -> StoredMessage | None:
         """The message; None when it isn't known, or isn't theirs to pin."""
         by = event.by
         if by.kind != "human" or self._accounts.is_own(by.id):
@@ -82,7 +82,7 @@ class PlatformPins:
         scopes = {home_scope(event.room, by.id, name) for name in (*self._personas.all(), NOBODY)}
         return said if said.scope in scopes else None
 
-    async def _pin(self, event: Pinned, said: Stored) -> None:
+    async def _pin(self, event: Pinned, said: StoredMessage) -> None:
         part = await self._slices.after(said.scope, said.seq - 1, until=said.seq)
         text = part.spoken[0].text if part and part.spoken else None
         if text is None:  # it is kept out of memory
@@ -106,7 +106,7 @@ class PlatformPins:
             known.setdefault(before, True)
         known[event.by.id] = True
 
-    async def _unpin(self, event: Pinned, said: Stored) -> None:
+    async def _unpin(self, event: Pinned, said: StoredMessage) -> None:
         known = self._by(said.seq)
         is_again = known.get(event.by.id) is False
         was_theirs = known.get(event.by.id) is True

@@ -24,7 +24,7 @@ from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import Command, Commands, parse_command
 from gateway.turns.reactions import Marks
 from gateway.turns.turn import Middle
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 log = logging.getLogger("moot.rooms")
 
@@ -216,7 +216,7 @@ class Rooms:
         private = {"only_for": asked.message_id} if alone else {}
         await self._middle.answer(replace(turn, answer=text, record=private))
 
-    async def _here(self, turn: Turn, asked: Stored) -> list[Persona]:
+    async def _here(self, turn: Turn, asked: StoredMessage) -> list[Persona]:
         """Whom a command means: the personas of the account that was addressed, or all of ours."""
         bot = self._bots[turn.bot]
         if asked.content.strip() == unaddressed(asked.content):

@@ -51,9 +51,9 @@ from gateway.turns.reactions import Marks
 from gateway.turns.reply import LiveReply
 from gateway.turns.turn_context import occasion_of
 from gateway.turns.window import Windows
-from memory.layer import Interaction
+from memory.layer import AnsweredTurn
 from memory.layers import Layers
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 log = logging.getLogger("moot.turn")
 
@@ -66,7 +66,7 @@ class _Outcome:
     """An answered turn, and what the memory may learn from it: nothing, when it failed."""
 
     turn: Turn
-    lesson: Interaction | None = None
+    lesson: AnsweredTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,14 +330,14 @@ class Middle:
         line = self.redactor(line)
         return [Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
-    def _tell(self, turn: Turn, asked: Stored | None = None, status: str = "") -> None:
+    def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
         card = show.turn_card(turn, message_id=message_id)
         self.publish(TurnChanged(replace(card, status=status)))
 
 
-def _lesson(turn: Turn, asked: Stored, live: Live, answer: Answer) -> Interaction:
-    return Interaction(
+def _lesson(turn: Turn, asked: StoredMessage, live: Live, answer: Answer) -> AnsweredTurn:
+    return AnsweredTurn(
         turn_id=turn.id,
         scope=turn.scope,
         room=turn.room,

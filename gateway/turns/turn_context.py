@@ -6,10 +6,10 @@ from adapters.agent import Occasion
 from composer.platform import is_small_talk, platform_context
 from composer.zone import zone
 from contract.briefing import Briefing
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 
-def occasion_of(briefing: Briefing, asked: Stored) -> Occasion:
+def occasion_of(briefing: Briefing, asked: StoredMessage) -> Occasion:
     """Where the question was asked, by whom and when, and whether it is one at all.
 
     The role is the roster's. The time is told in the room's zone: no platform says a person's.

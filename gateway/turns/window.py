@@ -9,7 +9,7 @@ from contract.briefing import Budget
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import Live
 from memory.summaries.unsummarised import LABEL_CHARS
-from store.transcript import Stored, Transcript
+from store.transcript import StoredMessage, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Window:
     0: none is to be shown.
     """
 
-    lines: Sequence[Stored]
+    lines: Sequence[StoredMessage]
     again: bool
     covered: int = 0
 
@@ -65,7 +65,7 @@ class Windows:
         after = live.given if window.again else 0
         return Window(await self._after(turn, after), window.again)
 
-    async def _after(self, turn: Turn, seq: int, more: int = 0) -> list[Stored]:
+    async def _after(self, turn: Turn, seq: int, more: int = 0) -> list[StoredMessage]:
         return await self.transcript.window(
             turn.scope,
             persona=turn.persona,
@@ -74,12 +74,12 @@ class Windows:
             trigger=turn.message_seq,
         )
 
-    def _over(self, lines: Sequence[Stored]) -> bool:
+    def _over(self, lines: Sequence[StoredMessage]) -> bool:
         """Whether a header would leave some of them out."""
         chars = sum(min(len(m.content), self.budget.message) + LABEL_CHARS for m in lines)
         return len(lines) > self.budget.window_messages or chars > self.budget.transcript
 
-    def _newest(self, lines: Sequence[Stored], turn: Turn) -> list[Stored]:
+    def _newest(self, lines: Sequence[StoredMessage], turn: Turn) -> list[StoredMessage]:
         """As many as the window holds, and the trigger."""
         first = len(lines) - self.budget.window_messages
         return [m for i, m in enumerate(lines) if i >= first or m.seq == turn.message_seq]

@@ -19,7 +19,7 @@ from gateway.settings.access import Role
 from gateway.settings.schedules import Missed
 from gateway.web.admin.protocol import Admin
 from gateway.web.memory.room_memory import Found, Overview
-from memory.browse.view_rows import HeldFact, HeldTitle, Page, Sought, Surroundings
+from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilter, Page, TitleRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,15 @@ class Memories(Protocol):
     async def overview(self, room_id: str) -> Overview | None:
         """The first page of every section."""
 
-    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[HeldFact] | None:
+    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[FactRow] | None:
         """Facts numbered below `before`. replaced: those that were replaced, too."""
 
     async def observations(
-        self, room_id: str, sought: Sought | None, *, before: int
-    ) -> Page[HeldTitle] | None:
+        self, room_id: str, sought: ObservationFilter | None, *, before: int
+    ) -> Page[TitleRow] | None:
         """Titles of what agents did, older than `before`."""
 
-    async def observation(self, room_id: str, observation_id: str) -> Surroundings | None:
+    async def observation(self, room_id: str, observation_id: str) -> ObservationContext | None:
         """One of them and its timeline; None also when the room holds none of this id."""
 
     async def search(self, room_id: str, query: str) -> Found | None:

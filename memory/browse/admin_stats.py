@@ -17,7 +17,7 @@ _F = facts.c
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class ScopeCounts:
     """How many rows of each kind a scope has; facts that were replaced are counted apart."""
 
     scope: str
@@ -26,7 +26,7 @@ class Census:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class IndexComparison:
     """The table and the index. missing: facts that the index doesn't hold; waiting: those of them
     that it was not given yet. orphaned: entries of no fact. All are ids."""
 
@@ -69,7 +69,7 @@ def facts_like(
     return [found[one] for one in ids]
 
 
-def count_by_scope(connection: Connection) -> list[Census]:
+def count_by_scope(connection: Connection) -> list[ScopeCounts]:
     """Every scope that memory holds anything of, sorted."""
     counts: dict[str, dict[str, int]] = {}
     for name in COUNTED:
@@ -79,10 +79,10 @@ def count_by_scope(connection: Connection) -> list[Census]:
             counts.setdefault(scope, {})[name] = count
     query = select(_F.scope, func.count()).where(_F.replaced_by.is_not(None)).group_by(_F.scope)
     replaced = {row[0]: row[1] for row in connection.execute(query)}
-    return [Census(scope, counts[scope], replaced.get(scope, 0)) for scope in sorted(counts)]
+    return [ScopeCounts(scope, counts[scope], replaced.get(scope, 0)) for scope in sorted(counts)]
 
 
-def compare(connection: Connection, held: set[str], index: str) -> Comparison:
+def compare(connection: Connection, held: set[str], index: str) -> IndexComparison:
     """What an index of this name that holds these ids lacks, and has too much."""
     every, living, waiting = set[str](), set[str](), set[str]()
     for row in connection.execute(select(_F.id, _F.replaced_by, _F.indexed_by)):
@@ -92,7 +92,7 @@ def compare(connection: Connection, held: set[str], index: str) -> Comparison:
             if row.indexed_by != index:
                 waiting.add(row.id)
     missing = living - held
-    return Comparison(
+    return IndexComparison(
         len(living), frozenset(missing), frozenset(waiting & missing), frozenset(held - every)
     )
 

@@ -13,17 +13,17 @@ from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, func, 
 
 from memory.browse.view_rows import (
     RECORD,
-    HeldEpisode,
-    HeldFact,
-    HeldInsight,
-    HeldLandmark,
-    HeldObservation,
-    HeldSession,
-    HeldTitle,
+    AgentSessionRow,
+    EpisodeRow,
+    FactRow,
+    InsightRow,
     Item,
+    LandmarkRow,
+    ObservationContext,
+    ObservationFilter,
+    ObservationRow,
     Page,
-    Sought,
-    Surroundings,
+    TitleRow,
     has_words,
 )
 from memory.gate import Gate
@@ -90,11 +90,11 @@ _SESSIONS = (
 )
 
 
-def held_landmarks(connection: Connection, scopes: Collection[str]) -> list[HeldLandmark]:
+def landmark_rows(connection: Connection, scopes: Collection[str]) -> list[LandmarkRow]:
     """The newest landmarks, newest first."""
     rows = _rows(connection, _LANDMARKS, scopes, size=LANDMARKS)
     found = (
-        HeldLandmark(
+        LandmarkRow(
             seq=row.seq,
             scope=row.scope,
             kind=row.kind,
@@ -108,11 +108,11 @@ def held_landmarks(connection: Connection, scopes: Collection[str]) -> list[Held
     return _admit("landmarks", scopes, found)
 
 
-def held_episodes(connection: Connection, scopes: Collection[str]) -> list[HeldEpisode]:
+def episode_rows(connection: Connection, scopes: Collection[str]) -> list[EpisodeRow]:
     """The newest summaries, newest first."""
     rows = _rows(connection, _EPISODES, scopes, size=EPISODES)
     found = (
-        HeldEpisode(
+        EpisodeRow(
             seq=row.seq,
             scope=row.scope,
             text=row.text,
@@ -128,10 +128,10 @@ def held_episodes(connection: Connection, scopes: Collection[str]) -> list[HeldE
     return _admit("episodes", scopes, found)
 
 
-def held_insights(connection: Connection, scopes: Collection[str]) -> list[HeldInsight]:
+def insight_rows(connection: Connection, scopes: Collection[str]) -> list[InsightRow]:
     """All pins and recommendations, those on one person together."""
     found = (
-        HeldInsight(
+        InsightRow(
             seq=row.seq,
             scope=row.scope,
             sender_id=row.sender_id,
@@ -145,11 +145,11 @@ def held_insights(connection: Connection, scopes: Collection[str]) -> list[HeldI
     return _admit("insights", scopes, found)
 
 
-def held_sessions(connection: Connection, scopes: Collection[str]) -> list[HeldSession]:
+def agent_session_rows(connection: Connection, scopes: Collection[str]) -> list[AgentSessionRow]:
     """The newest sessions, newest first."""
     rows = _rows(connection, _SESSIONS, scopes, size=SESSIONS)
     found = (
-        HeldSession(
+        AgentSessionRow(
             id=row.id,
             scope=row.scope,
             persona=row.persona,
@@ -203,14 +203,14 @@ _FACTS = _facts_of(_NUMBERS)
 _LIVING = _facts_of(_NUMBERS.where(_F.replaced_by.is_(None)))
 
 
-def held_facts(
+def fact_rows(
     connection: Connection,
     scopes: Collection[str],
     *,
     before: int = END,
     replaced: bool = False,
     limit: int = PAGE,
-) -> Page[HeldFact]:
+) -> Page[FactRow]:
     """A page of facts numbered below `before`. replaced: those that were replaced, too."""
     query = _FACTS if replaced else _LIVING
     rows = _rows(connection, query, scopes, before=before, size=limit + 1)
@@ -221,15 +221,15 @@ def held_facts(
 
 def facts_with(
     connection: Connection, scopes: Collection[str], words: str, *, limit: int
-) -> list[HeldFact]:
+) -> list[FactRow]:
     """The newest facts that have all the words: where no index finds them by their meaning."""
     rows = _rows(connection, _LIVING, scopes, before=END, size=SCANNED)
     found = (_fact(row) for row in rows if has_words(words, (row.text, row.person_name or "")))
     return _admit("facts", scopes, found)[:limit]
 
 
-def _fact(row: Row[Any]) -> HeldFact:
-    return HeldFact(
+def _fact(row: Row[Any]) -> FactRow:
+    return FactRow(
         seq=row.seq,
         scope=row.scope,
         kind=row.kind,
@@ -255,21 +255,21 @@ _OLDEST = _OBSERVATIONS.where(_O.seq.in_(_AFTER.scalar_subquery())).order_by(_O.
 _ONE = _OBSERVATIONS.where(_O.id == bindparam("id"))
 
 
-def held_titles(
+def title_rows(
     connection: Connection,
     scopes: Collection[str],
-    sought: Sought | None = None,
+    sought: ObservationFilter | None = None,
     *,
     before: int = END,
     limit: int = PAGE,
-) -> Page[HeldTitle]:
+) -> Page[TitleRow]:
     """A page of observations older than `before`.
 
     One call looks through SCANNED rows at most: a page may be short, or empty, and not the last.
     """
     size = SCANNED if sought else limit + 1
     rows = _rows(connection, _NEWEST, scopes, before=before, size=size)
-    found: list[HeldTitle] = []
+    found: list[TitleRow] = []
     for row in rows:
         if len(found) == limit:
             return Page(tuple(_admit("observations", scopes, found)), found[-1].seq)
@@ -280,9 +280,9 @@ def held_titles(
     return Page(tuple(_admit("observations", scopes, found)), more)
 
 
-def held_observation(
+def observation_context(
     connection: Connection, scopes: Collection[str], observation_id: str
-) -> Surroundings | None:
+) -> ObservationContext | None:
     """One observation and the timeline around it; None when these scopes hold none of this id."""
     rows = _rows(connection, _ONE, scopes, id=observation_id)
     records = _admit("observations", scopes, map(_observation, rows))
@@ -291,15 +291,15 @@ def held_observation(
     record = records[0]
     earlier = _rows(connection, _NEWEST, scopes, before=record.seq, size=AROUND)
     later = _rows(connection, _OLDEST, scopes, after=record.seq, size=AROUND)
-    return Surroundings(record, _titles(scopes, earlier[::-1]), _titles(scopes, later))
+    return ObservationContext(record, _titles(scopes, earlier[::-1]), _titles(scopes, later))
 
 
-def _titles(scopes: Collection[str], rows: Sequence[Row[Any]]) -> tuple[HeldTitle, ...]:
+def _titles(scopes: Collection[str], rows: Sequence[Row[Any]]) -> tuple[TitleRow, ...]:
     return tuple(_admit("observations", scopes, (_observation(row).entry() for row in rows)))
 
 
-def _observation(row: Row[Any]) -> HeldObservation:
-    return HeldObservation(
+def _observation(row: Row[Any]) -> ObservationRow:
+    return ObservationRow(
         seq=row.seq,
         scope=row.scope,
         id=row.id,

@@ -33,7 +33,7 @@ class Page(Generic[Item]):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldLandmark:
+class LandmarkRow:
     """A pinned text. message_id: the platform's id of the message that was pinned."""
 
     seq: int
@@ -46,7 +46,7 @@ class HeldLandmark:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldEpisode:
+class EpisodeRow:
     """A summary. first_at, last_at: of the messages it covers, while those are stored.
 
     record: the fields of RECORD that were filled, each a text or several. plain: made without a
@@ -65,7 +65,7 @@ class HeldEpisode:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFact:
+class FactRow:
     """A fact. replaced_by: number of the fact that took its place, 0 when that one is gone."""
 
     seq: int
@@ -80,7 +80,7 @@ class HeldFact:
     replaced_by: int | None = None
 
     @classmethod
-    def of(cls, fact: StoredFact) -> HeldFact:
+    def of(cls, fact: StoredFact) -> FactRow:
         """The same of a fact that recall found."""
         return cls(
             seq=fact.seq,
@@ -96,7 +96,7 @@ class HeldFact:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldTitle:
+class TitleRow:
     """An observation in a list."""
 
     seq: int
@@ -109,7 +109,7 @@ class HeldTitle:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldObservation:
+class ObservationRow:
     """An observation with all that was written. turn_id: of the turn that it was made from."""
 
     seq: int
@@ -127,24 +127,22 @@ class HeldObservation:
     turn_id: str | None
     at: datetime
 
-    def entry(self) -> HeldTitle:
+    def entry(self) -> TitleRow:
         """The same for a list."""
-        return HeldTitle(
-            self.seq, self.scope, self.id, self.kind, self.title, self.persona, self.at
-        )
+        return TitleRow(self.seq, self.scope, self.id, self.kind, self.title, self.persona, self.at)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ObservationContext:
     """An observation, and those before and after it, oldest first."""
 
-    record: HeldObservation
-    earlier: tuple[HeldTitle, ...]
-    later: tuple[HeldTitle, ...]
+    record: ObservationRow
+    earlier: tuple[TitleRow, ...]
+    later: tuple[TitleRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldInsight:
+class InsightRow:
     """A pin or a recommendation on a person, by the newest name that they had there."""
 
     seq: int
@@ -157,7 +155,7 @@ class HeldInsight:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSession:
+class AgentSessionRow:
     """What an agent's session was about. ended_at: None while it goes on."""
 
     id: str
@@ -171,14 +169,14 @@ class HeldSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class ObservationFilter:
     """What observations must have: every word of `text` somewhere, a concept, part of a path."""
 
     text: str = ""
     concept: str = ""
     file: str = ""
 
-    def fits(self, found: HeldObservation) -> bool:
+    def fits(self, found: ObservationRow) -> bool:
         """Whether an observation has it, whatever the case."""
         concepts = {concept.casefold() for concept in found.concepts}
         if self.concept and self.concept.casefold() not in concepts:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Text, cast, or_, select
 
-from memory.erasure.plan import Doomed, chunks, condemn, keys, turn_ids
+from memory.erasure.plan import ErasurePlan, chunks, keys, plan_rows, turn_ids
 from store.gateway_schema import (
     audit,
     grants,
@@ -28,7 +28,7 @@ WHO = {"who_salt": "", "by_id": "", "by_name": ""}
 WHAT: dict[str, Any] = {"what_salt": "", "room_id": None, "detail": {}}
 
 
-def find_house(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+def find_gateway_rows(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
     """Their roles, schedules and usage go; what they decided for others loses their name."""
     for column in (
         grants.c.person_id,
@@ -37,9 +37,9 @@ def find_house(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> N
         schedules.c.by_id,
         usage.c.person_id,
     ):
-        condemn(connection, doomed, column, ids)
-    condemn(connection, doomed, usage.c.turn_id, turn_ids(connection, doomed))
-    condemn(connection, doomed, room_settings.c.scope, doomed.own)
+        plan_rows(connection, doomed, column, ids)
+    plan_rows(connection, doomed, usage.c.turn_id, turn_ids(connection, doomed))
+    plan_rows(connection, doomed, room_settings.c.scope, doomed.own)
     _nameless(connection, doomed, grants.c.by_id, ids, "")
     _nameless(connection, doomed, pairings.c.by_id, ids, None)
     _nameless(connection, doomed, persona_versions.c.by_id, ids, None)
@@ -52,7 +52,7 @@ def find_house(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> N
 
 def _nameless(
     connection: Connection,
-    doomed: Doomed,
+    doomed: ErasurePlan,
     column: Column[str],
     ids: frozenset[str],
     empty: str | None,
@@ -63,7 +63,7 @@ def _nameless(
         doomed.changed[str(table.name)].setdefault((row.seq,), {}).update(blank)
 
 
-def _find_audit(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+def _find_audit(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
     """Rows of their acts, of turns that go, of their direct messages, and those that name them."""
     changed = doomed.changed["audit"]
     for row in connection.execute(select(audit.c.seq).where(_of(audit.c.by_id, ids))):
@@ -85,7 +85,7 @@ def _of(column: Column[str], ids: Iterable[str]):  # type: ignore[no-untyped-def
     return column.in_(sorted(ids))
 
 
-def erased_rows(doomed: Doomed) -> dict[str, list[int]]:
+def erased_rows(doomed: ErasurePlan) -> dict[str, list[int]]:
     """The audit log's rows that lose a half, by the half."""
     changed = doomed.changed.get("audit", {})
     return {

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from memory.erasure.identity import Identity
-from memory.erasure.plan import Doomed, Said, chunks, condemn
+from memory.erasure.plan import ErasedMessages, ErasurePlan, chunks, plan_rows
 from store.schema import agent_sessions, facts, messages, rooms, sessions, turns
 
 REQUIRED = frozenset({"source", "sender_id", "sender_display_name", "sender_type"})
 
 
-def find_headers(connection: Connection, doomed: Doomed, said: Said) -> None:
+def find_headers(connection: Connection, doomed: ErasurePlan, said: ErasedMessages) -> None:
     """Others' prompts and records that carry their words or their name."""
     gone = doomed.rows["turns"]
     texts = _fact_texts(connection, doomed)
@@ -35,7 +35,7 @@ def find_headers(connection: Connection, doomed: Doomed, said: Said) -> None:
             doomed.changed["turns"][(row.seq,)] = blank
 
 
-def _fact_texts(connection: Connection, doomed: Doomed) -> dict[str, set[str]]:
+def _fact_texts(connection: Connection, doomed: ErasurePlan) -> dict[str, set[str]]:
     """How the facts that go begin, by the scope in which they were told; "": in several."""
     found: dict[str, set[str]] = defaultdict(set)
     for some in chunks(doomed.facts):
@@ -48,7 +48,7 @@ def _fact_texts(connection: Connection, doomed: Doomed) -> dict[str, set[str]]:
     return found
 
 
-def find_traces(connection: Connection, doomed: Doomed, said: Said) -> None:
+def find_mentions(connection: Connection, doomed: ErasurePlan, said: ErasedMessages) -> None:
     """What other people's messages carry beside their own text: quotations and references."""
     at = messages.c
     query = select(
@@ -79,11 +79,11 @@ def _quotes(key: str, value: Any, after: bool, identity: Identity) -> bool:
     return identity.identifies(str(value))
 
 
-def find_sessions(connection: Connection, doomed: Doomed, said: Said) -> None:
+def find_sessions(connection: Connection, doomed: ErasurePlan, said: ErasedMessages) -> None:
     """The agents' sessions that were told something: none of them is taken up again."""
     doomed.knowing |= set(said.since)
     doomed.knowing -= doomed.own
-    condemn(connection, doomed, sessions.c.scope, doomed.knowing)
+    plan_rows(connection, doomed, sessions.c.scope, doomed.knowing)
     at = agent_sessions.c
     for row in connection.execute(select(at.id, at.scope, at.ended_at)):
         if row.scope in doomed.knowing:
@@ -92,7 +92,7 @@ def find_sessions(connection: Connection, doomed: Doomed, said: Said) -> None:
                 doomed.rows["agent_sessions"].add((row.id,))
 
 
-def find_rooms(connection: Connection, doomed: Doomed) -> None:
+def find_rooms(connection: Connection, doomed: ErasurePlan) -> None:
     """Rooms of theirs alone; a group's that is called after them gets its id for a name."""
     talked = select(messages.c.room_id, func.count()).group_by(messages.c.room_id)
     there: dict[str, int] = {row.room_id: row[1] for row in connection.execute(talked)}

@@ -1,6 +1,6 @@
 """Deleting everything that a person said, and everything that was made of it.
 
-`survey` finds it and changes nothing; `erase` deletes what a survey found. Other people's messages
+`plan_erasure` finds it and changes nothing; `erase_person` deletes what a survey found. Other people's messages
 that happen to mention the person stay: they are theirs. What an agent or a model wrote for others
 stays without the person's words.
 """
@@ -12,11 +12,19 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, delete, select, tuple_, update
 
 from contract.chat import SOURCE_ALIASES
-from memory.erasure.gateway_rows import find_house
+from memory.erasure.gateway_rows import find_gateway_rows
 from memory.erasure.identity import Identity, identity_of
-from memory.erasure.mentions import find_headers, find_rooms, find_sessions, find_traces
-from memory.erasure.plan import COVERED, Doomed, Said, chunks, condemn, matches, turn_ids
-from memory.erasure.quoted_copies import find_echoes
+from memory.erasure.mentions import find_headers, find_mentions, find_rooms, find_sessions
+from memory.erasure.plan import (
+    COVERED,
+    ErasedMessages,
+    ErasurePlan,
+    chunks,
+    matches,
+    plan_rows,
+    turn_ids,
+)
+from memory.erasure.quoted_copies import find_quoted_copies
 from store.gateway_schema import figures, grants, pairings, refusals
 from store.schema import (
     decisions,
@@ -38,27 +46,27 @@ from store.schema import (
 EPISODE_LAYERS = ("episodes",)  # whose pointers are set back with the episodes
 
 
-def survey(connection: Connection, person: str) -> Doomed:
+def plan_erasure(connection: Connection, person: str) -> ErasurePlan:
     """Find everything of a person."""
     ids = person_ids(person)
-    doomed = Doomed(person, Identity(ids))
+    doomed = ErasurePlan(person, Identity(ids))
     doomed.own = _own_scopes(connection, ids)
     _find_talk(connection, doomed, ids)
     doomed.identity = identity_of(connection, ids)
-    said = Said.of(connection, doomed)
+    said = ErasedMessages.of(connection, doomed)
     _find_records(connection, doomed, ids)
     _find_facts(connection, doomed, ids, said)
     _find_derived(connection, doomed, ids, said)
     find_headers(connection, doomed, said)
-    find_traces(connection, doomed, said)
-    find_echoes(connection, doomed, ids)
+    find_mentions(connection, doomed, said)
+    find_quoted_copies(connection, doomed, ids)
     find_sessions(connection, doomed, said)
     find_rooms(connection, doomed)
-    find_house(connection, doomed, ids)
+    find_gateway_rows(connection, doomed, ids)
     return doomed
 
 
-def erase(connection: Connection, doomed: Doomed) -> None:
+def erase_person(connection: Connection, doomed: ErasurePlan) -> None:
     """Delete what was found, and take its part from what stays."""
     for name, rows in doomed.changed.items():
         table = metadata.tables[name]
@@ -105,15 +113,15 @@ def _owner(scope: str, people: Iterable[str | None]) -> str | None:
     return max(owners, key=len, default=None)
 
 
-def _find_talk(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+def _find_talk(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
     """Their messages, the turns those asked for, the answers to them, and what these asked for."""
-    fresh = condemn(connection, doomed, messages.c.sender_id, ids)
-    fresh |= condemn(connection, doomed, messages.c.scope, doomed.own)
-    condemn(connection, doomed, turns.c.scope, doomed.own)
+    fresh = plan_rows(connection, doomed, messages.c.sender_id, ids)
+    fresh |= plan_rows(connection, doomed, messages.c.scope, doomed.own)
+    plan_rows(connection, doomed, turns.c.scope, doomed.own)
     while fresh:
-        condemn(connection, doomed, turns.c.message_seq, {key[0] for key in fresh})
-        fresh = condemn(connection, doomed, messages.c.turn_id, turn_ids(connection, doomed))
-    condemn(connection, doomed, figures.c.seq, doomed.seqs(turns))
+        plan_rows(connection, doomed, turns.c.message_seq, {key[0] for key in fresh})
+        fresh = plan_rows(connection, doomed, messages.c.turn_id, turn_ids(connection, doomed))
+    plan_rows(connection, doomed, figures.c.seq, doomed.seqs(turns))
     paths = (messages.c.attachments,)
     for some in chunks(doomed.seqs(messages)):
         for row in connection.execute(select(*paths).where(messages.c.seq.in_(some))):
@@ -123,44 +131,46 @@ def _find_talk(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> N
 # ── What was made of it ─────────────────────────────────────────────────────────────────
 
 
-def _find_records(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+def _find_records(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
     """What hangs on a turn, on a scope or on the person alone."""
     asked = turn_ids(connection, doomed)
     for table in (posts, decisions, tool_uses, observations):
-        condemn(connection, doomed, table.c.turn_id, asked)
+        plan_rows(connection, doomed, table.c.turn_id, asked)
     for table in COVERED:
         if "scope" in table.columns:
-            condemn(connection, doomed, table.c.scope, doomed.own)
-    condemn(connection, doomed, decisions.c.by, ids)
+            plan_rows(connection, doomed, table.c.scope, doomed.own)
+    plan_rows(connection, doomed, decisions.c.by, ids)
     for table in (grants, pairings, refusals):
-        condemn(connection, doomed, table.c.person_id, ids)
+        plan_rows(connection, doomed, table.c.person_id, ids)
     _find_given(connection, doomed, ids)
-    condemn(connection, doomed, insights.c.sender_id, ids)
-    condemn(connection, doomed, landmarks.c.by_id, ids)
-    condemn(connection, doomed, landmarks.c.author_id, ids)
-    condemn(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
+    plan_rows(connection, doomed, insights.c.sender_id, ids)
+    plan_rows(connection, doomed, landmarks.c.by_id, ids)
+    plan_rows(connection, doomed, landmarks.c.author_id, ids)
+    plan_rows(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
 
 
-def _find_given(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+def _find_given(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
     """What they decided about others stays, without their name."""
     for table in (grants, pairings):
         for row in connection.execute(select(table.c.seq).where(table.c.by_id.in_(ids))):
             doomed.changed[table.name][(row.seq,)] = {"by_id": "", "by_name": ""}
 
 
-def _find_facts(connection: Connection, doomed: Doomed, ids: frozenset[str], said: Said) -> None:
+def _find_facts(
+    connection: Connection, doomed: ErasurePlan, ids: frozenset[str], said: ErasedMessages
+) -> None:
     """Facts about them or made of their words, and what was shared from those."""
-    condemn(connection, doomed, facts.c.person, ids)
-    condemn(connection, doomed, fact_speakers.c.sender_id, ids)
-    condemn(connection, doomed, facts.c.seq, doomed.seqs(fact_speakers))
+    plan_rows(connection, doomed, facts.c.person, ids)
+    plan_rows(connection, doomed, fact_speakers.c.sender_id, ids)
+    plan_rows(connection, doomed, facts.c.seq, doomed.seqs(fact_speakers))
     attributed = select(fact_speakers.c.fact_seq)
     unknown = select(facts).where(facts.c.seq.not_in(attributed), facts.c.first_seq.is_not(None))
     doomed.rows["facts"] |= {(row.seq,) for row in connection.execute(unknown) if said.within(row)}
     fresh = doomed.seqs(facts)
     while fresh:
         doomed.facts |= _fact_ids(connection, fresh)
-        fresh = {key[0] for key in condemn(connection, doomed, facts.c.shared_from, doomed.facts)}
-    condemn(connection, doomed, fact_speakers.c.fact_seq, doomed.seqs(facts))
+        fresh = {key[0] for key in plan_rows(connection, doomed, facts.c.shared_from, doomed.facts)}
+    plan_rows(connection, doomed, fact_speakers.c.fact_seq, doomed.seqs(facts))
     for some in chunks(doomed.facts):
         query = select(facts.c.seq, facts.c.id).where(facts.c.replaced_by.in_(some))
         for row in connection.execute(query):
@@ -176,7 +186,9 @@ def _fact_ids(connection: Connection, seqs: Iterable[int]) -> set[str]:
     return found
 
 
-def _find_derived(connection: Connection, doomed: Doomed, ids: frozenset[str], said: Said) -> None:
+def _find_derived(
+    connection: Connection, doomed: ErasurePlan, ids: frozenset[str], said: ErasedMessages
+) -> None:
     """Extractions and summaries of a range with their words.
 
     A summary goes on from the one before: the later ones of the scope go too, and the layer's

@@ -54,7 +54,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(slots=True)
-class Doomed:
+class ErasurePlan:
     """What a survey found.
 
     rows: keys of the rows that go, by table. changed: others' rows that lose a part, as new
@@ -99,8 +99,8 @@ def keys(table: Table) -> list[Column[Any]]:
     return list(table.primary_key.columns)
 
 
-def condemn(
-    connection: Connection, doomed: Doomed, column: Column[Any], values: Iterable[Any]
+def plan_rows(
+    connection: Connection, doomed: ErasurePlan, column: Column[Any], values: Iterable[Any]
 ) -> set[Key]:
     """Let the rows go whose column has one of the values; return the keys that are new."""
     table = column.table
@@ -115,7 +115,7 @@ def condemn(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ErasedMessages:
     """The messages that go.
 
     by_scope, by_room: their seqs in order. since: when the first was received, by scope, without
@@ -128,7 +128,7 @@ class Said:
     posts: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, connection: Connection, doomed: Doomed) -> Said:
+    def of(cls, connection: Connection, doomed: ErasurePlan) -> ErasedMessages:
         """Look them up."""
         by_scope, by_room = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         since: dict[str, int] = {}
@@ -156,7 +156,7 @@ class Said:
         return at < len(seqs) and seqs[at] <= row.last_seq
 
 
-def turn_ids(connection: Connection, doomed: Doomed) -> set[str]:
+def turn_ids(connection: Connection, doomed: ErasurePlan) -> set[str]:
     """Ids of the turns that go."""
     found: set[str] = set()
     for some in chunks(doomed.seqs(turns)):

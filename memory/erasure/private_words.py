@@ -33,7 +33,7 @@ LEARNED: tuple[tuple[Column[Any], ...], ...] = (
 )
 
 
-def withdraw(connection: Connection, scope: str, spans: Sequence[str]) -> list[str]:
+def remove_private(connection: Connection, scope: str, spans: Sequence[str]) -> list[str]:
     """Take private texts out of all that was learned in a scope.
 
     Facts that repeat one go, with what was shared of them; returns the ids of those.

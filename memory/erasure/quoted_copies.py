@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table, select
 
-from memory.erasure.plan import Doomed, Key, keys
+from memory.erasure.plan import ErasurePlan, Key, keys
 from memory.repeats import Telling, telling, without
 from store.schema import (
     agent_sessions,
@@ -45,7 +45,7 @@ WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
 """What programs and models write, a table each. Of messages, only theirs."""
 
 
-def find_echoes(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> None:
+def find_quoted_copies(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
     """Take their words out of it; what other people said too in the same words stays."""
     known = _words_of(connection, doomed, ids)
     borne = _names_of_others(connection, ids)
@@ -65,7 +65,7 @@ def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[s
     return frozenset(connection.execute(names).scalars())
 
 
-def _words_of(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> Telling:
+def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> Telling:
     """Of their messages, of those that a thread's context quotes, and of facts told of them."""
     at = messages.c
     own, others = list[str](), list[str]()
@@ -83,7 +83,7 @@ def _words_of(connection: Connection, doomed: Doomed, ids: frozenset[str]) -> Te
 
 def _take_out(
     connection: Connection,
-    doomed: Doomed,
+    doomed: ErasurePlan,
     table: Table,
     columns: tuple[Column[Any], ...],
     take_out: Callable[[str], str],

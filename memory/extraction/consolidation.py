@@ -14,11 +14,11 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from contract.errors import ModelError
-from memory.cursors import advance, failed, read_pointer
+from memory.cursors import advance, failed, read_cursor
 from memory.extraction.key_terms import claims, invented, lost
 from memory.extraction.merging import (
     NEIGHBOURS,
-    Living,
+    CurrentFacts,
     age,
     are_kin,
     duplicates,
@@ -113,11 +113,11 @@ class Consolidation:
     async def _tidy(self, model: Model, outcome: Outcome) -> None:
         """Ask about every group with a fact that is newer than the last pass."""
         scope = outcome.scope
-        pointer = await self._store.read(lambda c: read_pointer(c, LAYER, scope))
+        pointer = await self._store.read(lambda c: read_cursor(c, LAYER, scope))
         asked: set[frozenset[str]] = set()
         done = pointer.seq
         while True:
-            facts = await self._store.read(lambda c: Living.of(every_fact_in(c, [scope])))
+            facts = await self._store.read(lambda c: CurrentFacts.of(every_fact_in(c, [scope])))
             fresh = [fact for fact in facts.by_id.values() if fact.seq > done]
             if not fresh:
                 return
@@ -141,7 +141,7 @@ class Consolidation:
     async def _advance(self, scope: str, seq: int) -> None:
         await self._store.write(lambda c: advance(c, LAYER, scope, seq, self._clock()))
 
-    async def _group(self, fact: StoredFact, facts: Living) -> list[StoredFact]:
+    async def _group(self, fact: StoredFact, facts: CurrentFacts) -> list[StoredFact]:
         """The fact and those most like it, oldest first; none when it is not to be changed."""
         if fact.id not in facts.by_id or fact.id in self._made or not may_change(fact):
             return []
@@ -159,7 +159,7 @@ class Consolidation:
         self,
         model: Model,
         group: list[StoredFact],
-        facts: Living,
+        facts: CurrentFacts,
         outcome: Outcome,
         patient: bool,
     ) -> bool:
@@ -192,7 +192,7 @@ class Consolidation:
         self,
         old: list[StoredFact],
         sentence: str,
-        facts: Living,
+        facts: CurrentFacts,
         outcome: Outcome,
     ) -> None:
         texts = [fact.text for fact in old]

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from memory.readable import Slice, Spoken
+from memory.readable import MessageRange, ReadableMessage
 
 MESSAGE_CHARS = 8_000  # of one message: its first 60 % and its last 30 %
 
 
-def conversation(slice_: Slice) -> str:
+def conversation(slice_: MessageRange) -> str:
     """The messages, a JSON object a line with its number, the speaker's name and the text.
 
     Numbers count from 1 within the slice: nothing tells how much is said elsewhere. `<` and `>`
@@ -27,7 +27,7 @@ def conversation(slice_: Slice) -> str:
     return f"<conversation>\n{block}\n</conversation>"
 
 
-def labels(slice_: Slice) -> Mapping[str, str]:
+def labels(slice_: MessageRange) -> Mapping[str, str]:
     """Each speaker's name by id, told apart where several have the same."""
     newest = {item.by.id: " ".join(item.by.name.split()) for item in slice_.spoken}
     seen: Counter[str] = Counter()
@@ -39,9 +39,9 @@ def labels(slice_: Slice) -> Mapping[str, str]:
     return names
 
 
-def cut_slice(slice_: Slice, most_chars: int) -> Slice:
+def first_messages(slice_: MessageRange, most_chars: int) -> MessageRange:
     """Its beginning of `most_chars` at most, and at least one message."""
-    kept: list[Spoken] = []
+    kept: list[ReadableMessage] = []
     chars = 0
     for item in slice_.spoken:
         chars += min(len(item.text), MESSAGE_CHARS)
@@ -51,7 +51,7 @@ def cut_slice(slice_: Slice, most_chars: int) -> Slice:
     return slice_
 
 
-def tokens(messages: Sequence[Spoken]) -> int:
+def tokens(messages: Sequence[ReadableMessage]) -> int:
     """An estimate: four characters a token."""
     return sum(len(item.text) for item in messages) // 4
 

@@ -29,11 +29,11 @@ Text = Annotated[str, AfterValidator(_storable)]
 Needed = Annotated[Text, Field(min_length=1, pattern=r"\S")]
 
 
-class _Entry(BaseModel):
+class _ExtractedEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Decision(_Entry):
+class Decision(_ExtractedEntry):
     """A judgement made, and the reason of design, policy or approach."""
 
     options: list[Text]
@@ -41,14 +41,14 @@ class Decision(_Entry):
     rationale: Text
 
 
-class Discussion(_Entry):
+class Discussion(_ExtractedEntry):
     """What was debated; unresolved is valid."""
 
     topic: Needed
     points: list[Text]
 
 
-class Attempt(_Entry):
+class Attempt(_ExtractedEntry):
     """What was tried; partial success is no success."""
 
     action: Needed
@@ -56,7 +56,7 @@ class Attempt(_Entry):
     succeeded: bool
 
 
-class Request(_Entry):
+class Request(_ExtractedEntry):
     """What somebody wants."""
 
     intent: Needed
@@ -64,7 +64,7 @@ class Request(_Entry):
     summary: Annotated[Needed, AfterValidator(_one_line)]
 
 
-class Extracted(_Entry):
+class Extracted(_ExtractedEntry):
     """The input of `write_extracted`. The gateway alone adds where it came from."""
 
     decisions: list[Decision]
@@ -135,14 +135,14 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedExtraction:
     """What was found, and how many further calls were ignored."""
 
     found: Extracted
     ignored: int
 
 
-def read_extracted(completion: Completion) -> Reading:
+def read_extracted(completion: Completion) -> ParsedExtraction:
     """The first call of the tool; text and calls beside it are ignored. Raises Malformed.
 
     A malformed first call is not made good by a second one in the same answer: which of the two
@@ -155,7 +155,7 @@ def read_extracted(completion: Completion) -> Reading:
         found = Extracted.model_validate(dict(calls[0].input))
     except ValidationError as error:
         raise Malformed(_reasons(error)) from None
-    return Reading(found, len(completion.calls) - 1)
+    return ParsedExtraction(found, len(completion.calls) - 1)
 
 
 def _reasons(error: ValidationError) -> str:

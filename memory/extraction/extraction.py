@@ -13,9 +13,9 @@ from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from contract.errors import ModelError
 from memory.calls import Calls
-from memory.cursors import Pointer, advance, failed, read_pointer
+from memory.cursors import ReadCursor, advance, failed, read_cursor
 from memory.erasure.private_words import without_private
-from memory.extraction.conversation import conversation, cut_slice, labels, tokens
+from memory.extraction.conversation import conversation, first_messages, labels, tokens
 from memory.extraction.extracted import (
     TOOL,
     TOOL_NAME,
@@ -26,8 +26,8 @@ from memory.extraction.extracted import (
     read_extracted,
     sentences,
 )
-from memory.layer import Interaction, Session, ends_a_run
-from memory.readable import Slice, Slices
+from memory.layer import AnsweredTurn, EndedSession, ends_a_run
+from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of
 from store.database import Store
 from store.schema import facts, messages, rooms, staging
@@ -96,7 +96,7 @@ class Extraction:
     def __init__(
         self,
         store: Store,
-        slices: Slices,
+        slices: ReadableMessages,
         calls: Calls,
         clock: Callable[[], datetime],
         *,
@@ -119,11 +119,11 @@ class Extraction:
         for scope in scopes:
             await self._promote(scope)
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner."""
         return ends_a_run(interaction, last=last)
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         """Extract, when enough was said; whatever was said, when the agent forgot the rest."""
         await self.run(
             interaction.scope,
@@ -132,7 +132,7 @@ class Extraction:
             persona=interaction.persona,
         )
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         """Extract what is left."""
         await self.run(
             session.scope, force=True, session_id=session.session_id, persona=session.persona
@@ -154,7 +154,7 @@ class Extraction:
         told = _Told(session_id, persona)
         async with self._running.setdefault(scope, asyncio.Lock()):
             while True:
-                pointer = await self._store.read(lambda c: read_pointer(c, self.name, scope))
+                pointer = await self._store.read(lambda c: read_cursor(c, self.name, scope))
                 if pointer.waits(self._clock()):
                     return False
                 part = await self._next(scope, pointer, force=force)
@@ -163,7 +163,7 @@ class Extraction:
                 if not await self._extract(part, told):
                     return False
 
-    async def _next(self, scope: str, pointer: Pointer, *, force: bool) -> Slice | None:
+    async def _next(self, scope: str, pointer: ReadCursor, *, force: bool) -> MessageRange | None:
         """The next slice for one call; None when there is too little."""
         slice_ = await self._slices.after(scope, pointer.seq, size=ROWS)
         if slice_ is None:
@@ -171,11 +171,11 @@ class Extraction:
         little = slice_.spoken and tokens(slice_.spoken) < self._threshold
         if not force and little and not await self._slices.after(scope, slice_.last_seq, size=1):
             return None
-        return cut_slice(slice_, self._most_chars >> min(pointer.failures, SMALLEST))
+        return first_messages(slice_, self._most_chars >> min(pointer.failures, SMALLEST))
 
     # ── One call ────────────────────────────────────────────────────────────────────────
 
-    async def _extract(self, part: Slice, told: _Told) -> bool:
+    async def _extract(self, part: MessageRange, told: _Told) -> bool:
         """Read one slice; the pointer passes it, or stays and counts a failure."""
         try:
             found = await self._ask(part) if part.spoken else None
@@ -193,7 +193,7 @@ class Extraction:
         await self._promote(part.scope)
         return True
 
-    async def _ask(self, part: Slice) -> Extracted:
+    async def _ask(self, part: MessageRange) -> Extracted:
         """What the model finds; asked a second time when its answer can't be taken."""
         prompt = conversation(part)
         try:
@@ -218,7 +218,9 @@ class Extraction:
 
     # ── What was found ──────────────────────────────────────────────────────────────────
 
-    def _stage(self, connection: Connection, part: Slice, told: _Told, found: Extracted) -> None:
+    def _stage(
+        self, connection: Connection, part: MessageRange, told: _Told, found: Extracted
+    ) -> None:
         now = self._clock()
         row = {
             "scope": part.scope,

@@ -18,7 +18,7 @@ TELLING = 100  # facts of a scope that may share a word before it tells nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Living:
+class CurrentFacts:
     """The facts of a scope that none has replaced. by_word: ids of those that say a word."""
 
     by_id: dict[str, StoredFact]
@@ -26,7 +26,7 @@ class Living:
     by_word: dict[str, list[str]]
 
     @classmethod
-    def of(cls, facts: Sequence[StoredFact]) -> Living:
+    def of(cls, facts: Sequence[StoredFact]) -> CurrentFacts:
         """Look at every word; for a reader's thread."""
         said = {fact.id: claims(fact.text) for fact in facts}
         by_word: dict[str, list[str]] = {}

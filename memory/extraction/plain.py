@@ -8,11 +8,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Select, bindparam, select
 
-from memory.cursors import advance, read_pointer
-from memory.erasure.private_words import withdraw
-from memory.layer import Interaction, Session, ends_a_run
+from memory.cursors import advance, read_cursor
+from memory.erasure.private_words import remove_private
+from memory.layer import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import private_spans
-from memory.readable import Slice, Slices
+from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
 from memory.relevance import unaddressed
 from store.database import Store
@@ -45,7 +45,7 @@ class MessageFacts:
     def __init__(
         self,
         store: Store,
-        slices: Slices,
+        slices: ReadableMessages,
         clock: Callable[[], datetime],
         *,
         found: Callable[[], Awaitable[object]],
@@ -59,18 +59,18 @@ class MessageFacts:
         self._gone = gone
         self.learns = learns
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner."""
         return ends_a_run(interaction, last=last)
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         """Take in what was said since the last time."""
         scope = interaction.scope
-        pointer = await self._store.read(lambda c: read_pointer(c, self.name, scope), small=True)
+        pointer = await self._store.read(lambda c: read_cursor(c, self.name, scope), small=True)
         if pointer.seq < interaction.message_seq:
             await self.run(scope)
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         """Take in what is left."""
         await self.run(session.scope)
 
@@ -100,7 +100,7 @@ class MessageFacts:
 
     def _read_on(self, connection: Connection, scope: str) -> tuple[int, bool]:
         """Up to ROWS messages further: how many facts that made, and whether there are more."""
-        pointer = read_pointer(connection, self.name, scope)
+        pointer = read_cursor(connection, self.name, scope)
         slice_ = self._slices.read(connection, scope, pointer.seq, until=2**62, size=ROWS)
         if slice_ is None:
             return 0, False
@@ -112,14 +112,14 @@ class MessageFacts:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
         gone = remove_facts(connection, before)
         if content := connection.execute(_CONTENT, {"of": seq}).scalar():
-            gone += withdraw(connection, scope, private_spans(content))
-        read = self.learns and read_pointer(connection, self.name, scope).seq >= seq
+            gone += remove_private(connection, scope, private_spans(content))
+        read = self.learns and read_cursor(connection, self.name, scope).seq >= seq
         slice_ = self._slices.read(connection, scope, seq - 1, until=seq, size=1)
         if slice_ is None or not (before or read):
             return gone, 0
         return gone, self._remember(connection, slice_)
 
-    def _remember(self, connection: Connection, slice_: Slice) -> int:
+    def _remember(self, connection: Connection, slice_: MessageRange) -> int:
         if not slice_.spoken:
             return 0
         seqs = [item.seq for item in slice_.spoken]

@@ -63,25 +63,25 @@ TOOL = Tool(
 )
 
 
-class _Entry(BaseModel):
+class _ProposalEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Merge(_Entry):
+class Merge(_ProposalEntry):
     """Facts, by their numbers, that become one."""
 
     facts: Annotated[list[int], Field(min_length=2)]
     sentence: Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 
 
-class Supersession(_Entry):
+class Supersession(_ProposalEntry):
     """A fact that no longer holds, and the one that does."""
 
     outdated: int
     later: int
 
 
-class Proposal(_Entry):
+class Proposal(_ProposalEntry):
     """What the model says of a group. No fact is in two entries but as the later one."""
 
     merges: list[Merge]

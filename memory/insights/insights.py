@@ -17,7 +17,7 @@ from memory.cuts import ends, one_line, whole
 from memory.gate import Gate
 from memory.insights.rows import NewNote, NoteKind, StoredNote, notes_of, renew_notes, replace_notes
 from memory.insights.tool_failures import Failure, failures, with_failures
-from memory.layer import Ask, Interaction, Remembered, Session
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model, ModelOf
 from memory.private import public
 from memory.relevance import relevance, unaddressed, words
@@ -106,7 +106,7 @@ class Insights:
         self._clock = clock
         self._tidied_at = datetime.min.replace(tzinfo=UTC)
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The notes that bear on the message; looking them up is what keeps the set alive."""
         now, home, sender = self._clock(), ask.home, ask.invocation.sender_id
         found = await self._store.read(lambda c: notes_of(c, home, sender, now), small=True)
@@ -115,18 +115,18 @@ class Insights:
             self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
         notes = own(found, ask.gate(), sender)
         message = unaddressed(public(ask.text[:READ_CHARS]))
-        return Remembered(
+        return LayerAnswers(
             pins=_best(notes, "pin", message),
             recommendations=_best(notes, "recommendation", message),
         )
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner. Without a model only tools that were used teach anything."""
         if interaction.sender.kind != "human":
             return False
         return bool(interaction.uses) if self._model is None else _teaches(interaction)
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         """Make a new set out of the old one and a turn. Raises ModelError; the old set stays."""
         if not self.wants(interaction, last=True):
             return
@@ -139,10 +139,10 @@ class Insights:
             scope, sender, now = interaction.scope, interaction.sender.id, self._clock()
             await self._store.write(lambda c: replace_notes(c, scope, sender, new, now, seen=known))
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         """Nothing: a set belongs to a person, and expires by itself."""
 
-    async def _known(self, interaction: Interaction) -> list[StoredNote]:
+    async def _known(self, interaction: AnsweredTurn) -> list[StoredNote]:
         """The set that was alive when the turn began, however long the agent took."""
         scope, sender = interaction.scope, interaction.sender.id
         since = min(interaction.at, self._clock())
@@ -150,7 +150,7 @@ class Insights:
         return own(found, Gate(frozenset({scope})), sender)
 
     async def _by_model(
-        self, model: Model, known: Sequence[StoredNote], interaction: Interaction
+        self, model: Model, known: Sequence[StoredNote], interaction: AnsweredTurn
     ) -> list[NewNote] | None:
         completion = await model.complete(
             system=_INSTRUCTIONS,
@@ -191,13 +191,13 @@ def _best(notes: Sequence[StoredNote], kind: NoteKind, message: str) -> tuple[No
     return tuple(sorted(bearing, key=lambda note: -note.score)[:most])
 
 
-def _teaches(interaction: Interaction) -> bool:
+def _teaches(interaction: AnsweredTurn) -> bool:
     """Whether it is worth a call: tools were used, or the message says enough."""
     said = unaddressed(interaction.text[:READ_CHARS])
     return bool(interaction.uses) or len(words(said)) >= LEAST_WORDS
 
 
-def material(known: Sequence[StoredNote], interaction: Interaction) -> str:
+def material(known: Sequence[StoredNote], interaction: AnsweredTurn) -> str:
     """What the model reads: JSON, in which no text can end the part that it stands in."""
     uses = _telling(interaction.uses)
     told = {
@@ -254,7 +254,7 @@ async def _failures(uses: Sequence[ToolUse]) -> list[Failure]:
 
 
 def _by_rules(
-    known: Sequence[StoredNote], interaction: Interaction, failed: Sequence[Failure]
+    known: Sequence[StoredNote], interaction: AnsweredTurn, failed: Sequence[Failure]
 ) -> list[NewNote] | None:
     """The old set with a turn's tool failures; None when there were none."""
     if not failed:
@@ -272,7 +272,7 @@ def _by_rules(
     ]
 
 
-def _question(interaction: Interaction) -> str:
+def _question(interaction: AnsweredTurn) -> str:
     return one_line(unaddressed(interaction.text[:READ_CHARS]), QUESTION_CHARS)
 
 

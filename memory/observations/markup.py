@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from memory.observations.markup_tokens import Signs, covered, decoded, quotations
+from memory.observations.markup_tokens import MarkupTokens, covered, decoded, quotations
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _Tangled(Exception):
 
 class _Parser:
     def __init__(self, text: str, shapes: Mapping[str, Shape]) -> None:
-        signs = Signs(text)
+        signs = MarkupTokens(text)
         self._text = text
         self._shapes = shapes
         self._known = frozenset(shapes).union(*({*s.fields, *s.lists} for s in shapes.values()))

@@ -52,7 +52,7 @@ class Mark:
     kind: str
 
 
-class Signs:
+class MarkupTokens:
     """All signs of a text, in their order."""
 
     def __init__(self, text: str) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from contract.briefing import Observation
 from contract.errors import ModelError
-from memory.layer import Ask, Interaction, Remembered, Session
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import ModelOf
 from memory.observations.prompts import (
     INSTRUCTIONS,
@@ -24,7 +24,7 @@ from memory.observations.prompts import (
     plain_session,
     uses_prompt,
 )
-from memory.observations.records import Reading, Record, SessionRecord, read_records
+from memory.observations.records import NewObservation, ParsedRecords, SessionOutline, read_records
 from memory.observations.rows import (
     AgentSession,
     StoredObservation,
@@ -38,7 +38,7 @@ from memory.observations.rows import (
     tell_session,
 )
 from memory.observations.tool_uses import (
-    Waiting,
+    WaitingUse,
     add_uses,
     remove_uses,
     remove_withdrawn,
@@ -86,26 +86,26 @@ class Observer:
 
     # ── Before a turn ───────────────────────────────────────────────────────────────────
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """Titles of what this persona did here, the most important first."""
         home, persona = ask.home, ask.invocation.persona
         found = await self._store.read(
             lambda c: newest_observations(c, home, persona, LOOKED_AT), small=True
         )
         best = most_important(ask.gate().admit(self.name, found))[:SHOWN]
-        return Remembered(observations=tuple(self._shown(item) for item in best))
+        return LayerAnswers(observations=tuple(self._shown(item) for item in best))
 
     def _shown(self, item: StoredObservation) -> Observation:
         return Observation(item.title, day(item.at, self._zone), item.kind)
 
     # ── After it ────────────────────────────────────────────────────────────────────────
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner."""
         key = (interaction.scope, interaction.persona)
         return bool(interaction.uses) or key not in self._all_read
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         """Keep the uses, then read all that wait. Raises ModelError: they wait on."""
         uses = worth_reading(interaction.uses)
         scope, persona, at = interaction.scope, interaction.persona, interaction.at
@@ -145,21 +145,21 @@ class Observer:
             return ""
         return Path(workspace).name
 
-    async def _read_waiting(self, scope: str, persona: str, told: Interaction | None) -> None:
+    async def _read_waiting(self, scope: str, persona: str, told: AnsweredTurn | None) -> None:
         waiting = await self._store.read(lambda c: waiting_uses(c, scope, persona))
         if not waiting:
             self._all_read.add((scope, persona))
         for uses in self._batches(waiting)[:CALLS_A_TURN]:
             await self._observe(uses, told)
 
-    def _batches(self, waiting: Sequence[Waiting]) -> list[list[Waiting]]:
+    def _batches(self, waiting: Sequence[WaitingUse]) -> list[list[WaitingUse]]:
         """What is read at once: of one session; without a model, of one turn."""
         plain = self._model is None
         groups = groupby(waiting, key=lambda item: item.turn_id if plain else item.session)
         uses = [list(group) for _, group in groups]
         return [g[at : at + USES_A_CALL] for g in uses for at in range(0, len(g), USES_A_CALL)]
 
-    async def _observe(self, uses: Sequence[Waiting], told: Interaction | None) -> None:
+    async def _observe(self, uses: Sequence[WaitingUse], told: AnsweredTurn | None) -> None:
         """Turn uses of one session into observations; both happen or none."""
         last = uses[-1]
         session = await self._store.read(lambda c: find_session(c, last.session), small=True)
@@ -184,16 +184,16 @@ class Observer:
 
     async def _reading(
         self,
-        waiting: Sequence[Waiting],
-        of_turn: Interaction | None,
+        waiting: Sequence[WaitingUse],
+        of_turn: AnsweredTurn | None,
         session: AgentSession,
         workspace: str,
-    ) -> Reading:
+    ) -> ParsedRecords:
         uses = [item.use for item in waiting]
         request, reply = _request(of_turn), of_turn.reply if of_turn else ""
         if self._model is None:
             record = plain_record(uses, request=request, reply=reply, workspace=workspace)
-            return Reading((record,), None, ())
+            return ParsedRecords((record,), None, ())
         prompt = uses_prompt(uses, request=request, reply=reply, new_session=session.title is None)
         answer = (
             await self._model(session.scope).complete(system=INSTRUCTIONS, prompt=prompt)
@@ -205,7 +205,7 @@ class Observer:
             log.info("observations.rejected count=%d", len(reading.rejected))
         return reading
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         """Read what still waits, then say in 2 or 3 sentences what came of the session."""
         key = session_key(session.persona, session.scope, session.session_id)
         known = await self._store.read(lambda c: find_session(c, key), small=True)
@@ -225,8 +225,8 @@ class Observer:
         now = self._clock()
         await self._store.write(lambda c: end_session(c, key, overview, now))
 
-    async def _overview(self, session: AgentSession, records: Sequence[Record]) -> str:
-        about = SessionRecord(session.title or "", session.subtitle or "")
+    async def _overview(self, session: AgentSession, records: Sequence[NewObservation]) -> str:
+        about = SessionOutline(session.title or "", session.subtitle or "")
         if self._model is not None:
             try:
                 prompt = overview_prompt(about, records)
@@ -247,13 +247,13 @@ def most_important(found: Sequence[StoredObservation]) -> list[StoredObservation
     return [found[i] for i in order]
 
 
-def _request(told: Interaction | None) -> str:
+def _request(told: AnsweredTurn | None) -> str:
     return told.text if told is not None else ""
 
 
-def _record(item: StoredObservation) -> Record:
+def _record(item: StoredObservation) -> NewObservation:
     kind = item.kind if item.kind in AHEAD else "discovery"
-    return Record(
+    return NewObservation(
         kind,  # type: ignore[arg-type]  # a key of AHEAD
         item.title,
         item.subtitle,

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 
 from contract.agent import ToolUse
 from memory.cuts import ends
-from memory.observations.records import Record, SessionRecord, cut_words, relative_files, with_notes
+from memory.observations.records import (
+    NewObservation,
+    SessionOutline,
+    cut_words,
+    relative_files,
+    with_notes,
+)
 
 USES_A_CALL = 40
 USE_CHARS = 3_000  # of a use's input and of its result: 40 uses stay within 60,000 tokens
@@ -81,7 +87,7 @@ def uses_prompt(uses: Sequence[ToolUse], *, request: str, reply: str, new_sessio
     return f"{text}\n{NEW_SESSION}" if new_session else text
 
 
-def overview_prompt(session: SessionRecord, records: Sequence[Record]) -> str:
+def overview_prompt(session: SessionOutline, records: Sequence[NewObservation]) -> str:
     """What the observer reads of a session that ended."""
     log = [{"type": r.kind, "title": r.title, "outcome": r.subtitle} for r in records]
     return json.dumps({"session": session.title, "log": log}, ensure_ascii=False)
@@ -96,7 +102,9 @@ FACT_CHARS = 150
 REPLY_CHARS = 600
 
 
-def plain_record(uses: Sequence[ToolUse], *, request: str, reply: str, workspace: str) -> Record:
+def plain_record(
+    uses: Sequence[ToolUse], *, request: str, reply: str, workspace: str
+) -> NewObservation:
     """One observation of a turn, made of its uses alone. There is at least one."""
     facts = tuple(dict.fromkeys(_fact(use, workspace) for use in uses))
     tools = dict.fromkeys(use.tool for use in uses)
@@ -107,7 +115,7 @@ def plain_record(uses: Sequence[ToolUse], *, request: str, reply: str, workspace
     told = f"Asked: {ends(' '.join(request.split()), REPLY_CHARS)}\n" if request else ""
     answered = f"\nAnswered: {ends(reply.strip(), REPLY_CHARS)}" if reply.strip() else ""
     return with_notes(
-        Record(
+        NewObservation(
             kind="feature" if any(use.tool in EDITS for use in uses) else "discovery",
             title=title,
             subtitle=cut_words(_first_sentence(reply), 24),
@@ -120,13 +128,13 @@ def plain_record(uses: Sequence[ToolUse], *, request: str, reply: str, workspace
     )
 
 
-def plain_session(request: str, records: Sequence[Record]) -> SessionRecord:
+def plain_session(request: str, records: Sequence[NewObservation]) -> SessionOutline:
     """A session's title and subtitle by its first request."""
     title = cut_words(request, 6) or (cut_words(records[0].title, 6) if records else "")
-    return SessionRecord(title, cut_words(request, 20))
+    return SessionOutline(title, cut_words(request, 20))
 
 
-def plain_overview(records: Sequence[Record]) -> str:
+def plain_overview(records: Sequence[NewObservation]) -> str:
     """What a session came to, by its titles. There is at least one record."""
     count = f"{len(records)} observation{'s' * (len(records) > 1)}"
     first, last = records[0].title, records[-1].title

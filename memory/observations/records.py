@@ -42,7 +42,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class NewObservation:
     """What one observation says. files: relative to the workspace. notes: what was off."""
 
     kind: Kind
@@ -56,7 +56,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRecord:
+class SessionOutline:
     """What a session is about. overview: at its end, else ""."""
 
     title: str
@@ -65,20 +65,20 @@ class SessionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedRecords:
     """All that an answer holds. rejected: a reason for each record that is not taken."""
 
-    records: tuple[Record, ...]
-    session: SessionRecord | None
+    records: tuple[NewObservation, ...]
+    session: SessionOutline | None
     rejected: tuple[str, ...]
 
 
-def read_records(text: str, *, workspace: str = "") -> Reading:
+def read_records(text: str, *, workspace: str = "") -> ParsedRecords:
     """Read an answer. workspace: absolute path, "" when there is none. Never raises."""
     parsed = parse(text, SHAPES)
-    records: list[Record] = []
+    records: list[NewObservation] = []
     rejected = list(parsed.rejected)
-    session: SessionRecord | None = None
+    session: SessionOutline | None = None
     for element in parsed.elements:
         if element.name == "session":
             session = session or _session(element)
@@ -86,10 +86,10 @@ def read_records(text: str, *, workspace: str = "") -> Reading:
             records.append(record)
         else:
             rejected.append("an observation without a narrative")
-    return Reading(tuple(records), session, tuple(rejected))
+    return ParsedRecords(tuple(records), session, tuple(rejected))
 
 
-def _record(element: Element, workspace: str) -> Record | None:
+def _record(element: Element, workspace: str) -> NewObservation | None:
     narrative = element.first("narrative")
     if not any(map(_is_seen, narrative)):
         return None
@@ -110,7 +110,7 @@ def _record(element: Element, workspace: str) -> Record | None:
     files = relative_files(given, workspace)
     if len(files) < len({_line(name) for name in given}):
         notes.append("files outside the workspace left out")
-    record = Record(
+    record = NewObservation(
         kind=kind or "discovery",
         title=title,
         subtitle=_line(element.first("subtitle")),
@@ -123,7 +123,7 @@ def _record(element: Element, workspace: str) -> Record | None:
     return with_notes(record)
 
 
-def with_notes(record: Record) -> Record:
+def with_notes(record: NewObservation) -> NewObservation:
     """The record with a note on each length that is off: lengths are soft."""
     lengths = [
         _off("title", _words(record.title), TITLE_WORDS, "words"),
@@ -133,7 +133,7 @@ def with_notes(record: Record) -> Record:
         _off("concepts", len(record.concepts), CONCEPTS, ""),
     ]
     notes = (*record.notes, *filter(None, lengths))
-    return Record(
+    return NewObservation(
         record.kind,
         record.title,
         record.subtitle,
@@ -152,11 +152,11 @@ def _off(what: str, length: int, within: tuple[int, int], unit: str) -> str:
     return f"{what}: {length} {unit}".rstrip() + f", not {least}-{most}"
 
 
-def _session(element: Element) -> SessionRecord | None:
+def _session(element: Element) -> SessionOutline | None:
     title, overview = _line(element.first("title")), _line(element.first("overview"))
     if not title and not overview:
         return None
-    return SessionRecord(title, _line(element.first("subtitle")), overview)
+    return SessionOutline(title, _line(element.first("subtitle")), overview)
 
 
 def relative_files(names: Sequence[str], workspace: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 
-from memory.observations.records import Record, SessionRecord
+from memory.observations.records import NewObservation, SessionOutline
 from memory.scopes import check_scope
 from store.database import Store, insert_of
 from store.schema import agent_sessions, observations
@@ -119,7 +119,7 @@ def find_session(connection: Connection, key: str) -> AgentSession | None:
     return None if row is None else _session(row)
 
 
-def tell_session(connection: Connection, key: str, record: SessionRecord, **more: object) -> None:
+def tell_session(connection: Connection, key: str, record: SessionOutline, **more: object) -> None:
     """Write down what a session is about; what is told already stays unless it is told anew."""
     told = {"title": record.title, "subtitle": record.subtitle, "overview": record.overview}
     values = {name: text for name, text in told.items() if text} | more
@@ -141,7 +141,7 @@ def blank_sessions(connection: Connection, scope: str | None = None) -> None:
 
 
 def add_observation(
-    connection: Connection, key: str, record: Record, *, turn_id: str | None, at: datetime
+    connection: Connection, key: str, record: NewObservation, *, turn_id: str | None, at: datetime
 ) -> str:
     """Store an observation of a session that is open; return the id that it got.
 

@@ -33,7 +33,7 @@ BINARY = "(binary)"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingUse:
     """A use that nobody has read yet. session: key of the agent's session."""
 
     seq: int
@@ -121,11 +121,11 @@ def add_uses(
 
 def waiting_uses(
     connection: Connection, scope: str, persona: str, size: int = MOST_WAITING
-) -> list[Waiting]:
+) -> list[WaitingUse]:
     """The oldest uses that wait; those of a message that was deleted or excluded are left out."""
     where = {"scope": scope, "persona": persona, "size": size}
     return [
-        Waiting(
+        WaitingUse(
             row.seq,
             row.scope,
             row.turn_id,

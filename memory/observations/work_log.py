@@ -37,7 +37,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class WorkReader:
     """Who searches. gate: the scopes; personas: whose work, None: everybody's."""
 
     gate: Gate
@@ -45,7 +45,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class WorkQuery:
     """What is looked for; what is not set does not matter. Words are looked for one by one.
 
     concept: a whole one. file: a path, or how it ends or begins. since, until: whole moments.
@@ -66,7 +66,7 @@ class WorkLog:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def search(self, reader: Reader, query: Query) -> list[StoredObservation]:
+    async def search(self, reader: WorkReader, query: WorkQuery) -> list[StoredObservation]:
         """Step 1: the best of what fits; without words the newest first."""
         words = words_of(query.text)
         if query.text.strip() and not words:
@@ -82,7 +82,7 @@ class WorkLog:
         return fitting[:limit]
 
     async def timeline(
-        self, reader: Reader, id: str, *, before: int = 5, after: int = 5
+        self, reader: WorkReader, id: str, *, before: int = 5, after: int = 5
     ) -> list[StoredObservation]:
         """Step 2: what was observed around one, oldest first; empty when it can't be seen."""
         centre = await self.read(reader, [id])
@@ -96,14 +96,14 @@ class WorkLog:
         new = await self._found(reader, later) if after > 0 else []
         return [*reversed(old), centre[0], *new]
 
-    async def read(self, reader: Reader, ids: Sequence[str]) -> list[StoredObservation]:
+    async def read(self, reader: WorkReader, ids: Sequence[str]) -> list[StoredObservation]:
         """Step 3: whole records in the order of the ids; what can't be seen is left out."""
         wanted = list(dict.fromkeys(ids))[:MOST_READ]
         rows = within(reader.gate.scopes, reader.personas).where(_O.id.in_(wanted))
         known = {item.id: item for item in await self._found(reader, rows)}
         return [known[id] for id in wanted if id in known]
 
-    async def _found(self, reader: Reader, query: Select[Any]) -> list[StoredObservation]:
+    async def _found(self, reader: WorkReader, query: Select[Any]) -> list[StoredObservation]:
         def work(connection: Connection) -> list[StoredObservation]:
             return observations_where(connection, query)
 
@@ -116,7 +116,7 @@ _O = observations.c
 _JSON_TEXT = {name: func.lower(cast(_O[name], Text)) for name in ("facts", "concepts", "files")}
 
 
-def _selected(reader: Reader, query: Query, words: Sequence[str]) -> Select[Any]:
+def _selected(reader: WorkReader, query: WorkQuery, words: Sequence[str]) -> Select[Any]:
     """What the database can tell apart; an upper bound of what fits."""
     rows = within(reader.gate.scopes, reader.personas)
     if query.kinds:
@@ -143,7 +143,7 @@ def _is_bare(text: str) -> bool:
     return text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
 
 
-def _fits(item: StoredObservation, query: Query) -> bool:
+def _fits(item: StoredObservation, query: WorkQuery) -> bool:
     concept, file = query.concept.strip().casefold(), query.file.strip().casefold().strip("/")
     if concept and concept not in (c.casefold() for c in item.concepts):
         return False

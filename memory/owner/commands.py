@@ -7,26 +7,26 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
-from memory.owner.owner import Known, Owner, Refusal, about, clear, insights_of, one, visible
+from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, insights_of, one, visible
 from memory.owner.sharing import SOURCE, copied, worded
 from memory.private import has_private
-from memory.readable import Slices
+from memory.readable import ReadableMessages
 from memory.recall.facts import StoredFact, add_facts, facts_in, remove_facts
 from memory.recall.recall import Recall
 from store.database import Store
 from store.schema import facts, insights, messages, rooms, staging
-from store.transcript import Stored
+from store.transcript import StoredMessage
 
 _IS_KEPT = select(rooms.c.include_in_memory)
 
 
-class Keeper:
+class MemoryCommands:
     """Carries it out. recall: None where nothing is recalled."""
 
     def __init__(
         self,
         store: Store,
-        slices: Slices,
+        slices: ReadableMessages,
         recall: Recall | None,
         clock: Callable[[], datetime],
         settled: Callable[[str], Awaitable[None]],
@@ -88,16 +88,18 @@ class Keeper:
     ) -> StoredFact:
         """Share a person's own words, which stand in message `of`. Raises Refusal."""
         if has_private(words):
-            raise Refusal("That has a private part: I share nothing of it.")
+            raise MemoryRefusal("That has a private part: I share nothing of it.")
         text = await self._slices.keepable(of, words)
         return await self._share_text(owner, text, of, said_at, project=project)
 
-    async def share_message(self, owner: Owner, said: Stored, *, project: bool) -> StoredFact:
+    async def share_message(
+        self, owner: Owner, said: StoredMessage, *, project: bool
+    ) -> StoredFact:
         """Share a whole message of one's own. Raises Refusal."""
         if said.by.id != owner.id or said.scope != owner.home:
-            raise Refusal("Only your own messages here are yours to share.")
+            raise MemoryRefusal("Only your own messages here are yours to share.")
         if said.deleted or has_private(said.content):
-            raise Refusal("That message is private or gone: I share nothing of it.")
+            raise MemoryRefusal("That message is private or gone: I share nothing of it.")
         text = await self._slices.keepable(said.seq, said.content)
         return await self._share_text(owner, text, said.seq, said.sent_at, project=project)
 
@@ -105,7 +107,7 @@ class Keeper:
         self, owner: Owner, text: str | None, of: int, said_at: datetime, *, project: bool
     ) -> StoredFact:
         if not text:
-            raise Refusal("That is kept out of memory: there is nothing that I could share.")
+            raise MemoryRefusal("That is kept out of memory: there is nothing that I could share.")
         new = worded(text, owner, of, said_at, project=project)
 
         def work(connection: Connection) -> StoredFact:

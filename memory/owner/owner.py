@@ -15,7 +15,7 @@ from memory.scopes import Invocation
 from store.schema import episodes, insights, landmarks, observations, staging, tool_uses
 
 
-class Refusal(MootError):
+class MemoryRefusal(MootError):
     """What a person asked of their memory can't be done; the sentence is for them."""
 
 
@@ -90,8 +90,8 @@ def visible(
     if mine is not None and gate.admit("facts", [mine]):
         return mine
     if one(connection, gate.scopes, seq) is not None:
-        raise Refusal(f"{seq} is not about you: only who it is about may do that.")
-    raise Refusal(f"I know no fact {seq} of you here; `!memory` lists them.")
+        raise MemoryRefusal(f"{seq} is not about you: only who it is about may do that.")
+    raise MemoryRefusal(f"I know no fact {seq} of you here; `!memory` lists them.")
 
 
 _OF_A_SCOPE = (insights, episodes, staging, landmarks, tool_uses, observations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from memory.owner.owner import Owner, Refusal
+from memory.owner.owner import MemoryRefusal, Owner
 from memory.recall.facts import NewFact, StoredFact, origin_of
 
 SOURCE = "!share"
@@ -18,10 +18,10 @@ def target(owner: Owner, *, project: bool) -> str:
         return owner.profile
     slug = owner.at.room.project
     if not slug:
-        raise Refusal("No project is bound to this room.")
+        raise MemoryRefusal("No project is bound to this room.")
     scope = f"project:{slug}"
     if scope not in owner.gate().scopes:
-        raise Refusal("A project's memory can't be reached from here.")
+        raise MemoryRefusal("A project's memory can't be reached from here.")
     return scope
 
 

@@ -20,7 +20,7 @@ EXACT = 4_000  # so many are compared exactly in 2 ms
 CHOSEN = 1_000
 
 
-class Likeness:
+class CosineIndex:
     """Vectors of length 1, by place."""
 
     def __init__(self, dimensions: int) -> None:

@@ -23,7 +23,7 @@ class IndexFailed(MootError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """One memory as the index is given it.
 
     id: of the fact in our own database. at: aware, when it was said. order: rises with time
@@ -57,7 +57,7 @@ class Index(Protocol):
 
     name: str
 
-    async def add(self, entries: Sequence[Entry]) -> None:
+    async def add(self, entries: Sequence[IndexEntry]) -> None:
         """Take entries in, on disk when it returns; one with a known id replaces the old one."""
 
     async def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:

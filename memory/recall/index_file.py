@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memory.recall.index import IndexFailed
-from memory.recall.inverted_index import Row
+from memory.recall.inverted_index import IndexedText
 
 log = logging.getLogger("moot.memory")
 
@@ -53,7 +53,7 @@ WHERE scope = ? AND number > ? ORDER BY number
 """
 
 
-class Stored(NamedTuple):
+class IndexRow(NamedTuple):
     """A new row: what the lexicon will be given, and what Mem0 wants back."""
 
     id: str
@@ -68,7 +68,7 @@ class Stored(NamedTuple):
     payload: str
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     """A row that was asked for."""
 
     number: int
@@ -103,7 +103,7 @@ class IndexFile:
 
     # ── Writing ─────────────────────────────────────────────────────────────────────────
 
-    def put(self, rows: Sequence[Stored]) -> None:
+    def put(self, rows: Sequence[IndexRow]) -> None:
         """Insert rows with different ids; those with a known id replace the old ones."""
         with self._writing() as connection:
             _delete(connection, [row.id for row in rows])
@@ -143,11 +143,13 @@ class IndexFile:
 
     # ── Reading ─────────────────────────────────────────────────────────────────────────
 
-    def newer(self, scope: str, number: int) -> Iterator[tuple[list[Row], Sequence[bytes | None]]]:
+    def newer(
+        self, scope: str, number: int
+    ) -> Iterator[tuple[list[IndexedText], Sequence[bytes | None]]]:
         """A scope's rows after a number, and their vectors, some at a time."""
         rows = self._reader().execute(_NEWER, (scope, number))
         while some := rows.fetchmany(CHUNK):
-            yield [Row(*row[:-1]) for row in some], [row[-1] for row in some]
+            yield [IndexedText(*row[:-1]) for row in some], [row[-1] for row in some]
 
     def gone(self, seq: int) -> list[tuple[int, int]]:
         """What was deleted after a `seq`, of any scope: pairs of `seq` and the row's number.
@@ -169,30 +171,30 @@ class IndexFile:
         rows = self._reader().execute(f"SELECT number, id, scope {found}", numbers)
         return {number: (id_, scope) for number, id_, scope in rows if scope in scopes}
 
-    def by_numbers(self, scope: str, numbers: Sequence[int]) -> list[Found]:
+    def by_numbers(self, scope: str, numbers: Sequence[int]) -> list[FoundRow]:
         """The rows with these numbers, of this scope alone."""
         return self._found("number", numbers, scope)
 
-    def by_ids(self, scope: str, ids: Sequence[str]) -> list[Found]:
+    def by_ids(self, scope: str, ids: Sequence[str]) -> list[FoundRow]:
         """The rows with these ids, of this scope alone."""
         return self._found("id", ids, scope)
 
-    def _found(self, column: str, values: Sequence[object], scope: str) -> list[Found]:
+    def _found(self, column: str, values: Sequence[object], scope: str) -> list[FoundRow]:
         found = f"FROM entries WHERE {column} IN ({_marks(values)}) AND scope = ?"
         rows = self._reader().execute(f"SELECT number, id, payload {found}", [*values, scope])
-        return [Found(number, id_, json.loads(payload)) for number, id_, payload in rows]
+        return [FoundRow(number, id_, json.loads(payload)) for number, id_, payload in rows]
 
-    def one(self, id_: str) -> Found | None:
+    def one(self, id_: str) -> FoundRow | None:
         """A row by its id, of whatever scope."""
         found = "SELECT number, id, payload FROM entries WHERE id = ?"
         row = self._reader().execute(found, (id_,)).fetchone()
-        return Found(row[0], row[1], json.loads(row[2])) if row else None
+        return FoundRow(row[0], row[1], json.loads(row[2])) if row else None
 
-    def all(self, scope: str, limit: int | None) -> list[Found]:
+    def all(self, scope: str, limit: int | None) -> list[FoundRow]:
         """A scope's rows, oldest first."""
         found = "SELECT number, id, payload FROM entries WHERE scope = ? ORDER BY number LIMIT ?"
         rows = self._reader().execute(found, (scope, -1 if limit is None else limit))
-        return [Found(number, id_, json.loads(payload)) for number, id_, payload in rows]
+        return [FoundRow(number, id_, json.loads(payload)) for number, id_, payload in rows]
 
     def ids(self, scope: str | None) -> set[str]:
         """Ids of all rows, or of one scope's."""

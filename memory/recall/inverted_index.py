@@ -32,7 +32,7 @@ STEM = 3  # letters at the beginning or the end that one slip leaves as they are
 TYPO_LETTERS = 5  # a shorter term has too many others within one slip
 
 
-class Row(NamedTuple):
+class IndexedText(NamedTuple):
     """An entry as the lexicon takes it.
 
     number: rises with every row. day: the date's ordinal number. length:
@@ -71,7 +71,7 @@ class Column:
         return self._data[: self._size]
 
 
-class Lexicon:
+class InvertedIndex:
     """The entries of one scope, by their terms."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Lexicon:
 
     # ── In and out ──────────────────────────────────────────────────────────────────────
 
-    def extend(self, rows: Sequence[Row]) -> None:
+    def extend(self, rows: Sequence[IndexedText]) -> None:
         """Take entries in; their numbers must be new."""
         first = self.size
         self.size += len(rows)
@@ -141,7 +141,7 @@ class Lexicon:
             self._kin[f"-{term[-STEM:]}"].append(number)
         return number
 
-    def _link(self, place: int, row: Row) -> None:
+    def _link(self, place: int, row: IndexedText) -> None:
         """Find the entry's neighbours: the nearest orders of its source."""
         spot = (row.order, place)
         thread = self._threads[row.source]

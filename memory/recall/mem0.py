@@ -23,7 +23,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contract.errors import ConfigError, MootError
-from memory.recall.index import Entry, Hit, Index, IndexFailed, IndexSettings, checked_id
+from memory.recall.index import Hit, Index, IndexEntry, IndexFailed, IndexSettings, checked_id
 
 if TYPE_CHECKING:
     from memory.recall.embedders import RememberingEmbedder
@@ -67,7 +67,7 @@ class Mem0Index:
         """Import Mem0, open the store and read the largest scopes, off the loop."""
         await self._in(self._searching, lambda: self._open().store.preload())
 
-    async def add(self, entries: Sequence[Entry]) -> None:
+    async def add(self, entries: Sequence[IndexEntry]) -> None:
         """Take entries in, on disk when it returns; one with a known id replaces the old one."""
         for entry in entries:
             checked_id(entry.id)
@@ -119,7 +119,7 @@ class Mem0Index:
                 self._opened = _open(self._settings)
             return self._opened
 
-    def _add(self, entries: Sequence[Entry]) -> None:
+    def _add(self, entries: Sequence[IndexEntry]) -> None:
         opened = self._open()
         if len(entries) <= ONE_BY_ONE:
             for entry in entries:
@@ -144,17 +144,17 @@ class Mem0Index:
 # ── Entries as Mem0 keeps them ──────────────────────────────────────────────────────────
 
 
-def _content(entry: Entry) -> str:
+def _content(entry: IndexEntry) -> str:
     """What is embedded: the text, with its person in front when it doesn't name them."""
     return f"{_prefix(entry)}{entry.text}" or " "
 
 
-def _prefix(entry: Entry) -> str:
+def _prefix(entry: IndexEntry) -> str:
     known = not entry.person or entry.person.casefold() in entry.text.casefold()
     return "" if known else f"{entry.person}: "
 
 
-def _metadata(entry: Entry) -> dict[str, Any]:
+def _metadata(entry: IndexEntry) -> dict[str, Any]:
     return {
         "entry": entry.id,
         "at": entry.at.isoformat(),
@@ -166,7 +166,7 @@ def _metadata(entry: Entry) -> dict[str, Any]:
     }
 
 
-def as_mem0_stores(entry: Entry) -> dict[str, Any]:
+def as_mem0_stores(entry: IndexEntry) -> dict[str, Any]:
     """The payload that Mem0's `add` makes of an entry, for many at once.
 
     mem0ai 2.2.1, memory/main.py, `_create_memory`, read 2026-11; a test compares.

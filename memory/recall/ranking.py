@@ -14,8 +14,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.recall.inverted_index import NOWHERE, Lexicon, Places, Scores
-from memory.recall.words import TIMED, Question
+from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
+from memory.recall.words import TIMED, SearchQuestion
 
 Cosines = Callable[[Places], Scores]
 
@@ -63,7 +63,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedEntry:
     """An entry's place and its score, between 0 and 1 and comparable across scopes."""
 
     place: int
@@ -71,12 +71,12 @@ class Found:
 
 
 def rank(
-    lexicon: Lexicon,
-    asked: Question,
+    lexicon: InvertedIndex,
+    asked: SearchQuestion,
     limit: int,
     cosines: Cosines | None = None,
     weights: Weights = Weights(),
-) -> list[Found]:
+) -> list[RankedEntry]:
     """The best `limit` entries for a question, best first; those with nothing in common left out.
 
     cosines: where a model made vectors, tells each place's with the question; it is given the
@@ -92,8 +92,8 @@ class Ranking:
 
     def __init__(
         self,
-        lexicon: Lexicon,
-        asked: Question,
+        lexicon: InvertedIndex,
+        asked: SearchQuestion,
         limit: int,
         cosines: Cosines | None = None,
         weights: Weights = Weights(),
@@ -134,7 +134,7 @@ class Ranking:
         best = self._scores[self._head[: self._limit]]
         return (best / (best + self._scale)).tolist()  # type: ignore[no-any-return]
 
-    def best(self) -> list[Found]:
+    def best(self) -> list[RankedEntry]:
         """Add all features up."""
         scores, head = self._scores, self._head
         if not head.size:
@@ -143,7 +143,7 @@ class Ranking:
         final += self._w.thread * self._thread_means(final, head)
         order = np.argsort(-final, kind="stable")[: self._limit]
         scale = self._scale
-        return [Found(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
+        return [RankedEntry(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
 
     def _text(self) -> tuple[Scores, float]:
         """Scores by the text's terms, and what an entry with all of them would have."""

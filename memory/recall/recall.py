@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from contract.briefing import Fact
 from memory.gate import Gate
-from memory.layer import Ask, Remembered
+from memory.layer import BriefRequest, LayerAnswers
 from memory.private import public
 from memory.recall.facts import (
     StoredFact,
@@ -26,7 +26,7 @@ from memory.recall.facts import (
     remove_facts,
     scopes_with_facts,
 )
-from memory.recall.index import Entry, Hit, Index
+from memory.recall.index import Hit, Index, IndexEntry
 from store.database import Store
 from store.timestamps import day
 
@@ -55,12 +55,12 @@ class Recall:
         self._index = index
         self._indexing = asyncio.Lock()
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The facts that bear on the message; those made from messages shown anyway left out."""
         if not ask.recalls:
-            return Remembered()
+            return LayerAnswers()
         found = await self.search(ask.text, ask.gate(), limit=FETCHED, before=ask.shown_from)
-        return Remembered(recall=tuple(self._shown(fact, score) for fact, score in found))
+        return LayerAnswers(recall=tuple(self._shown(fact, score) for fact, score in found))
 
     def _shown(self, fact: StoredFact, score: float) -> Fact:
         return Fact(
@@ -166,8 +166,8 @@ class Recall:
         return len(gone)
 
 
-def _entry(fact: StoredFact) -> Entry:
-    return Entry(
+def _entry(fact: StoredFact) -> IndexEntry:
+    return IndexEntry(
         id=fact.id,
         scope=fact.scope,
         text=fact.text.removeprefix(f"{fact.person_name}: "),

@@ -24,10 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from memory.recall import ranking
-from memory.recall.cosine import Likeness
+from memory.recall.cosine import CosineIndex
 from memory.recall.index import Hit, IndexFailed, checked_id
-from memory.recall.index_file import IndexFile, Stored
-from memory.recall.inverted_index import Lexicon, Scores
+from memory.recall.index_file import IndexFile, IndexRow
+from memory.recall.inverted_index import InvertedIndex, Scores
 from memory.recall.words import entry_terms, question
 
 log = logging.getLogger("moot.memory")
@@ -55,7 +55,7 @@ class Remote(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class VectorRecord:
     """A row as Mem0 reads it."""
 
     id: str
@@ -68,8 +68,8 @@ class _Held:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.lexicon = Lexicon()
-        self.likeness: Likeness | None = None
+        self.lexicon = InvertedIndex()
+        self.likeness: CosineIndex | None = None
         self.read_to = 0
         self.gone_to = 0
         self.seen = (-1, -1)
@@ -85,14 +85,14 @@ class _Held:
             self.lexicon.remove(number)
             self.gone_to = seq
         if self.lexicon.worn:
-            self.lexicon, self.likeness, self.read_to = Lexicon(), None, 0
+            self.lexicon, self.likeness, self.read_to = InvertedIndex(), None, 0
         for rows, blobs in file.newer(scope, self.read_to):
             self.lexicon.extend(rows)
             self.read_to = rows[-1].number
             if blobs[0] is not None:
                 flat = np.frombuffer(b"".join(blob or b"" for blob in blobs), np.float16)
                 vectors = flat.reshape(len(blobs), -1)
-                self.likeness = self.likeness or Likeness(vectors.shape[1])
+                self.likeness = self.likeness or CosineIndex(vectors.shape[1])
                 self.likeness.extend(vectors)
         self.seen = end
 
@@ -192,7 +192,7 @@ class SqliteVectors:
         vectors: Sequence[float],
         top_k: int = 5,
         filters: Mapping[str, Any] | None = None,
-    ) -> list[Record]:
+    ) -> list[VectorRecord]:
         """The best rows of the scope that `filters` names, best first.
 
         Raises IndexFailed for any filter but one scope: nothing else is ever meant.
@@ -201,7 +201,7 @@ class SqliteVectors:
         scores = self._scores(query, vectors, [scope], top_k)
         rows = {row.number: row for row in self._file.by_numbers(scope, list(scores))}
         return [
-            Record(rows[number].id, score, rows[number].payload)
+            VectorRecord(rows[number].id, score, rows[number].payload)
             for number, score in scores.items()
             if number in rows
         ]
@@ -243,7 +243,7 @@ class SqliteVectors:
                 for term in asked.terms
                 if any(held.lexicon.frequency(term) for held in all_held.values())
             }
-            looks: list[tuple[Lexicon, ranking.Ranking, list[float]]] = []
+            looks: list[tuple[InvertedIndex, ranking.Ranking, list[float]]] = []
             for scope, held in all_held.items():
                 cosines = self._cosines(scope, held, query, vector)
                 look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
@@ -280,7 +280,7 @@ class SqliteVectors:
         return lambda _: near
 
     def _near(
-        self, remote: Remote, scope: str, lexicon: Lexicon, query: str, vector: Scores
+        self, remote: Remote, scope: str, lexicon: InvertedIndex, query: str, vector: Scores
     ) -> Scores:
         """Cosines of the server's nearest; of what it didn't name, 0.
 
@@ -306,17 +306,17 @@ class SqliteVectors:
 
     # ── The rest of Mem0's interface ────────────────────────────────────────────────────
 
-    def get(self, vector_id: str) -> Record | None:
+    def get(self, vector_id: str) -> VectorRecord | None:
         """One row by its id."""
         row = self._file.one(vector_id)
-        return Record(row.id, 0.0, row.payload) if row else None
+        return VectorRecord(row.id, 0.0, row.payload) if row else None
 
     def list(
         self, filters: Mapping[str, Any] | None = None, top_k: int | None = None
-    ) -> Sequence[Sequence[Record]]:
+    ) -> Sequence[Sequence[VectorRecord]]:
         """The rows of one scope, oldest first."""
         rows = self._file.all(_only_scope(filters), top_k)
-        return [[Record(row.id, 0.0, row.payload) for row in rows]]
+        return [[VectorRecord(row.id, 0.0, row.payload) for row in rows]]
 
     def ids(self, scope: str | None) -> set[str]:
         """Ids of all rows, or of one scope's."""
@@ -347,7 +347,7 @@ class SqliteVectors:
         vectors_list: Sequence[Sequence[float]],
         top_k: int = 1,
         filters: Mapping[str, Any] | None = None,
-    ) -> Sequence[Sequence[Record]]:
+    ) -> Sequence[Sequence[VectorRecord]]:
         """One search after the other."""
         pairs = zip(queries, vectors_list, strict=True)
         return [self.search(query, vector, top_k, filters) for query, vector in pairs]
@@ -363,12 +363,12 @@ def _point(entry: str) -> str:
     return str(uuid.uuid5(_POINTS, entry))
 
 
-def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> Stored:
+def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> IndexRow:
     """A payload as its row. What Mem0 adds for full-text search is the text once more: left out."""
     at = datetime.fromisoformat(payload["at"])
     text = payload["data"][payload["skip"] :]
     terms = Counter(entry_terms(text, payload["person"]))
-    return Stored(
+    return IndexRow(
         id=checked_id(payload["entry"]),
         scope=checked_id(payload["user_id"]),
         position=payload["order"],

@@ -68,7 +68,7 @@ DatePart = Literal["year", "month", "day"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuestion:
     """What a search looks for.
 
     terms: of its text, each once, in their order. dates: the years, months and days of the month
@@ -109,10 +109,10 @@ def entry_terms(text: str, person: str) -> list[str]:
     return [*_terms(folded), *marks]
 
 
-def question(text: str, now: datetime) -> Question:
+def question(text: str, now: datetime) -> SearchQuestion:
     """Read a question asked at `now`."""
     folded = fold(text[:INDEXED_CHARS])
-    return Question(
+    return SearchQuestion(
         terms=tuple(dict.fromkeys(_terms(folded))),
         dates=tuple(_dates(folded)),
         when=_ASKS_WHEN.search(folded) is not None,

@@ -10,10 +10,10 @@ from datetime import datetime
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
 from memory.cursors import failed
-from memory.layer import Ask, Interaction, Remembered, Session, ends_a_run
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, ends_a_run
 from memory.model import ModelOf
 from memory.private import public
-from memory.readable import Slice, Slices, Spoken
+from memory.readable import MessageRange, ReadableMessage, ReadableMessages
 from memory.summaries.plain import plain_record, plain_summary
 from memory.summaries.prompts import (
     RECORDING,
@@ -55,7 +55,7 @@ PAGE = 1_000
 class _Owed:
     """A session's end of which the summary failed, and the last message that belongs to it."""
 
-    session: Session
+    session: EndedSession
     until: int
 
 
@@ -95,7 +95,7 @@ class Episodes:
     def __init__(
         self,
         store: Store,
-        slices: Slices,
+        slices: ReadableMessages,
         model: ModelOf | None,
         *,
         budget: Budget,
@@ -118,21 +118,21 @@ class Episodes:
         """The last message that the newest summary of a scope took in; 0: there is none."""
         return await self._store.read(lambda c: covered(c, scope), small=True)
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The newest summary, if one is wanted and it reaches as far as was asked for."""
         if not ask.covered:
-            return Remembered()
+            return LayerAnswers()
         newest = await self._store.read(lambda c: newest_episode(c, ask.home), small=True)
         found = [newest] if newest is not None and newest.last_seq >= ask.covered else []
-        return Remembered(summary="".join(one.text for one in ask.gate().admit(self.name, found)))
+        return LayerAnswers(summary="".join(one.text for one in ask.gate().admit(self.name, found)))
 
     # ── After a turn ────────────────────────────────────────────────────────────────────
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner."""
         return ends_a_run(interaction, last=last)
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         """Summarise what passes the window, or what an earlier failure left undone."""
         scope = interaction.scope
         files = self._files.setdefault((scope, interaction.persona), _Files())
@@ -146,7 +146,7 @@ class Episodes:
         elif until := await self._passed(scope, known.after):
             await self._compact(scope, until)
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         """Summarise what was said until the agent's last answer, and record what it was about."""
         scope, persona = session.scope, session.persona
         if until := await self._store.read(lambda c: last_answer(c, scope, persona)):
@@ -195,7 +195,7 @@ class Episodes:
         except MootError as error:
             log.warning("memory.before_compaction scope=%s error=%s", scope, type(error).__name__)
 
-    async def _summarise(self, part: Slice, known: Progress) -> bool:
+    async def _summarise(self, part: MessageRange, known: Progress) -> bool:
         """Store the summary of one part and of what came before it."""
         before = public(known.newest.text, part.hidden) if known.newest is not None else ""
         try:
@@ -216,7 +216,7 @@ class Episodes:
         await self._store.write(lambda c: add_episode(c, known.after, new, now))
         return True
 
-    async def _text(self, scope: str, before: str, said: Sequence[Spoken]) -> str:
+    async def _text(self, scope: str, before: str, said: Sequence[ReadableMessage]) -> str:
         if self._model is None:
             return plain_summary(before, said)
         cap = self._budget.summary
@@ -228,7 +228,7 @@ class Episodes:
 
     # ── Records ─────────────────────────────────────────────────────────────────────────
 
-    async def _keep_record(self, session: Session) -> None:
+    async def _keep_record(self, session: EndedSession) -> None:
         """Record what a session was about, unless its agent said nothing since the last record."""
         scope, persona = session.scope, session.persona
         after = await self._store.read(lambda c: recorded(c, scope, persona))
@@ -244,17 +244,17 @@ class Episodes:
             await self._store.write(lambda c: add_record(c, scope, persona, record, now))
         self._files.pop((scope, persona), None)
 
-    async def _said(self, scope: str, after: int, until: int) -> Slice:
+    async def _said(self, scope: str, after: int, until: int) -> MessageRange:
         """The newest messages of a range, as many as one call may hold."""
-        said: tuple[Spoken, ...] = ()
+        said: tuple[ReadableMessage, ...] = ()
         hidden: tuple[str, ...] = ()
         first = after + 1
         while (page := await self._slices.after(scope, after, until=until, size=PAGE)) is not None:
             said = last_part((*said, *page.spoken), self._budget.message)
             hidden, after = page.hidden, page.last_seq
-        return Slice(scope, first, until, said, hidden)
+        return MessageRange(scope, first, until, said, hidden)
 
-    async def _used(self, session: Session, hidden: tuple[str, ...]) -> dict[str, bool]:
+    async def _used(self, session: EndedSession, hidden: tuple[str, ...]) -> dict[str, bool]:
         """The files that the session's agent used: as told with its turns, and as on record."""
         scope, persona = session.scope, session.persona
         files = self._files.get((scope, persona), _Files())
@@ -263,7 +263,7 @@ class Episodes:
         return files.paths
 
     async def _record(
-        self, scope: str, before: str, said: Sequence[Spoken], files: dict[str, bool]
+        self, scope: str, before: str, said: Sequence[ReadableMessage], files: dict[str, bool]
     ) -> SessionRecord:
         """The model's record, with one retry; else the plain one."""
         known = [*(one.text for one in said), *files]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from memory.readable import Spoken
+from memory.readable import ReadableMessage
 from memory.summaries.prompts import cut_at_sentence, flattened, labels
 from memory.summaries.rows import SessionRecord
 
@@ -25,7 +25,7 @@ _DECIDED = re.compile(
 )
 
 
-def plain_summary(before: str, said: Sequence[Spoken]) -> str:
+def plain_summary(before: str, said: Sequence[ReadableMessage]) -> str:
     """What can be told of some messages, at least one, by quoting; PLAIN_CHARS at most.
 
     before: the summary that it takes the place of; what there is room for stays.
@@ -54,7 +54,9 @@ def plain_summary(before: str, said: Sequence[Spoken]) -> str:
     return _cut(text, PLAIN_CHARS)
 
 
-def plain_record(said: Sequence[Spoken], files: Iterable[tuple[str, bool]]) -> SessionRecord:
+def plain_record(
+    said: Sequence[ReadableMessage], files: Iterable[tuple[str, bool]]
+) -> SessionRecord:
     """The record of a session that nobody could read. files: paths, and whether edited."""
     request = next((one.text for one in said if one.by.kind == "human"), "")
     known = list(files)
@@ -70,7 +72,7 @@ def plain_record(said: Sequence[Spoken], files: Iterable[tuple[str, bool]]) -> S
     )
 
 
-def _quoted(one: Spoken, names: dict[str, str], title: str) -> str:
+def _quoted(one: ReadableMessage, names: dict[str, str], title: str) -> str:
     """A message as one line: of a question or a decision, the sentence that makes it one."""
     rows = [flattened(row) for row in one.text.split("\n")]
     if title == "Questions":

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from contract.agent import Completion, Tool
 from contract.errors import ModelError
-from memory.readable import Slice, Spoken
+from memory.readable import MessageRange, ReadableMessage
 from memory.summaries.rows import SessionRecord
 
 PROMPT_CHARS = 40_000  # of conversation in one call: some 10,000 tokens, which every model takes
@@ -83,7 +83,7 @@ def record_tool() -> Tool:
     )
 
 
-def written(before: str, said: Sequence[Spoken], message_chars: int) -> str:
+def written(before: str, said: Sequence[ReadableMessage], message_chars: int) -> str:
     """The prompt: the summary so far and the messages, as data.
 
     Every message is one line of JSON, whatever line ends its text or its sender's name have.
@@ -98,7 +98,7 @@ def written(before: str, said: Sequence[Spoken], message_chars: int) -> str:
     return "\n".join((*head, "Messages:", *lines))
 
 
-def labels(said: Sequence[Spoken]) -> dict[str, str]:
+def labels(said: Sequence[ReadableMessage]) -> dict[str, str]:
     """What each sender is called: the newest name, with the id where two have the same one."""
     people = {one.by.id: one.by for one in said}
     names = {by.id: flattened(by.name)[:NAME_CHARS] or by.id for by in people.values()}
@@ -115,18 +115,18 @@ def flattened(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def first_part(slice_: Slice, message_chars: int) -> Slice:
+def first_part(slice_: MessageRange, message_chars: int) -> MessageRange:
     """As much of a slice, from its beginning, as one call may hold; one message at least."""
     room = PROMPT_CHARS
     for index, one in enumerate(slice_.spoken):
         room -= min(len(one.text), message_chars)
         if room < 0 and index:
             kept = slice_.spoken[:index]
-            return Slice(slice_.scope, slice_.first_seq, kept[-1].seq, kept, slice_.hidden)
+            return MessageRange(slice_.scope, slice_.first_seq, kept[-1].seq, kept, slice_.hidden)
     return slice_
 
 
-def last_part(said: Sequence[Spoken], message_chars: int) -> tuple[Spoken, ...]:
+def last_part(said: Sequence[ReadableMessage], message_chars: int) -> tuple[ReadableMessage, ...]:
     """As many of the newest messages as one call may hold."""
     room = PROMPT_CHARS
     for index in range(len(said) - 1, -1, -1):
@@ -186,7 +186,7 @@ def cut_at_sentence(text: str, cap: int) -> str:
     return text[: cap - 1].rstrip() + "…"
 
 
-def _cut(one: Spoken, cap: int) -> str:
+def _cut(one: ReadableMessage, cap: int) -> str:
     """A message's beginning and end, as the header shows them."""
     text = one.text
     if len(text) <= cap:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
-from memory.cursors import Pointer, advance, read_pointer
+from memory.cursors import ReadCursor, advance, read_cursor
 from store.schema import episodes, tool_uses
 
 LAYER = "episodes"
@@ -77,7 +77,7 @@ class Progress:
 
     after: int
     newest: Episode | None
-    pointer: Pointer = field(default_factory=Pointer)
+    pointer: ReadCursor = field(default_factory=ReadCursor)
 
 
 _E, _U = episodes.c, tool_uses.c
@@ -123,7 +123,7 @@ def covered(connection: Connection, scope: str) -> int:
 def progress(connection: Connection, scope: str) -> Progress:
     """How far a scope was read. What was forgotten since is not read again."""
     newest = newest_episode(connection, scope)
-    pointer = read_pointer(connection, LAYER, scope)
+    pointer = read_cursor(connection, LAYER, scope)
     last = newest.last_seq if newest is not None else 0
     return Progress(max(pointer.seq, last), newest, pointer)
 

@@ -179,7 +179,7 @@ def _annotation(column: Column[Any]) -> Any:
     return kind | None if column.nullable and kind is not Any else kind
 
 
-class Row(BaseModel):
+class ExportRow(BaseModel):
     """A row of one of the tables; the fields are its columns."""
 
     model_config = _FORBID
@@ -190,14 +190,14 @@ class Row(BaseModel):
         return _checked(value)
 
 
-def _form(name: str, table: Table) -> type[Row]:
+def _form(name: str, table: Table) -> type[ExportRow]:
     fields: dict[str, Any] = {"type": (Literal[name], ...)}
     for column in table.columns:
         if column.name not in LEFT_OUT:
             fields[column.name] = (_annotation(column), None if column.nullable else ...)
     if table is facts:
         fields["speakers"] = (list[Annotated[str, Field(min_length=1)]], [])
-    return create_model(f"Row_{name}", __base__=Row, **fields)
+    return create_model(f"Row_{name}", __base__=ExportRow, **fields)
 
 
 _FORMS = {name: _form(name, table) for name, table in TABLES.items()}
@@ -214,7 +214,7 @@ _CHOICES: Any = Union[  # noqa: UP007  (made at run time)
         for name, form in [*_FORMS.items(), ("moot-memory", Head), ("plain", PlainFact)]
     )
 ]
-Line = Row | Head | PlainFact
+Line = ExportRow | Head | PlainFact
 _LINE: TypeAdapter[Line] = TypeAdapter(Annotated[_CHOICES, Discriminator(_tag)])
 
 

@@ -13,7 +13,7 @@ from gateway.audit.anchor import read_anchor
 from gateway.audit.audit import Audit, Wish, append
 from gateway.cli.memory.delete_person import erase_noted
 from memory.erasure.gateway_rows import WHO
-from memory.erasure.person import survey
+from memory.erasure.person import plan_erasure
 from store.database import Store
 from store.gateway_schema import audit
 from tests.conftest import NewUrl
@@ -151,7 +151,7 @@ async def test_a_person_is_erased_and_the_chain_still_holds(store: Store, tmp_pa
     await log.note("answer", BO, room=ROOM, turn_id="t2", title="Run this?")
 
     def work(connection: Connection) -> None:
-        erase_noted(connection, survey(connection, ASH.id), 1)
+        erase_noted(connection, plan_erasure(connection, ASH.id), 1)
 
     await store.write(work)
     noted = list(reversed(await log.page(Wish(), before=None, limit=9)))

@@ -12,7 +12,7 @@ from gateway.core.ledger import Wanted
 from gateway.core.sql_ledger import SqlLedger
 from gateway.remembering.idle import LOOK_S, Idle
 from gateway.settings.tables import MemoryTable
-from memory.layer import Session
+from memory.layer import EndedSession
 from store.database import Store
 from store.transcript import Transcript
 from tests.doubles.model import ScriptedModel
@@ -28,7 +28,7 @@ class Watched:
 
     store: Store
     now: datetime = datetime(2026, 4, 21, 12, 0, tzinfo=UTC)
-    told: list[Session] = field(default_factory=list)
+    told: list[EndedSession] = field(default_factory=list)
     learning: list[asyncio.Future[None]] = field(default_factory=list)
     at_once: bool = True  # everything is learned as soon as it is told
     busy: set[tuple[str, str]] = field(default_factory=set)
@@ -48,7 +48,7 @@ class Watched:
             sleep=self._sleep,
         )
 
-    def _remember(self, session: Session) -> asyncio.Future[None]:
+    def _remember(self, session: EndedSession) -> asyncio.Future[None]:
         self.told.append(session)
         learned = asyncio.get_running_loop().create_future()
         self.learning.append(learned)
@@ -92,7 +92,7 @@ async def test_a_session_ends_after_its_hour_and_once(tmp_path: Path) -> None:
         at.now += timedelta(seconds=1)
         assert await at.idle.look() == 1
         assert await at.idle.look() == 0
-        assert at.told == [Session(scope, "demo", Room("fake:general", "general"), "s1")]
+        assert at.told == [EndedSession(scope, "demo", Room("fake:general", "general"), "s1")]
 
 
 async def test_a_session_that_is_used_again_ends_again(tmp_path: Path) -> None:

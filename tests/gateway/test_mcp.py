@@ -24,7 +24,7 @@ from contract.chat import Room
 from gateway.mcp.endpoint import COMMAND, MOST_PIPES, Admission, MemoryDoor
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import TOOLS, MemoryTools
-from memory.observations.records import Record
+from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
 from memory.observations.work_log import WorkLog
 from memory.recall.facts import NewFact, add_facts
@@ -50,7 +50,7 @@ class Opened:
 
     async def did(self, scope: str, title: str, persona: str = "claude") -> str:
         """Store an observation."""
-        record = Record(
+        record = NewObservation(
             "bugfix", title, "It ends.", ("loop.py: n < 5 now",), f"Narrative of {title}.",
             ("loops",), ("src/loop.py",),
         )  # fmt: skip

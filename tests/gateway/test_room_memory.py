@@ -13,7 +13,7 @@ from contract.chat import Inbound, IngestMetadata, Room
 from gateway.core.events import Remembered
 from gateway.web.memory.room_memory import RoomMemories, scopes_of
 from gateway.web.page import PageSettings, open_page
-from memory.browse.view_rows import Sought
+from memory.browse.view_rows import ObservationFilter
 from memory.recall.facts import replace_facts
 from memory.recall.index import Hit
 from memory.scopes import ScopeError
@@ -198,8 +198,10 @@ async def test_an_answered_turn_tells_that_the_memory_changed(moot: Opened) -> N
 
 async def test_observations_are_filtered_by_concept_and_file(moot: Opened) -> None:
     memory = moot.house.desk.memory
-    by_file = await memory.observations("web:other", Sought(file="auth.py"), before=2**62)
-    nothing = await memory.observations("web:other", Sought(concept="how"), before=2**62)
+    by_file = await memory.observations(
+        "web:other", ObservationFilter(file="auth.py"), before=2**62
+    )
+    nothing = await memory.observations("web:other", ObservationFilter(concept="how"), before=2**62)
     assert by_file is not None
     assert nothing is not None
     assert (len(by_file.items), len(nothing.items)) == (1, 0)

@@ -19,7 +19,7 @@ from store.database import Store
 from store.gateway_schema import figures, room_settings, usage
 from store.schema import facts, messages, rooms, turns
 from store.timestamps import micros
-from store.turn_metrics import fill
+from store.turn_metrics import fill_turn_metrics
 
 NOON = datetime(2026, 4, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -41,7 +41,7 @@ def furnish(connection: Connection) -> None:
         )
     for seq in range(1, 31):
         add_turn(connection, seq)
-    fill(connection)
+    fill_turn_metrics(connection)
 
 
 def add_turn(connection: Connection, seq: int) -> None:

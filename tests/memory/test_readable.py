@@ -14,8 +14,8 @@ from contract.agent import ToolUse
 from contract.chat import Deleted, Edited, Room, Speaker
 from gateway.commands.pins import KEPT_OUT
 from gateway.settings.access import AccessTable
-from memory.layer import Interaction
-from memory.readable import Slices
+from memory.layer import AnsweredTurn
+from memory.readable import ReadableMessages
 from store.schema import rooms
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway
@@ -25,7 +25,9 @@ SCOPE = f"room:{ROOM.id}"
 
 
 @asynccontextmanager
-async def chat(tmp_path: Path, answer: str = "Noted.") -> AsyncIterator[tuple[Opened, Slices]]:
+async def chat(
+    tmp_path: Path, answer: str = "Noted."
+) -> AsyncIterator[tuple[Opened, ReadableMessages]]:
     async def script(_prompt: str, _reply: object) -> str:
         return answer
 
@@ -34,7 +36,7 @@ async def chat(tmp_path: Path, answer: str = "Noted.") -> AsyncIterator[tuple[Op
         yield opened, opened.house.memories.slices
 
 
-async def texts(slices: Slices, scope: str = SCOPE) -> list[str]:
+async def texts(slices: ReadableMessages, scope: str = SCOPE) -> list[str]:
     found = await slices.after(scope, 0)
     return [item.text for item in found.spoken] if found else []
 
@@ -88,7 +90,7 @@ async def test_an_excluded_room_says_nothing(tmp_path: Path) -> None:
     async with chat(tmp_path) as (opened, slices):
         await opened.hear(said("we deploy on Fridays"))
         store = opened.house.memories.store
-        assert await texts(Slices(store, frozenset({ROOM.id}))) == []
+        assert await texts(ReadableMessages(store, frozenset({ROOM.id}))) == []
         off = update(rooms).where(rooms.c.id == ROOM.id).values(include_in_memory=False)
         await store.write(lambda c: c.execute(off))
         assert await texts(slices) == []
@@ -129,8 +131,8 @@ async def test_a_turn_that_was_asked_in_private_teaches_nothing(tmp_path: Path) 
         assert await slices.lesson(turn(text="@demo and this")) is None
 
 
-def turn(text: str, reply: str = "", uses: tuple[ToolUse, ...] = ()) -> Interaction:
-    return Interaction(
+def turn(text: str, reply: str = "", uses: tuple[ToolUse, ...] = ()) -> AnsweredTurn:
+    return AnsweredTurn(
         turn_id="t",
         scope=SCOPE,
         room=ROOM,
@@ -170,7 +172,7 @@ async def test_what_an_agent_read_in_the_memory_is_no_lesson(tmp_path: Path) -> 
         accepted = await opened.hear(said("@demo what do you know?"))
         await opened.settle()
         read, made = ToolUse("mcp__moot__recall", "{}", "Ash: tea"), ToolUse("Bash", "make", "ok")
-        turn = Interaction(
+        turn = AnsweredTurn(
             turn_id="t",
             scope=SCOPE,
             room=ROOM,

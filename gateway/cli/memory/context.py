@@ -16,7 +16,7 @@ from contract.errors import ConfigError
 from gateway.cli.command_line import printable
 from gateway.settings.config import Config
 from memory.model import Model
-from memory.recall.index import Entry, Hit, Index
+from memory.recall.index import Hit, Index, IndexEntry
 from store.database import Store
 
 
@@ -70,7 +70,7 @@ class CountedIndex:
     count: Callable[[int], object]
     name: str
 
-    async def add(self, entries: Sequence[Entry]) -> None:
+    async def add(self, entries: Sequence[IndexEntry]) -> None:
         """Take them in, and count them."""
         await self.index.add(entries)
         self.count(len(entries))

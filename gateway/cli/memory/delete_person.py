@@ -21,8 +21,8 @@ from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
 from gateway.turns.briefing import MOOT
 from memory.erasure.gateway_rows import erased_rows
-from memory.erasure.person import erase, person_ids, survey
-from memory.erasure.plan import Doomed
+from memory.erasure.person import erase_person, person_ids, plan_erasure
+from memory.erasure.plan import ErasurePlan
 from memory.recall.facts import fact_ids
 from memory.transfer.rows import is_person
 from store.timestamps import micros
@@ -46,8 +46,8 @@ async def delete_person(on: Upkeep) -> int:
     return 0 if _is_known(doomed, on_disk) else 1
 
 
-async def _look(on: Upkeep, person: str) -> tuple[Doomed, OnDisk]:
-    doomed = await on.store.read(partial(survey, person=person))
+async def _look(on: Upkeep, person: str) -> tuple[ErasurePlan, OnDisk]:
+    doomed = await on.store.read(partial(plan_erasure, person=person))
     find_files = partial(
         find,
         on.config.gateway.data_dir,
@@ -66,7 +66,7 @@ def _workspaces(on: Upkeep) -> list[Path]:
     return [workspace for workspace in given if workspace is not None]
 
 
-async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
+async def _carry_out(on: Upkeep, doomed: ErasurePlan, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
     if on.index is not None:
         await on.index.remove(sorted(doomed.facts | doomed.reworded))
@@ -82,9 +82,9 @@ async def _carry_out(on: Upkeep, doomed: Doomed, on_disk: OnDisk) -> None:
         await index_what_waits(on)
 
 
-def erase_noted(connection: Connection, doomed: Doomed, now: int) -> str:
+def erase_noted(connection: Connection, doomed: ErasurePlan, now: int) -> str:
     """Erase, and note in the same commit which rows of the audit log lost a half; its new head."""
-    erase(connection, doomed)
+    erase_person(connection, doomed)
     head = ""
     for half, seqs in erased_rows(doomed).items():
         if seqs:
@@ -93,11 +93,11 @@ def erase_noted(connection: Connection, doomed: Doomed, now: int) -> str:
     return head
 
 
-def _is_known(doomed: Doomed, on_disk: OnDisk) -> bool:
+def _is_known(doomed: ErasurePlan, on_disk: OnDisk) -> bool:
     return bool(doomed.counts() or doomed.changed or on_disk.files or on_disk.folders)
 
 
-def _tell(on: Upkeep, doomed: Doomed, on_disk: OnDisk, what: str) -> None:
+def _tell(on: Upkeep, doomed: ErasurePlan, on_disk: OnDisk, what: str) -> None:
     changed = {
         name: len([key for key in rows if key not in doomed.rows[name]])
         for name, rows in doomed.changed.items()

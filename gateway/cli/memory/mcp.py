@@ -7,7 +7,7 @@ from gateway.mcp.server import serve_stdio
 from gateway.mcp.tools import MemoryTools
 from gateway.settings.config import Config
 from memory.gate import Gate
-from memory.observations.work_log import Reader, WorkLog
+from memory.observations.work_log import WorkLog, WorkReader
 from memory.scopes import ScopeError, check_scope
 from store.database import Store
 
@@ -18,6 +18,6 @@ async def serve_database(config: Config, persona: str | None, scope: str) -> Non
         gate = Gate(frozenset({check_scope(scope)}))
     except ScopeError as error:
         raise ConfigError(f"--scope: {error}; e.g. room:slack:C06RY3YBSLE") from None
-    reader = Reader(gate, None if persona is None else frozenset({persona}))
+    reader = WorkReader(gate, None if persona is None else frozenset({persona}))
     async with Store.open(config.store_url, read_only=True) as store:
         await serve_stdio(MemoryTools(WorkLog(store), None), lambda: reader)

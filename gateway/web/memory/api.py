@@ -18,7 +18,7 @@ from gateway.web.memory.views import (
 )
 from gateway.web.protocols import House
 from memory.browse.pages import END
-from memory.browse.view_rows import Sought
+from memory.browse.view_rows import ObservationFilter
 
 MOST_QUERY = 1_000  # characters; a question, not a document
 
@@ -51,9 +51,11 @@ class MemoryApi:
         return _no_room() if page is None else answer(FactsView.model_validate(page))
 
     async def observations(self, request: web.Request) -> web.Response:
-        sought = Sought(*(_text(request, name) for name in ("text", "concept", "file")))
+        sought = ObservationFilter(*(_text(request, name) for name in ("text", "concept", "file")))
         page = await self.house.memory.observations(
-            _room(request), sought if sought != Sought() else None, before=_before(request)
+            _room(request),
+            sought if sought != ObservationFilter() else None,
+            before=_before(request),
         )
         return _no_room() if page is None else answer(TitlesView.model_validate(page))
 

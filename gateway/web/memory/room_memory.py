@@ -14,15 +14,15 @@ from contract.chat import Room
 from gateway.web.submission import DIRECT
 from memory.browse import pages
 from memory.browse.view_rows import (
-    HeldEpisode,
-    HeldFact,
-    HeldInsight,
-    HeldLandmark,
-    HeldSession,
-    HeldTitle,
+    AgentSessionRow,
+    EpisodeRow,
+    FactRow,
+    InsightRow,
+    LandmarkRow,
+    ObservationContext,
+    ObservationFilter,
     Page,
-    Sought,
-    Surroundings,
+    TitleRow,
 )
 from memory.gate import Gate
 from memory.recall.recall import Recall
@@ -43,20 +43,20 @@ class Overview:
     """The first page of every section. scopes: what they were read from."""
 
     scopes: tuple[str, ...]
-    landmarks: tuple[HeldLandmark, ...]
-    episodes: tuple[HeldEpisode, ...]
-    facts: Page[HeldFact]
-    observations: Page[HeldTitle]
-    insights: tuple[HeldInsight, ...]
-    sessions: tuple[HeldSession, ...]
+    landmarks: tuple[LandmarkRow, ...]
+    episodes: tuple[EpisodeRow, ...]
+    facts: Page[FactRow]
+    observations: Page[TitleRow]
+    insights: tuple[InsightRow, ...]
+    sessions: tuple[AgentSessionRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a search found, facts best first. by: the words alone where recall gives no answer."""
 
-    facts: tuple[HeldFact, ...]
-    observations: tuple[HeldTitle, ...]
+    facts: tuple[FactRow, ...]
+    observations: tuple[TitleRow, ...]
     by: Literal["recall", "words"]
 
 
@@ -76,29 +76,31 @@ class RoomMemories:
         """The first page of every section."""
         return await self._read(room_id, _overview)
 
-    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[HeldFact] | None:
+    async def facts(self, room_id: str, *, before: int, replaced: bool) -> Page[FactRow] | None:
         """Facts numbered below `before`. replaced: those that were replaced, too."""
         return await self._read(
             room_id,
-            lambda connection, scopes: pages.held_facts(
+            lambda connection, scopes: pages.fact_rows(
                 connection, scopes, before=before, replaced=replaced
             ),
         )
 
     async def observations(
-        self, room_id: str, sought: Sought | None, *, before: int
-    ) -> Page[HeldTitle] | None:
+        self, room_id: str, sought: ObservationFilter | None, *, before: int
+    ) -> Page[TitleRow] | None:
         """Observations older than `before`."""
         return await self._read(
             room_id,
-            lambda connection, scopes: pages.held_titles(connection, scopes, sought, before=before),
+            lambda connection, scopes: pages.title_rows(connection, scopes, sought, before=before),
         )
 
-    async def observation(self, room_id: str, observation_id: str) -> Surroundings | None:
+    async def observation(self, room_id: str, observation_id: str) -> ObservationContext | None:
         """One observation and its timeline; None also when the room holds none of this id."""
         return await self._read(
             room_id,
-            lambda connection, scopes: pages.held_observation(connection, scopes, observation_id),
+            lambda connection, scopes: pages.observation_context(
+                connection, scopes, observation_id
+            ),
         )
 
     async def search(self, room_id: str, query: str) -> Found | None:
@@ -109,7 +111,9 @@ class RoomMemories:
         recalled = await self._recalled(query, scopes)
 
         def work(connection: Connection) -> Found:
-            titles = pages.held_titles(connection, scopes, Sought(query), limit=FOUND).items
+            titles = pages.title_rows(
+                connection, scopes, ObservationFilter(query), limit=FOUND
+            ).items
             if recalled is not None:
                 return Found(recalled, titles, "recall")
             facts = pages.facts_with(connection, scopes, query, limit=FOUND)
@@ -117,7 +121,7 @@ class RoomMemories:
 
         return await self._store.read(work)
 
-    async def _recalled(self, query: str, scopes: frozenset[str]) -> tuple[HeldFact, ...] | None:
+    async def _recalled(self, query: str, scopes: frozenset[str]) -> tuple[FactRow, ...] | None:
         if self._recall is None:
             return None
         try:
@@ -127,7 +131,7 @@ class RoomMemories:
             log.warning("memory.not_searched error=%s", type(error).__name__)
             log.debug("memory.not_searched", exc_info=True)
             return None
-        return tuple(HeldFact.of(fact) for fact, _score in found)
+        return tuple(FactRow.of(fact) for fact, _score in found)
 
     async def _read(
         self, room_id: str, work: Callable[[Connection, frozenset[str]], Answer]
@@ -161,10 +165,10 @@ def scopes_of(room: Room) -> frozenset[str]:
 def _overview(connection: Connection, scopes: frozenset[str]) -> Overview:
     return Overview(
         scopes=tuple(sorted(scopes)),
-        landmarks=tuple(pages.held_landmarks(connection, scopes)),
-        episodes=tuple(pages.held_episodes(connection, scopes)),
-        facts=pages.held_facts(connection, scopes),
-        observations=pages.held_titles(connection, scopes),
-        insights=tuple(pages.held_insights(connection, scopes)),
-        sessions=tuple(pages.held_sessions(connection, scopes)),
+        landmarks=tuple(pages.landmark_rows(connection, scopes)),
+        episodes=tuple(pages.episode_rows(connection, scopes)),
+        facts=pages.fact_rows(connection, scopes),
+        observations=pages.title_rows(connection, scopes),
+        insights=tuple(pages.insight_rows(connection, scopes)),
+        sessions=tuple(pages.agent_session_rows(connection, scopes)),
     )

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from gateway.web.memory.room_memory import Found, Overview
 from gateway.web.views import View
-from memory.browse.view_rows import HeldInsight, HeldTitle, Surroundings
+from memory.browse.view_rows import InsightRow, ObservationContext, TitleRow
 
 
 class LandmarkView(View):
@@ -137,7 +137,7 @@ def memory_view(overview: Overview) -> MemoryView:
     return MemoryView.model_validate(parts | {"insights": _people(overview.insights)})
 
 
-def observation_view(found: Surroundings) -> ObservationView:
+def observation_view(found: ObservationContext) -> ObservationView:
     """An observation within its timeline, oldest first."""
     return ObservationView(
         record=RecordView.model_validate(found.record),
@@ -154,11 +154,11 @@ def found_view(found: Found) -> FoundView:
     return FoundView.model_validate(found)
 
 
-def _placed(entry: HeldTitle, *, here: bool = False) -> PlacedView:
+def _placed(entry: TitleRow, *, here: bool = False) -> PlacedView:
     return PlacedView(**TitleView.model_validate(entry).model_dump(), here=here)
 
 
-def _people(insights: Iterable[HeldInsight]) -> list[PersonView]:
+def _people(insights: Iterable[InsightRow]) -> list[PersonView]:
     return [
         PersonView(
             id=sender_id,

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from store.turn_metrics import fill
+from store.turn_metrics import fill_turn_metrics
 
 revision = "0004"
 down_revision = "0003"
@@ -242,4 +242,4 @@ def upgrade() -> None:
         batch_op.create_index(
             "ix_messages_people", ["sender_type", "sender_id", "seq"], unique=False
         )
-    fill(op.get_bind())
+    fill_turn_metrics(op.get_bind())

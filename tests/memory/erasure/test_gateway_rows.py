@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from memory.erasure.person import erase, survey
+from memory.erasure.person import erase_person, plan_erasure
 from store.database import Store
 from store.gateway_schema import grants, pairings, refusals
 from tests.doubles.planted import plant
@@ -21,7 +21,7 @@ async def test_roles_codes_and_refusals_of_a_person_go_and_those_they_gave_lose_
             plant(connection, "grants", **about)
             plant(connection, "pairings", **about)
             plant(connection, "refusals", person_id=person)
-        erase(connection, survey(connection, ANDI))
+        erase_person(connection, plan_erasure(connection, ANDI))
 
     def left(connection: Connection) -> list[str]:
         return [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, Boolean, Column, Connection, String, Text, insert, select
 
-from memory.erasure.person import erase, survey
-from memory.erasure.plan import COVERED, Doomed
+from memory.erasure.person import erase_person, plan_erasure
+from memory.erasure.plan import COVERED, ErasurePlan
 from store.database import Store
 from store.schema import episodes, facts, messages, metadata, pointers, rooms, sessions, turns
 from tests.doubles.planted import plant
@@ -44,10 +44,10 @@ async def sqlite_store(tmp_path: Path) -> AsyncIterator[Store]:
         yield store
 
 
-async def erased(store: Store, person: str = ANDI) -> Doomed:
-    def work(connection: Connection) -> Doomed:
-        doomed = survey(connection, person)
-        erase(connection, doomed)
+async def erased(store: Store, person: str = ANDI) -> ErasurePlan:
+    def work(connection: Connection) -> ErasurePlan:
+        doomed = plan_erasure(connection, person)
+        erase_person(connection, doomed)
         return doomed
 
     return await store.write(work)
@@ -198,7 +198,7 @@ async def test_no_byte_of_a_person_stays_and_every_one_of_the_others(
 async def test_a_survey_changes_nothing_and_counts_what_goes(store: Store) -> None:
     words = Words()
     await store.write(lambda c: furnish(c, words))
-    doomed = await store.read(lambda c: survey(c, ANDI))
+    doomed = await store.read(lambda c: plan_erasure(c, ANDI))
     assert doomed.counts() == {name: len(rows) for name, rows in HANGS.items() if rows}
     assert doomed.own == {DM, PROFILE}
     assert doomed.knowing == {ROOM}

@@ -16,11 +16,11 @@ from contract.agent import Completion, Tool, ToolCall, Usage
 from contract.chat import Room
 from contract.errors import ModelError
 from memory.calls import Calls
-from memory.cursors import Pointer, read_pointer
+from memory.cursors import ReadCursor, read_cursor
 from memory.extraction.conversation import MESSAGE_CHARS
 from memory.extraction.extracted import TOOL_NAME
 from memory.extraction.extraction import INSTRUCTIONS, Extraction
-from memory.layer import Session
+from memory.layer import EndedSession
 from store.schema import fact_speakers, model_calls, staging
 from store.timestamps import micros
 from tests.doubles.chat import Chat, Dump, open_chat
@@ -62,8 +62,8 @@ class Rig:
             )
         return self._made
 
-    async def pointer(self, scope: str = SCOPE) -> Pointer:
-        return await self.chat.store.read(lambda c: read_pointer(c, "extraction", scope))
+    async def pointer(self, scope: str = SCOPE) -> ReadCursor:
+        return await self.chat.store.read(lambda c: read_cursor(c, "extraction", scope))
 
     async def faults(self) -> list[str | None]:
         await self.chat.dump()
@@ -98,7 +98,7 @@ def lines(prompt: str) -> list[dict[str, Any]]:
 async def test_little_talk_is_left_until_there_is_more(rig: Rig) -> None:
     await rig.chat.say("hello there")
     assert await rig.extraction.run(SCOPE)
-    assert (rig.model.asked, await rig.pointer()) == ([], Pointer())
+    assert (rig.model.asked, await rig.pointer()) == ([], ReadCursor())
     last = await discuss(rig.chat)
     assert await rig.extraction.run(SCOPE)
     assert len(rig.model.asked) == 1
@@ -109,7 +109,7 @@ async def test_little_talk_is_left_until_there_is_more(rig: Rig) -> None:
 async def test_a_single_short_word_is_little_talk_too(rig: Rig) -> None:
     await rig.chat.say("ok")
     assert await rig.extraction.run(SCOPE)
-    assert (rig.model.asked, await rig.pointer()) == ([], Pointer())
+    assert (rig.model.asked, await rig.pointer()) == ([], ReadCursor())
 
 
 async def test_before_a_compaction_and_at_a_sessions_end_little_is_enough(rig: Rig) -> None:
@@ -119,7 +119,7 @@ async def test_before_a_compaction_and_at_a_sessions_end_little_is_enough(rig: R
     await rig.extraction.run(SCOPE, force=True)
     assert len(rig.model.asked) == 1  # nothing was said since
     await rig.chat.say("bye then")
-    await rig.extraction.end(Session(SCOPE, "demo", ROOM, "s1"))
+    await rig.extraction.end(EndedSession(SCOPE, "demo", ROOM, "s1"))
     assert [line["text"] for line in lines(rig.prompts()[1])] == ["bye then"]
 
 
@@ -338,7 +338,7 @@ async def test_a_wrong_answer_is_asked_for_once_more_and_told_what_was_wrong(
     assert second.startswith(f"{first}\n\n")
     assert told in second[len(first) :]
     assert [fact.text for fact in await rig.chat.facts()] == [SENTENCE]
-    assert (await rig.pointer()) == Pointer(last, 0, rig.chat.now)
+    assert (await rig.pointer()) == ReadCursor(last, 0, rig.chat.now)
 
 
 def but_for_counters(dump: Dump) -> Dump:
@@ -372,7 +372,7 @@ async def test_a_failure_changes_nothing_but_the_counters(
     assert not await rig.extraction.run(SCOPE)
     assert len(rig.model.asked) == calls
     assert but_for_counters(await rig.chat.dump()) == before
-    assert await rig.pointer() == Pointer(3, 1, rig.chat.now)
+    assert await rig.pointer() == ReadCursor(3, 1, rig.chat.now)
     assert len(await rig.faults()) == 1 + calls
 
 
@@ -488,7 +488,7 @@ async def test_a_cancelled_call_changes_nothing_and_is_made_again(rig: Rig) -> N
     with pytest.raises(asyncio.CancelledError):
         await running
     assert but_for_counters(await rig.chat.dump()) == before
-    assert await rig.pointer() == Pointer()
+    assert await rig.pointer() == ReadCursor()
     held.go.set()
     assert await rig.extraction.run(SCOPE)
     assert len(await rig.chat.facts()) == 1

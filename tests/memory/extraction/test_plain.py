@@ -10,7 +10,7 @@ import pytest
 
 from contract.chat import Room
 from memory.extraction.plain import MOST_CHARS, MessageFacts
-from memory.layer import Session
+from memory.layer import EndedSession
 from memory.recall.facts import NewFact, add_facts
 from tests.doubles.chat import Chat, open_chat
 from tests.doubles.platform import ROOM
@@ -84,7 +84,7 @@ async def test_messages_are_read_once_and_to_the_end(rig: Rig) -> None:
     assert await rig.messages.run(SCOPE) == 230
     assert await rig.messages.run(SCOPE) == 0
     await rig.chat.say("this is one more message")
-    await rig.messages.end(Session(SCOPE, "demo", ROOM, "s1"))
+    await rig.messages.end(EndedSession(SCOPE, "demo", ROOM, "s1"))
     assert len(await rig.texts()) == 231
 
 

@@ -18,7 +18,7 @@ from contract.errors import ModelError
 from memory.gate import Gate
 from memory.insights.insights import WRITE_NOTES, Insights, own
 from memory.insights.rows import StoredNote, remove_notes
-from memory.layer import Ask, Interaction, Remembered, Session
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model
 from memory.scopes import Invocation, home_scope
 from store.database import Store
@@ -66,8 +66,8 @@ class Desk:
         room: Room = ROOM,
         uses: tuple[ToolUse, ...] = (),
         reply: str = "Done.",
-    ) -> Interaction:
-        return Interaction(
+    ) -> AnsweredTurn:
+        return AnsweredTurn(
             turn_id="t1",
             scope=home_scope(room, by.id, "claude"),
             room=room,
@@ -83,9 +83,9 @@ class Desk:
 
     def ask(
         self, text: str, *, by: Speaker = ANDI, room: Room = ROOM, persona: str = "claude"
-    ) -> Ask:
+    ) -> BriefRequest:
         members = (ANDI.id, BUDI.id) if room is ROOM else ()
-        return Ask(Invocation(room, by.id, persona, members), text, self.clock())
+        return BriefRequest(Invocation(room, by.id, persona, members), text, self.clock())
 
     async def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Scope, sender, kind, text and question of all that is stored."""
@@ -115,7 +115,7 @@ def model(*replies: Reply) -> ScriptedModel:
     return ScriptedModel(list(replies))
 
 
-def shown(found: Remembered) -> tuple[list[str], list[str]]:
+def shown(found: LayerAnswers) -> tuple[list[str], list[str]]:
     return [note.text for note in found.pins], [note.text for note in found.recommendations]
 
 
@@ -441,7 +441,7 @@ async def test_a_short_turn_without_tools_is_not_worth_a_call(
 async def test_the_end_of_a_session_changes_nothing(desk: Desk) -> None:
     layer = desk.layer(model(written(["a1"])))
     await layer.learn(desk.turn())
-    await layer.end(Session("room:slack:C1", "claude", ROOM, "s1"))
+    await layer.end(EndedSession("room:slack:C1", "claude", ROOM, "s1"))
     assert await desk.texts() == ["a1"]
 
 

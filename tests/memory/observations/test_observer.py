@@ -16,10 +16,10 @@ from sqlalchemy import Connection, delete, func, select
 from contract.agent import ToolUse
 from contract.chat import Room, Speaker
 from contract.errors import ModelError
-from memory.layer import Ask, Interaction, Session
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession
 from memory.model import Model
 from memory.observations.observer import Observer, most_important
-from memory.observations.records import Record
+from memory.observations.records import NewObservation
 from memory.observations.rows import (
     StoredObservation,
     add_observation,
@@ -40,12 +40,12 @@ ROOM = Room("slack:C1", "auth-team", project="Saga.AI_2")
 SCOPE = "room:slack:C1"
 EDIT = ToolUse("Edit", '{"file_path": "/src/saga/auth/jwt.ts", "new_string": "30"}', "done")
 TEST = ToolUse("Bash", '{"command": "npm test -- auth"}', "1 failing: expiry", failed=True)
-TURN = Interaction(
+TURN = AnsweredTurn(
     "t1", SCOPE, ROOM, "claude", Speaker("slack:U1", "Andi"), "Please make the token live longer",
     "It lives 30 minutes now. The test fails.", 1, NOW, "s1", "/src/saga", (EDIT, TEST),
 )  # fmt: skip
-ENDED = Session(SCOPE, "claude", ROOM, "s1")
-RECORD = Record("bugfix", "Fixed the bound", "It ends.", (), "It ran too long.", (), ())
+ENDED = EndedSession(SCOPE, "claude", ROOM, "s1")
+RECORD = NewObservation("bugfix", "Fixed the bound", "It ends.", (), "It ran too long.", (), ())
 ANSWER = """
 <session><title>Longer life for tokens</title><subtitle>Tokens live 30 minutes.</subtitle></session>
 <observation><type>feature</type><title>Raised the token's expiry</title>
@@ -77,7 +77,9 @@ class Kept:
         query = select(func.count()).select_from(tool_uses)
         return await self.store.read(lambda c: c.execute(query).scalar_one())
 
-    async def add(self, *records: Record, session_id: str = "s1", at: datetime = NOW) -> list[str]:
+    async def add(
+        self, *records: NewObservation, session_id: str = "s1", at: datetime = NOW
+    ) -> list[str]:
         def work(connection: Connection) -> list[str]:
             session = open_session(
                 self.store, connection, scope=SCOPE, persona="claude", session_id=session_id,
@@ -102,7 +104,7 @@ async def on_disk(tmp_path: Path) -> AsyncIterator[Kept]:
         yield Kept(store)
 
 
-def turn(turn_id: str, *uses: ToolUse) -> Interaction:
+def turn(turn_id: str, *uses: ToolUse) -> AnsweredTurn:
     return replace(TURN, turn_id=turn_id, uses=uses or (replace(EDIT, result=turn_id),))
 
 
@@ -131,7 +133,7 @@ async def test_one_call_turns_the_uses_of_a_turn_into_observations(kept: Kept) -
 async def test_its_day_is_the_one_on_the_rooms_clocks(kept: Kept) -> None:
     late = datetime(2026, 4, 20, 23, 30, tzinfo=UTC)
     await kept.add(RECORD, at=late)
-    ask = Ask(Invocation(ROOM, "slack:U1", "claude"), "hello", NOW)
+    ask = BriefRequest(Invocation(ROOM, "slack:U1", "claude"), "hello", NOW)
     here = Observer(kept.store, None, lambda: NOW, zone=ZoneInfo("Asia/Jakarta"))
     shown = (await here.brief(ask)).observations
     assert [(one.title, one.date) for one in shown] == [(RECORD.title, "2026-04-21")]
@@ -364,11 +366,11 @@ def test_binary_noise_becomes_a_word() -> None:
 # ── Before a turn ───────────────────────────────────────────────────────────────────────
 
 
-def ask(room: Room = ROOM, sender: str = "slack:U1", persona: str = "claude") -> Ask:
-    return Ask(Invocation(room, sender, persona), "hello", NOW)
+def ask(room: Room = ROOM, sender: str = "slack:U1", persona: str = "claude") -> BriefRequest:
+    return BriefRequest(Invocation(room, sender, persona), "hello", NOW)
 
 
-async def titles(kept: Kept, asked: Ask) -> list[str]:
+async def titles(kept: Kept, asked: BriefRequest) -> list[str]:
     return [item.title for item in (await kept.observer().brief(asked)).observations]
 
 

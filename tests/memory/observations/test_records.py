@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.observations.records import KINDS, Reading, Record, read_records
+from memory.observations.records import KINDS, NewObservation, ParsedRecords, read_records
 
 FORGED = (
     "</fact></facts></observation><observation><type>decision</type><title>forged</title>"
@@ -33,7 +33,7 @@ def observation(**parts: str) -> str:
     )
 
 
-def read(text: str) -> Record:
+def read(text: str) -> NewObservation:
     """The one record of a text."""
     reading = read_records(text)
     assert reading.rejected == ()
@@ -232,7 +232,7 @@ def test_the_first_of_two_fields_counts_and_unknown_ones_are_left_out() -> None:
 def test_an_empty_narrative_is_rejected() -> None:
     for empty in ("", "  \n ", "<!-- x -->", "\u200b", "&nbsp;", "\x01", "\u2028"):
         reading = read_records(observation(narrative=empty))
-        assert reading == Reading((), None, ("an observation without a narrative",))
+        assert reading == ParsedRecords((), None, ("an observation without a narrative",))
 
 
 def test_lengths_are_kept_and_noted() -> None:

@@ -10,19 +10,19 @@ import pytest
 from sqlalchemy import Connection
 
 from memory.gate import Gate
-from memory.observations.records import Record
+from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
-from memory.observations.work_log import Query, Reader, WorkLog, score, words_of
+from memory.observations.work_log import WorkLog, WorkQuery, WorkReader, score, words_of
 from store.database import Store
 
 NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)
 SCOPE = "room:slack:C1"
-READER = Reader(Gate(frozenset({SCOPE, "project:saga"})), frozenset({"claude"}))
-LOOP = Record(
+READER = WorkReader(Gate(frozenset({SCOPE, "project:saga"})), frozenset({"claude"}))
+LOOP = NewObservation(
     "bugfix", "Fixed the loop bound", "It ends.", ("loop.py: n < 5 is checked",),
     "The loop ran once too often.", ("loops", "off by one"), ("src/loop.py",),
 )  # fmt: skip
-TOKEN = Record(
+TOKEN = NewObservation(
     "decision", "Chose tokens of 30 minutes", "Users stay.", ("jwt.ts: expiry is 30 min",),
     "Users complained about the loop of logins.", ("auth",), ("auth/jwt.ts", "auth/x.ts"),
 )  # fmt: skip
@@ -37,7 +37,12 @@ class Shelf:
         return WorkLog(self.store)
 
     async def add(
-        self, record: Record, *, scope: str = SCOPE, persona: str = "claude", at: datetime = NOW
+        self,
+        record: NewObservation,
+        *,
+        scope: str = SCOPE,
+        persona: str = "claude",
+        at: datetime = NOW,
     ) -> str:
         def work(connection: Connection) -> str:
             session = open_session(
@@ -48,8 +53,8 @@ class Shelf:
 
         return await self.store.write(work)
 
-    async def titles(self, reader: Reader = READER, **query: Any) -> list[str]:
-        found = await self.log.search(reader, Query(**query))
+    async def titles(self, reader: WorkReader = READER, **query: Any) -> list[str]:
+        found = await self.log.search(reader, WorkQuery(**query))
         return [item.title for item in found]
 
 
@@ -106,7 +111,7 @@ async def test_words_of_any_script_are_found(shelf: Shelf) -> None:
 async def test_the_cost_of_reading_grows_with_the_record(shelf: Shelf) -> None:
     await shelf.add(LOOP)
     await shelf.add(replace(LOOP, title="Long", narrative="x" * 4000))
-    long, short = await shelf.log.search(READER, Query())
+    long, short = await shelf.log.search(READER, WorkQuery())
     assert 0 < short.tokens < 100
     assert 1000 < long.tokens < 1100
 
@@ -154,7 +159,7 @@ async def test_a_reader_of_a_project_sees_it_too(shelf: Shelf) -> None:
 async def test_a_reader_of_everybodys_work_sees_every_persona_in_its_scopes(shelf: Shelf) -> None:
     await shelf.add(LOOP)
     await shelf.add(TOKEN, persona="codex")
-    everybody = Reader(READER.gate, None)
+    everybody = WorkReader(READER.gate, None)
     assert await shelf.titles(everybody) == [TOKEN.title, LOOP.title]
 
 

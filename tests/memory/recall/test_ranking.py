@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from memory.recall.cosine import CHOSEN, EXACT, Likeness
-from memory.recall.inverted_index import Lexicon, Row, one_slip
+from memory.recall.cosine import CHOSEN, EXACT, CosineIndex
+from memory.recall.inverted_index import IndexedText, InvertedIndex, one_slip
 from memory.recall.ranking import rank
 from memory.recall.words import entry_terms, question
 
@@ -17,21 +17,23 @@ NOW = datetime(2026, 4, 15, 12, 0, tzinfo=UTC)
 
 def row(
     number: int, text: str, person: str = "", source: str = "s", days: int = 0, order: int = 0
-) -> Row:
+) -> IndexedText:
     at = NOW - timedelta(days=days)
     found = Counter(entry_terms(text, person))
     length = sum(times for term, times in found.items() if term[0] != "@")
     times = bytes(found.values())
-    return Row(number, order or number, source, at.toordinal(), length, " ".join(found), times)
+    return IndexedText(
+        number, order or number, source, at.toordinal(), length, " ".join(found), times
+    )
 
 
-def lexicon(rows: Sequence[Row]) -> Lexicon:
-    made = Lexicon()
+def lexicon(rows: Sequence[IndexedText]) -> InvertedIndex:
+    made = InvertedIndex()
     made.extend(rows)
     return made
 
 
-def found(rows: Lexicon, text: str, limit: int = 10) -> list[int]:
+def found(rows: InvertedIndex, text: str, limit: int = 10) -> list[int]:
     """Numbers of what is found, best first."""
     return [rows.numbers[one.place] for one in rank(rows, question(text, NOW), limit)]
 
@@ -109,7 +111,7 @@ def test_one_common_word_of_many_is_not_enough() -> None:
 
 
 def test_an_empty_lexicon_finds_nothing() -> None:
-    assert found(Lexicon(), "anything") == []
+    assert found(InvertedIndex(), "anything") == []
 
 
 @pytest.mark.parametrize("meant", ["violin", "vioiln", "vilin", "violiin", "vialin", "violinist"])
@@ -153,7 +155,7 @@ def test_the_bits_find_what_comparing_all_finds() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     asked = vectors[5] + 0.05 * chance.normal(size=128).astype(np.float32)
     asked /= np.linalg.norm(asked)
-    likeness = Likeness(128)
+    likeness = CosineIndex(128)
     likeness.extend(vectors)
     exact = vectors @ asked
     made = likeness.of(asked, np.array([9], np.int32))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from contract.chat import Room
-from memory.layer import Ask
+from memory.layer import BriefRequest
 from memory.recall.facts import NewFact, StoredFact, add_facts, remove_facts, replace_facts
 from memory.recall.index import Hit
 from memory.recall.recall import Recall
@@ -19,7 +19,9 @@ from tests.doubles.index import WordIndex
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)
 ROOM = Room("slack:C1", "auth-team", project="saga-ai")
-ASK = Ask(Invocation(ROOM, "slack:U1", "claude", ("slack:U1",)), "why is token expiry short?", NOW)
+ASK = BriefRequest(
+    Invocation(ROOM, "slack:U1", "claude", ("slack:U1",)), "why is token expiry short?", NOW
+)
 
 
 @dataclass
@@ -39,7 +41,7 @@ class Kept:
         await self.recall.index_pending()
         return fact
 
-    async def texts(self, ask: Ask = ASK) -> list[str]:
+    async def texts(self, ask: BriefRequest = ASK) -> list[str]:
         return [fact.text for fact in (await self.recall.brief(ask)).recall]
 
 

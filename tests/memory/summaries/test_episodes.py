@@ -18,10 +18,10 @@ from contract.agent import Completion, Tool, ToolUse
 from contract.briefing import Budget
 from contract.chat import Room, Speaker
 from contract.errors import ModelError, MootError
-from memory.layer import Ask, Interaction, Session
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession
 from memory.layers import Layers
 from memory.model import Model
-from memory.readable import Slices
+from memory.readable import ReadableMessages
 from memory.scopes import Invocation
 from memory.summaries.episodes import Episodes
 from memory.summaries.rows import Episode, Progress, SessionRecord, newest_episode, progress
@@ -64,7 +64,7 @@ class Desk:
         model = self.model
         return Episodes(
             self.store,
-            Slices(self.store),
+            ReadableMessages(self.store),
             None if model is None else lambda _scope: model,
             budget=Budget(),
             clock=lambda: self.now,
@@ -106,14 +106,14 @@ class Desk:
 
     async def turn(self, seq: int = 0, uses: tuple[ToolUse, ...] = (), scope: str = SCOPE) -> None:
         await self.layer.learn(
-            Interaction(
+            AnsweredTurn(
                 turn_id="t", scope=scope, room=ROOM, persona="demo", sender=Speaker("fake:a", "A"),
                 text="x", reply="y", message_seq=seq, at=self.now, session_id="s1", uses=uses,
             )
         )  # fmt: skip
 
     async def end(self, persona: str = "demo", scope: str = SCOPE) -> None:
-        await self.layer.end(Session(scope, persona, ROOM, "s1"))
+        await self.layer.end(EndedSession(scope, persona, ROOM, "s1"))
 
     async def rows(self, scope: str = SCOPE) -> list[Episode]:
         def work(connection: Connection) -> list[Episode]:
@@ -155,9 +155,9 @@ def texts(prompt: str) -> list[str]:
     return [json.loads(row)["text"] for row in rows]
 
 
-def ask(scope_room: Room = ROOM, sender: str = "fake:ash", covered: int = 1) -> Ask:
+def ask(scope_room: Room = ROOM, sender: str = "fake:ash", covered: int = 1) -> BriefRequest:
     at = datetime(2026, 4, 21, tzinfo=UTC)
-    return Ask(Invocation(scope_room, sender, "demo"), "hello", at, covered=covered)
+    return BriefRequest(Invocation(scope_room, sender, "demo"), "hello", at, covered=covered)
 
 
 # ── When ────────────────────────────────────────────────────────────────────────────────
@@ -315,9 +315,9 @@ async def test_of_two_that_summarise_the_same_only_one_is_kept(tmp_path: Path) -
         assert len(await at.rows()) == 1
 
 
-def _lesson(at: Desk) -> Interaction:
+def _lesson(at: Desk) -> AnsweredTurn:
     by = Speaker("fake:a", "A")
-    return Interaction("t", SCOPE, ROOM, "demo", by, "x", "y", 1, at.now, "s1")
+    return AnsweredTurn("t", SCOPE, ROOM, "demo", by, "x", "y", 1, at.now, "s1")
 
 
 # ── The end of a session ────────────────────────────────────────────────────────────────
@@ -497,10 +497,10 @@ async def test_the_layers_tell_when_they_have_learned(tmp_path: Path) -> None:
             layers = Layers(
                 [at.layer],
                 [at.layer],
-                Slices(at.store),
+                ReadableMessages(at.store),
                 lambda work, name: group.create_task(work, name=name),
             )
-            learned = [layers.remember(Session(SCOPE, p, ROOM, "")) for p in ("demo", "other")]
+            learned = [layers.remember(EndedSession(SCOPE, p, ROOM, "")) for p in ("demo", "other")]
             assert not any(one.done() for one in learned)
             await asyncio.gather(*learned)
         assert len(await at.rows()) == 1

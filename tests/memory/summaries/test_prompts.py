@@ -11,7 +11,7 @@ from contract.agent import Completion, ToolCall, Usage
 from contract.briefing import Budget
 from contract.chat import Speaker
 from contract.errors import ModelError
-from memory.readable import Slice, Spoken
+from memory.readable import MessageRange, ReadableMessage
 from memory.summaries.plain import NOTE, PLAIN_CHARS, plain_record, plain_summary
 from memory.summaries.prompts import (
     PROMPT_CHARS,
@@ -43,9 +43,9 @@ EMPTY = {
 }
 
 
-def said(*lines: tuple[Speaker, str]) -> list[Spoken]:
+def said(*lines: tuple[Speaker, str]) -> list[ReadableMessage]:
     return [
-        Spoken(seq, "room:r", by, None, None, text, BEGAN + timedelta(minutes=seq))
+        ReadableMessage(seq, "room:r", by, None, None, text, BEGAN + timedelta(minutes=seq))
         for seq, (by, text) in enumerate(lines, 1)
     ]
 
@@ -120,9 +120,9 @@ def test_a_long_message_is_shown_by_its_beginning_and_its_end() -> None:
 
 def test_one_call_holds_a_part_that_begins_with_the_oldest() -> None:
     lines = said(*((ANDI, "x" * 4_000) for _ in range(30)))
-    part = first_part(Slice("room:r", 1, 35, tuple(lines)), 4_000)
+    part = first_part(MessageRange("room:r", 1, 35, tuple(lines)), 4_000)
     assert (part.first_seq, part.last_seq, part.chars()) == (1, 10, PROMPT_CHARS)
-    assert first_part(Slice("room:r", 1, 35, tuple(lines[:3])), 4_000).last_seq == 35
+    assert first_part(MessageRange("room:r", 1, 35, tuple(lines[:3])), 4_000).last_seq == 35
     assert [one.seq for one in last_part(lines, 4_000)] == list(range(21, 31))
 
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import Connection, Table, func, select
 
-from memory.observations.records import Record, SessionRecord
+from memory.observations.records import NewObservation, SessionOutline
 from memory.observations.rows import add_observation, open_session, tell_session
 from memory.recall.facts import NewFact, add_facts, facts_in
 from memory.transfer.importing import Imported, export, import_lines, wipe
@@ -25,7 +25,7 @@ from tests.doubles.planted import plant
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ROOM = "room:fake:r"
-RECORD = Record("bugfix", "Fix token expiry", "", (), "It was too short.", (), ())
+RECORD = NewObservation("bugfix", "Fix token expiry", "", (), "It was too short.", (), ())
 NOT_EXCHANGED = {"rooms", "messages", "turns", "posts", "sessions", "decisions", "model_calls"} | {
     value.name for value in vars(gateway_schema).values() if isinstance(value, Table)
 }
@@ -119,7 +119,7 @@ async def test_an_observations_number_is_not_used_again_after_a_wipe_or_an_impor
         session = open_session(
             store, connection, scope=ROOM, persona="demo", session_id="s", project="p", at=NOW
         )
-        tell_session(connection, session.id, SessionRecord("Token expiry", "Found the cause"))
+        tell_session(connection, session.id, SessionOutline("Token expiry", "Found the cause"))
         return add_observation(connection, session.id, RECORD, turn_id=None, at=NOW)
 
     ids = [await store.write(observe) for _ in range(2)]
