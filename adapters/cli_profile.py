@@ -22,7 +22,7 @@ from contract.agent import TOOL_TEXT, Option, Question, Usage
 from contract.errors import AgentFault
 
 if TYPE_CHECKING:
-    from adapters.screen_profile import Look
+    from adapters.screen_profile import ScreenProfile
 
 # ── What a program tells of its turn ────────────────────────────────────────────────────
 #
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class SessionNamed:
     """The id that resumes this session later."""
 
     session_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class PromptTaken:
     """The prompt was taken: the confirmation that Enter was heard."""
 
     turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReplyBlock:
     """A finished block of the reply, exact. Blocks are joined by the later one's `sep`.
 
     What was said before a tool was used shows in drafts; the answer is what was said since.
@@ -57,7 +57,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class ReplyDelta:
     """Some more of the reply while it is written: for drafts alone, never for the answer."""
 
     delta: str
@@ -65,14 +65,14 @@ class Streamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Retracted:
+class ReplyRetracted:
     """What was Said since the turn began is void: the program asks its model once more."""
 
     turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ToolUsed:
     """A tool was used, e.g. "Bash". detail: one line, e.g. the command."""
 
     tool: str
@@ -81,7 +81,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Did:
+class ToolReport:
     """What is known of one use of a tool, for the memory; several may tell of the same `id`.
 
     given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
@@ -107,14 +107,14 @@ _LEFT_OUT = "\n[...]\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class ContextCompacted:
     """The program compacts its context."""
 
     turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TokensSpent:
     """What one call of the model took. key: of several with the same one the last counts."""
 
     key: str
@@ -123,7 +123,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HookQuestion:
     """A hook asks and waits for its HTTP response.
 
     responses: for each option of the question, in the same order, the JSON body, or what is
@@ -131,12 +131,12 @@ class Asked:
     """
 
     question: Question
-    responses: tuple[Mapping[str, Any] | Asked, ...]
+    responses: tuple[Mapping[str, Any] | HookQuestion, ...]
     turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ReplyEnded:
     """The turn is over.
 
     text: the exact reply if this sign carries it, else None: the blocks that were Said.
@@ -156,7 +156,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ReplyFailed:
     """The turn is over without an answer. message: what the program reports. say: see MootError.
 
     goes_on: the program would try on in vain: it is interrupted.
@@ -170,18 +170,18 @@ class Failed:
 
 
 TurnEvent = (
-    Named
-    | Began
-    | Said
-    | Streamed
-    | Retracted
-    | Used
-    | Did
-    | Spent
-    | Compacted
-    | Asked
-    | Ended
-    | Failed
+    SessionNamed
+    | PromptTaken
+    | ReplyBlock
+    | ReplyDelta
+    | ReplyRetracted
+    | ToolUsed
+    | ToolReport
+    | TokensSpent
+    | ContextCompacted
+    | HookQuestion
+    | ReplyEnded
+    | ReplyFailed
 )
 Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
@@ -243,7 +243,7 @@ class MemoryAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadySigns:
     """When the program takes a prompt: every sign that is set, start-up queries answered, quiet.
 
     quiet_s: this long without output (Claude Code swallows an Enter within 1 s of its prompt;
@@ -262,7 +262,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Typing:
+class PromptTyping:
     """How a prompt goes in.
 
     paste: as a bracketed paste; else line by line, joined by `newline`; None: as a paste if the
@@ -310,7 +310,7 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordFormat:
     """The program's own record of the session: where it lies and what a row means.
 
     glob: relative to HOME, a template; the newest match counts. format: "jsonl" gives each
@@ -357,7 +357,7 @@ class Footer:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class TurnSigns:
     """How the turn's end is noticed. A profile needs two signs that are independent.
 
     states: reads an OSC that is no title, e.g. "7501;state=done:app=codex"; None when it means
@@ -368,7 +368,7 @@ class Signs:
     """
 
     hooks: Hooks | None = None
-    record: Record | None = None
+    record: RecordFormat | None = None
     states: Callable[[str], State | None] | None = None
     paste_mode: bool = False
     title: Title | None = None
@@ -380,7 +380,7 @@ class Signs:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialog:
+class DialogRule:
     """Something on the screen that nobody asked for, and what is done about it.
 
     keys: pressed, once for each time it appears. fault: else the ask fails with this and `say`
@@ -492,11 +492,11 @@ class Profile:
     env: tuple[tuple[str, str], ...] = ()
     derived: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda env: {}
     passes: tuple[str, ...] = ()
-    ready: Ready = field(default_factory=Ready)
-    typing: Typing = field(default_factory=Typing)
-    signs: Signs = field(default_factory=Signs)
-    look: Look | None = None
-    dialogs: tuple[Dialog, ...] = ()
+    ready: ReadySigns = field(default_factory=ReadySigns)
+    typing: PromptTyping = field(default_factory=PromptTyping)
+    signs: TurnSigns = field(default_factory=TurnSigns)
+    look: ScreenProfile | None = None
+    dialogs: tuple[DialogRule, ...] = ()
     permission: Permission | None = None
     interrupt: Interrupt = field(default_factory=Interrupt)
     missing: str = "Install it, or say where it is with `command`."

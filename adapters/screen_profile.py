@@ -1,4 +1,4 @@
-"""What the programs look like on a screen: one `Look` for each, as data.
+"""What the programs look like on a screen: one `ScreenProfile` for each, as data.
 
 Taken from terminals recorded in November 2026: Claude Code 2.1.197, Codex 0.169.0, Gemini CLI
 0.61.0, Qwen Code 0.24.4, opencode 1.18.33, Copilot CLI 1.0.102, Mistral Vibe 3.0.2, aider
@@ -15,7 +15,7 @@ RULE = r"[─━═╌▀▄]{10,}"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ScreenProfile:
     """How to find a reply, and what is not part of it. Patterns match at a row's beginning.
 
     echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
@@ -78,7 +78,7 @@ class Look:
         return cols - self.panel if cols > self.panel_from else cols
 
 
-CLAUDE_CODE = Look(
+CLAUDE_CODE = ScreenProfile(
     name="claude-code",
     echo=re.compile(r"[❯>] (.+)"),
     input=re.compile(r'[❯>](?:\xa0|\s*$| Try ")|[│┃] >'),
@@ -103,7 +103,7 @@ CLAUDE_CODE = Look(
     ),
 )
 
-CODEX = Look(
+CODEX = ScreenProfile(
     name="codex",
     echo=re.compile(r"› (.+)"),
     input=re.compile(r"›(?: |$)"),
@@ -123,7 +123,7 @@ CODEX = Look(
     last_block=True,
 )
 
-GEMINI = Look(
+GEMINI = ScreenProfile(
     name="gemini",
     echo=re.compile(r" > (.+)"),
     input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
@@ -136,7 +136,7 @@ GEMINI = Look(
     numbered=True,
 )
 
-QWEN = Look(
+QWEN = ScreenProfile(
     name="qwen",
     echo=re.compile(r"  > (.+)"),
     input=re.compile(r"[ │]{0,2}>(?:\s*$|\s{2,}Type your message)"),
@@ -150,7 +150,7 @@ QWEN = Look(
     numbered=True,
 )
 
-COPILOT = Look(
+COPILOT = ScreenProfile(
     name="copilot",
     echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
     input=re.compile(r"❯(?:\s|$)"),
@@ -165,7 +165,7 @@ COPILOT = Look(
     scrollbar="┃│█▌▐",
 )
 
-OPENCODE = Look(
+OPENCODE = ScreenProfile(
     name="opencode",
     echo=re.compile(r"  ┃(?:  (.*))?$"),
     echo_coloured=True,
@@ -182,7 +182,7 @@ OPENCODE = Look(
     choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
 )
 
-VIBE = Look(
+VIBE = ScreenProfile(
     name="vibe",
     echo=re.compile(r"> (.+)"),
     echo_end=re.compile(RULE),
@@ -195,7 +195,7 @@ VIBE = Look(
     scrollbar="▁▂▃▄▅▆▇█▔▀",
 )
 
-AIDER = Look(
+AIDER = ScreenProfile(
     name="aider",
     echo=re.compile(r"\w*> ?(?!>)(.*)"),
     input=re.compile(r"\w*>\s*$"),
@@ -203,7 +203,7 @@ AIDER = Look(
     fault=re.compile(r"(litellm\.\w+Error.*)"),
 )
 
-HERMES = Look(
+HERMES = ScreenProfile(
     name="hermes",
     echo=re.compile(r"● (.+)"),
     input=re.compile(r"❯(?:\s|$)"),
@@ -215,7 +215,7 @@ HERMES = Look(
     fence_names=True,
 )
 
-LLM = Look(
+LLM = ScreenProfile(
     name="llm",
     echo=re.compile(r"> (!multi)$"),
     echo_end=re.compile(r"!end$"),
@@ -225,7 +225,7 @@ LLM = Look(
 )
 
 # A program that nobody looked at: what stands behind the prompt is guessed.
-GENERIC = Look(
+GENERIC = ScreenProfile(
     name="generic",
     unknown=True,
     echo=NEVER,

@@ -8,8 +8,8 @@ import logging
 import re
 from typing import Any
 
-from adapters.pty.process_group import Group
-from adapters.session.startup import Command, last_words
+from adapters.pty.process_group import ProcessGroup
+from adapters.session.startup import StartCommand, last_words
 
 log = logging.getLogger("moot.adapters.talk")
 
@@ -21,7 +21,7 @@ _ESCAPES = re.compile(
 )
 
 
-class Talk(Group):
+class JsonLinesProcess(ProcessGroup):
     """The library's `Transport`. A line that is no message, or too long, is left out."""
 
     def __init__(self, *, enclosed: bool = False) -> None:
@@ -31,7 +31,7 @@ class Talk(Group):
         self._errors = b""
 
     @classmethod
-    async def start(cls, command: Command) -> Talk:
+    async def start(cls, command: StartCommand) -> JsonLinesProcess:
         """Run the program. Raises OSError."""
         _, talk = await asyncio.get_running_loop().subprocess_exec(
             lambda: cls(enclosed=bool(command.enclosure)),

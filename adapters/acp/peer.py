@@ -21,9 +21,9 @@ from acp.schema import (
 )
 from pydantic import ValidationError
 
-from adapters.acp.json_lines import Talk
+from adapters.acp.json_lines import JsonLinesProcess
 from adapters.agent import MemoryServer
-from adapters.session.startup import Command
+from adapters.session.startup import StartCommand
 
 log = logging.getLogger("moot.adapters.acp")
 
@@ -36,12 +36,12 @@ MEMORY_SERVER = "moot"
 Json = Mapping[str, Any]
 
 
-class Unspoken(Exception):
+class ProtocolMismatch(Exception):
     """The program speaks another version of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AcpPlace:
     """Where a session works. memory: the server that the program is told of."""
 
     workspace: Path
@@ -53,7 +53,7 @@ class Place:
         return {"cwd": str(self.workspace.absolute()), "mcpServers": servers}
 
 
-class Peer:
+class AcpPeer:
     """The program. Raises RequestError where it refuses, ConnectionError when it is gone.
 
     on_update gets what it tells of its session; on_permission answers its questions.
@@ -61,8 +61,8 @@ class Peer:
 
     def __init__(
         self,
-        talk: Talk,
-        place: Place,
+        talk: JsonLinesProcess,
+        place: AcpPlace,
         *,
         on_update: Callable[[SessionNotification], None],
         on_permission: Callable[[RequestPermissionRequest], Awaitable[Json]],
@@ -80,14 +80,14 @@ class Peer:
     @classmethod
     async def start(
         cls,
-        command: Command,
-        place: Place,
+        command: StartCommand,
+        place: AcpPlace,
         *,
         on_update: Callable[[SessionNotification], None],
         on_permission: Callable[[RequestPermissionRequest], Awaitable[Json]],
-    ) -> Peer:
+    ) -> AcpPeer:
         """Run the program. Raises OSError."""
-        talk = await Talk.start(command)
+        talk = await JsonLinesProcess.start(command)
         return cls(talk, place, on_update=on_update, on_permission=on_permission)
 
     def alive(self) -> bool:
@@ -112,7 +112,7 @@ class Peer:
             clientInfo={"name": "moot", "title": "Moot", "version": "1"},
         )
         if answer.get("protocolVersion") != VERSION:
-            raise Unspoken(str(answer.get("protocolVersion")))
+            raise ProtocolMismatch(str(answer.get("protocolVersion")))
         self._can = AgentCapabilities.model_validate(answer.get("agentCapabilities") or {})
 
     async def resume(self, session_id: str) -> Json | None:

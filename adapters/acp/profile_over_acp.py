@@ -9,7 +9,7 @@ from pathlib import Path
 from adapters.cli_profile import Profile, Setting
 
 
-def spoken(profile: Profile) -> Profile:
+def acp_profile(profile: Profile) -> Profile:
     """The profile whose program is the one that speaks the protocol, without the other's argv."""
     memory = profile.memory if profile.memory and not profile.memory.options else None
     return replace(
@@ -22,7 +22,7 @@ def spoken(profile: Profile) -> Profile:
     )
 
 
-def spoken_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
+def acp_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
     """An administrator's command for the profile, over this protocol.
 
     Where another program of the same folder speaks it (`vibe-acp` beside `vibe`), that is meant.
@@ -32,7 +32,7 @@ def spoken_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
     return command
 
 
-def tells(profile: Profile, one: Setting, other: Setting) -> bool:
+def settings_differ(profile: Profile, one: Setting, other: Setting) -> bool:
     """Whether the program's files or variables tell it the difference."""
     return any(file.text(one, "") != file.text(other, "") for file in profile.files) or any(
         one.fill(value) != other.fill(value) for _, value in profile.env

@@ -11,12 +11,12 @@ from acp.exceptions import RequestError
 from acp.schema import RequestPermissionRequest, SessionNotification
 
 from adapters.acp.fault import circles, fault_of, stopped_because, worded
-from adapters.acp.peer import Json, Peer
+from adapters.acp.peer import AcpPeer, Json
 from adapters.acp.question import CANCELLED, question_of, selected
 from adapters.acp.turn import AcpTurn
 from adapters.agent import Reply
 from adapters.cli.interruption import BREAK_OFF_S
-from adapters.cli.permission import Asking, chosen
+from adapters.cli.permission import RoomQuestions, chosen
 from adapters.cli.result import readable
 from adapters.cli.run import DRAFT_S, EXIT_S
 from adapters.cli_profile import Profile
@@ -24,11 +24,11 @@ from contract.agent import Answer
 from contract.errors import AgentError
 
 
-class AcpExchange:
+class AcpRun:
     """Sends a prompt, shows drafts, lets the room answer questions. `run` is called once."""
 
     def __init__(
-        self, profile: Profile, peer: Peer, session_id: str, texts: Sequence[str], reply: Reply
+        self, profile: Profile, peer: AcpPeer, session_id: str, texts: Sequence[str], reply: Reply
     ) -> None:
         self.turn = AcpTurn(profile.acp_again, last_message=profile.acp_last_message)
         self._profile = profile
@@ -36,7 +36,7 @@ class AcpExchange:
         self._session_id = session_id
         self._texts = texts
         self._reply = reply
-        self._asking = Asking(reply)
+        self._asking = RoomQuestions(reply)
         self._loop = asyncio.get_running_loop()
         self._prompting: asyncio.Task[str] | None = None
         self._circling: asyncio.Future[None] = self._loop.create_future()

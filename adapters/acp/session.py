@@ -14,10 +14,10 @@ from acp.schema import RequestPermissionRequest, SessionNotification
 from pydantic import ValidationError
 
 from adapters.acp.fault import fault_of, login_of, text_of
-from adapters.acp.peer import AUTH_REQUIRED, Json, Peer, Place, Unspoken
-from adapters.acp.profile_over_acp import spoken, spoken_command, tells
+from adapters.acp.peer import AUTH_REQUIRED, AcpPeer, AcpPlace, Json, ProtocolMismatch
+from adapters.acp.profile_over_acp import acp_command, acp_profile, settings_differ
 from adapters.acp.question import CANCELLED
-from adapters.acp.run import AcpExchange
+from adapters.acp.run import AcpRun
 from adapters.acp.turn import lines_of
 from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli.run import EXIT_S
@@ -45,13 +45,13 @@ class AcpAgent:
         known = launch.session_id or ""
         self.session_id: str | None = known if known.startswith(ACP_SESSION) else None
         self.resumed = False
-        self._profile = spoken(profile)
-        self._launch = replace(launch, command=spoken_command(profile, launch.command))
+        self._profile = acp_profile(profile)
+        self._launch = replace(launch, command=acp_command(profile, launch.command))
         self._session = self.session_id.removeprefix(ACP_SESSION) if self.session_id else ""
-        self._peer: Peer | None = None
+        self._peer: AcpPeer | None = None
         self._ready = False
         self._untold = ""  # of the persona: the program has no other way to be given it
-        self._exchange: AcpExchange | None = None
+        self._exchange: AcpRun | None = None
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
         self._asked = asyncio.Event()  # no ask runs
@@ -88,7 +88,7 @@ class AcpAgent:
         assert self._peer
         texts = [self._untold, prompt] if self._untold else [prompt]
         self._untold = ""
-        self._exchange = AcpExchange(self._profile, self._peer, self._session, texts, reply)
+        self._exchange = AcpRun(self._profile, self._peer, self._session, texts, reply)
         try:
             return await self._exchange.run()
         except AgentError as error:
@@ -119,7 +119,7 @@ class AcpAgent:
         if self._settling:
             await asyncio.wait({self._settling}, timeout=PARTIAL_S)
 
-    async def _settle(self, exchange: AcpExchange | None) -> None:
+    async def _settle(self, exchange: AcpRun | None) -> None:
         """Have the program stop; end it when it does not."""
         if exchange:
             if await exchange.break_off():
@@ -170,9 +170,9 @@ class AcpAgent:
         setting = setting_of(profile, launch, session_id, resumes=False, hook_url="")
         began = time.monotonic()
         try:
-            self._peer = await Peer.start(
+            self._peer = await AcpPeer.start(
                 enclose(profile, launch, prepare(profile, launch, setting)),
-                Place(launch.workspace, self._untold_memory(setting)),
+                AcpPlace(launch.workspace, self._untold_memory(setting)),
                 on_update=self._on_update,
                 on_permission=self._on_permission,
             )
@@ -185,17 +185,17 @@ class AcpAgent:
             await self._end()
             raise
         self._ready = True
-        told = not launch.persona or tells(profile, setting, replace(setting, persona=""))
+        told = not launch.persona or settings_differ(profile, setting, replace(setting, persona=""))
         self._untold = "" if told else f"{TOLD}{launch.persona}"
         log.info("program.ready agent=%s in_s=%.2f", profile.name, time.monotonic() - began)
 
     def _untold_memory(self, setting: Setting) -> MemoryServer | None:
         """The memory's server, unless files tell of it: these may say that nobody is asked."""
         profile = self._profile
-        told = profile.memory or tells(profile, setting, replace(setting, memory=None))
+        told = profile.memory or settings_differ(profile, setting, replace(setting, memory=None))
         return None if told else setting.memory
 
-    async def _open(self, peer: Peer, session_id: str) -> None:
+    async def _open(self, peer: AcpPeer, session_id: str) -> None:
         """Greet the program and enter a session. Raises AgentError."""
         profile, limit_s = self._profile, self._profile.ready.timeout_s
         try:
@@ -213,10 +213,10 @@ class AcpAgent:
             fault = fault_of(error, profile)
             kind = fault.kind if fault.kind == "login" else "startup"
             raise AgentError(kind, str(fault), say=fault.say) from None
-        except (Unspoken, ValidationError):
+        except (ProtocolMismatch, ValidationError):
             raise self._unready("speaks another version of the protocol", peer) from None
 
-    async def _enter(self, peer: Peer, session_id: str) -> None:
+    async def _enter(self, peer: AcpPeer, session_id: str) -> None:
         await peer.greet()
         session = await self._resumed(peer, session_id) if session_id else None
         self.resumed = session is not None
@@ -228,7 +228,7 @@ class AcpAgent:
         if model and not await self._chose(peer, session, model):
             log.info("model.not_offered agent=%s model=%s", self._title, model)
 
-    async def _resumed(self, peer: Peer, session_id: str) -> Json | None:
+    async def _resumed(self, peer: AcpPeer, session_id: str) -> Json | None:
         try:
             return await peer.resume(session_id)
         except RequestError as error:
@@ -238,14 +238,14 @@ class AcpAgent:
             log.debug("session.refused agent=%s reason=%s", self._profile.name, text_of(error))
             return None
 
-    async def _chose(self, peer: Peer, session: Json, model: str) -> bool:
+    async def _chose(self, peer: AcpPeer, session: Json, model: str) -> bool:
         try:
             return await peer.choose_model(self._session, session, model)
         except RequestError as error:
             log.warning("model.not_chosen agent=%s code=%d", self._profile.name, error.code)
             return True
 
-    def _unready(self, how: str, peer: Peer) -> AgentError:
+    def _unready(self, how: str, peer: AcpPeer) -> AgentError:
         shown = peer.talk.complaint()
         say = f"{self._title} {how}" + (f": {shown}" if shown else ".")
         return AgentError("startup", f"{self._profile.name}: {how}", say=say)

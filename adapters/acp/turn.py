@@ -94,7 +94,7 @@ WORDS = {
 
 
 @dataclass(slots=True)
-class _Block:
+class _TextPart:
     """Some of its message. id: the message's, where the agent tells it. after: a tool was used."""
 
     id: str | None
@@ -117,7 +117,7 @@ class AcpTurn:
         self._last_message = last_message
         self._in_a_row = 0  # messages since a tool was used
         self._asked: dict[str, Call] = {}  # told of by a question alone
-        self._blocks: list[_Block] = []
+        self._blocks: list[_TextPart] = []
         self._after = True  # a tool was used since the last block
         self._left_chars = TEXT_CHARS
 
@@ -162,7 +162,7 @@ class AcpTurn:
             return
         last = self._blocks[-1] if self._blocks else None
         if last is None or self._after or (message_id and last.id and message_id != last.id):
-            last = _Block(message_id, self._after or self._last_message)
+            last = _TextPart(message_id, self._after or self._last_message)
             self._blocks.append(last)
             self._after = False
             self._in_a_row += 1

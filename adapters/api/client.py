@@ -29,7 +29,7 @@ PASSING = ("api_error", "overloaded_error", "rate_limit_error", "timeout_error")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ModelMessage:
     """What the model answered. content: blocks, as they go back to the API. tokens: read and
     written, what came from a cache included."""
 
@@ -39,11 +39,11 @@ class Message:
     usage: Usage
 
 
-class Refused(AgentError):
+class RequestRefused(AgentError):
     """HTTP 400: the request, in the form that it has."""
 
 
-class TooLong(AgentError):
+class ContextExceeded(AgentError):
     """The conversation does not fit into the model's context."""
 
 
@@ -77,7 +77,7 @@ class ApiClient:
         """Close its connections."""
         await self._client.close()
 
-    async def stream(self, request: Mapping[str, Any], speech: Speech) -> Message:
+    async def stream(self, request: Mapping[str, Any], speech: Speech) -> ModelMessage:
         """The answer; its text goes to `speech` while it comes. Raises AgentError."""
         speech.begin()
         try:
@@ -86,7 +86,7 @@ class ApiClient:
             speech.again()
             return await self._stream(request, speech)
 
-    async def _stream(self, request: Mapping[str, Any], speech: Speech) -> Message:
+    async def _stream(self, request: Mapping[str, Any], speech: Speech) -> ModelMessage:
         import anthropic
         import httpx2
 
@@ -138,7 +138,7 @@ class ApiClient:
         status, words = error.status_code, (error.api_message or "").lower()
         what = f"HTTP {status} {error.type or ''}".strip()
         if status == 413 or (status == 400 and TOO_LONG in words):
-            return TooLong("context", what, say=CONTEXT)
+            return ContextExceeded("context", what, say=CONTEXT)
         if began and error.type in PASSING:
             say = "The Anthropic API failed in mid-answer, twice. Ask again in a few minutes."
             return _Broken("limit" if error.type == "rate_limit_error" else "api", what, say=say)
@@ -148,7 +148,7 @@ class ApiClient:
         if status == 400:
             reason = " ".join((error.api_message or what).split())[:REASON_CHARS]
             say = f"The Anthropic API refused the request: {reason}. If it goes on so, say `!new`."
-            return Refused("api", what, say=say)
+            return RequestRefused("api", what, say=say)
         wait = error.response.headers.get("retry-after", "")
         if status == 429 and wait.isdecimal() and int(wait):
             return AgentError("limit", what, say=f"{_LIMIT} Ask again in {int(wait)} s.")
@@ -168,7 +168,7 @@ _STATUS: Mapping[int, tuple[AgentFault, str]] = {
 }
 
 
-def _message(whole: SdkMessage) -> Message:
+def _message(whole: SdkMessage) -> ModelMessage:
     usage = whole.usage
     read = usage.input_tokens + (usage.cache_read_input_tokens or 0)
     written = usage.output_tokens + (usage.cache_creation_input_tokens or 0)
@@ -176,4 +176,4 @@ def _message(whole: SdkMessage) -> Message:
     new = usage.cache_creation_input_tokens or 0
     took = Usage(str(whole.model), usage.input_tokens + new + cached, usage.output_tokens, cached)
     content = tuple(block.to_dict(exclude_none=True) for block in whole.content)
-    return Message(content, str(whole.stop_reason), read + written, took)
+    return ModelMessage(content, str(whole.stop_reason), read + written, took)

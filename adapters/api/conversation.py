@@ -29,7 +29,7 @@ Role = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ConversationMessage:
     """What one side said in one go: its text blocks, none of them blank."""
 
     role: Role
@@ -41,7 +41,7 @@ class Said:
         return sum(map(len, self.texts))
 
 
-class _Line(BaseModel):
+class _StoredLine(BaseModel):
     """forget: so many of the oldest are forgotten; retract: so many of the newest."""
 
     model_config = ConfigDict(extra="ignore", strict=False)
@@ -57,7 +57,7 @@ class Conversation:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._said: list[Said] = []
+        self._said: list[ConversationMessage] = []
         self.failed = False  # something could not be kept
 
     @classmethod
@@ -75,18 +75,18 @@ class Conversation:
         """How much was said."""
         return sum(said.chars for said in self._said)
 
-    def messages(self) -> Iterator[Said]:
+    def messages(self) -> Iterator[ConversationMessage]:
         """In turns: what a side said twice in a row, since no answer came, is one message."""
         begun = dropwhile(lambda said: said.role != "user", self._said)
         for role, run in groupby(begun, key=lambda said: said.role):
-            yield Said(role, tuple(text for said in run for text in said.texts))
+            yield ConversationMessage(role, tuple(text for said in run for text in said.texts))
 
     def say(self, role: Role, *texts: str) -> None:
         """Add what one side says. The API takes neither blank texts, which are left out, nor half
         of a surrogate pair, which becomes a question mark."""
         kept = tuple(text.encode(errors="replace").decode() for text in texts if text.strip())
         if kept:
-            self._said.append(Said(role, kept))
+            self._said.append(ConversationMessage(role, kept))
             self._write({"role": role, "texts": kept})
 
     def retract(self) -> None:
@@ -154,12 +154,12 @@ class Conversation:
 
     def _apply(self, raw: bytes) -> None:
         try:
-            line = _Line.model_validate_json(raw)
+            line = _StoredLine.model_validate_json(raw)
         except ValidationError:
             log.warning("conversation.line_skipped file=%s", self._path.name)
             return
         if line.texts:
-            self._said.append(Said(line.role, line.texts))
+            self._said.append(ConversationMessage(line.role, line.texts))
         if line.retract:
             del self._said[-line.retract :]
         del self._said[: line.forget]

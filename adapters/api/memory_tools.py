@@ -22,14 +22,14 @@ END_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """What a tool answered."""
 
     text: str
     failed: bool
 
 
-class MemoryTools:
+class MemoryClient:
     """Runs the server while the session lives. offered: in the form of the Messages API."""
 
     def __init__(self, server: MemoryServer, *, path: str, start_s: float = START_S) -> None:
@@ -55,10 +55,10 @@ class MemoryTools:
         if not self.offered:
             log.warning("tools.missing")
 
-    async def call(self, name: str, given: Mapping[str, Any]) -> Result:
+    async def call(self, name: str, given: Mapping[str, Any]) -> ToolResult:
         """Use a tool. Whatever goes wrong is a result too: the model can go on without."""
         if self._client is None or name not in {tool["name"] for tool in self.offered}:
-            return Result(f"There is no tool {name[:60]!r}.", True)
+            return ToolResult(f"There is no tool {name[:60]!r}.", True)
         from mcp import MCPError
 
         try:
@@ -66,9 +66,9 @@ class MemoryTools:
                 result = await self._client.call_tool(name.removeprefix(PREFIX), dict(given))
         except (MCPError, TimeoutError, OSError) as error:
             log.warning("tools.failed tool=%s error=%s", name[:60], type(error).__name__)
-            return Result("The memory does not answer.", True)
+            return ToolResult("The memory does not answer.", True)
         texts = [block.text for block in result.content if block.type == "text"]
-        return Result("\n".join(texts), bool(result.is_error))
+        return ToolResult("\n".join(texts), bool(result.is_error))
 
     async def close(self) -> None:
         """End the server."""

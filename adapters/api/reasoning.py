@@ -17,7 +17,7 @@ Thinking = Literal["off", "adaptive"] | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ThinkingForm:
     """One way to say it. thinking: "" says nothing of it."""
 
     thinking: str = ""
@@ -36,15 +36,19 @@ class Form:
         return given
 
 
-def forms(thinking: Thinking, effort: Effort | None) -> tuple[Form, ...]:
+def forms(thinking: Thinking, effort: Effort | None) -> tuple[ThinkingForm, ...]:
     """The ways to ask for it, best first; the last one, which says nothing, is always taken."""
     if thinking == "off":
         calm: Effort | None = "high" if effort in ("xhigh", "max") else effort
-        off = (Form("disabled", effort=calm), Form("between_tools", effort=calm))
-        return tuple(dict.fromkeys((*off, Form("disabled"), Form(effort="low"), Form())))
-    wanted: tuple[Form, ...] = ()
+        off = (ThinkingForm("disabled", effort=calm), ThinkingForm("between_tools", effort=calm))
+        return tuple(
+            dict.fromkeys(
+                (*off, ThinkingForm("disabled"), ThinkingForm(effort="low"), ThinkingForm())
+            )
+        )
+    wanted: tuple[ThinkingForm, ...] = ()
     if isinstance(thinking, int):
-        wanted = (Form("enabled", thinking, effort), Form("enabled", thinking))
+        wanted = (ThinkingForm("enabled", thinking, effort), ThinkingForm("enabled", thinking))
     if thinking is not None:
-        wanted += (Form("adaptive", effort=effort),)
-    return tuple(dict.fromkeys((*wanted, Form(effort=effort), Form())))
+        wanted += (ThinkingForm("adaptive", effort=effort),)
+    return tuple(dict.fromkeys((*wanted, ThinkingForm(effort=effort), ThinkingForm())))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.api.conversation import Said
+from adapters.api.conversation import ConversationMessage
 
 Json = Mapping[str, Any]
 
@@ -29,7 +29,12 @@ class Frame:
 
 
 def make_request(
-    frame: Frame, said: Iterable[Said], since: Sequence[Json], form: Json, *, last_round: bool
+    frame: Frame,
+    said: Iterable[ConversationMessage],
+    since: Sequence[Json],
+    form: Json,
+    *,
+    last_round: bool,
 ) -> dict[str, Any]:
     """since: what the model and its tools said in this turn. last_round: it may use no more tools.
 
@@ -60,7 +65,7 @@ def tool_result(use_id: str, text: str, *, failed: bool) -> dict[str, Any]:
     return block | ({"is_error": True} if failed else {})
 
 
-def _message(said: Said) -> dict[str, Any]:
+def _message(said: ConversationMessage) -> dict[str, Any]:
     return {"role": said.role, "content": [_text(text) for text in said.texts]}
 
 

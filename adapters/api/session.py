@@ -18,10 +18,10 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Launch, Reply
-from adapters.api.client import ApiClient, Message, Refused, TooLong
+from adapters.api.client import ApiClient, ContextExceeded, ModelMessage, RequestRefused
 from adapters.api.conversation import SESSION_ID, Conversation
-from adapters.api.memory_tools import PREFIX, MemoryTools, Result
-from adapters.api.reasoning import Form, Thinking, forms
+from adapters.api.memory_tools import PREFIX, MemoryClient, ToolResult
+from adapters.api.reasoning import Thinking, ThinkingForm, forms
 from adapters.api.request import Frame, make_request, tool_result
 from adapters.api.settings import MODEL, ApiSettings
 from adapters.api.speech import Speech
@@ -62,10 +62,10 @@ class ApiAgent:
         self._url = base_url
         self._clock = clock
         self._frame = Frame(launch.model or MODEL, launch.persona, settings.max_tokens)
-        self._tools = MemoryTools(launch.memory, path=path) if launch.memory else None
+        self._tools = MemoryClient(launch.memory, path=path) if launch.memory else None
         self._client: ApiClient | None = None
         self._closed = False
-        self._refused: set[Form] = set()
+        self._refused: set[ThinkingForm] = set()
         self._forgot = False  # since the last answer
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
@@ -150,19 +150,19 @@ class ApiAgent:
             self._asking.cancel()
             await self._asked.wait()
 
-    async def _converse(self, turn: _Turn, thinking: Thinking) -> Message:
+    async def _converse(self, turn: _Turn, thinking: Thinking) -> ModelMessage:
         """The message that ends the turn. What is too long loses its oldest turns."""
         while True:
             try:
                 return await self._rounds(turn, thinking)
-            except TooLong as error:
+            except ContextExceeded as error:
                 if not self._forget(self._conversation.chars // 2):
                     self._retract(turn)  # else every later question would be too long
                     raise
                 log.info("api.too_long reason=%s", error)
                 turn.begin_again()
 
-    async def _rounds(self, turn: _Turn, thinking: Thinking) -> Message:
+    async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelMessage:
         for number in range(ROUNDS):
             last = number == ROUNDS - 1
             message = await self._send(turn, thinking, last_round=last)
@@ -175,10 +175,10 @@ class ApiAgent:
                 turn.since.append({"role": "user", "content": results})
         return message
 
-    async def _send(self, turn: _Turn, thinking: Thinking, *, last_round: bool) -> Message:
+    async def _send(self, turn: _Turn, thinking: Thinking, *, last_round: bool) -> ModelMessage:
         """One message of the model, in the first form of the request that the API takes."""
         assert self._client
-        refused: Refused | None = None
+        refused: RequestRefused | None = None
         for form in self._forms(thinking):
             said = self._conversation.messages()
             parameters = form.parameters()
@@ -186,7 +186,7 @@ class ApiAgent:
             try:
                 message = await self._client.stream(request, turn.speech)
                 turn.calls.append(message.usage)
-            except Refused as error:
+            except RequestRefused as error:
                 refused = refused or error
                 continue
             if refused is not None:
@@ -196,11 +196,11 @@ class ApiAgent:
         assert refused is not None
         raise refused
 
-    def _forms(self, thinking: Thinking) -> list[Form]:
+    def _forms(self, thinking: Thinking) -> list[ThinkingForm]:
         every = forms(thinking, self._settings.effort)
         return [form for form in every if form not in self._refused]
 
-    def _learn(self, thinking: Thinking, *, taken: Form) -> None:
+    def _learn(self, thinking: Thinking, *, taken: ThinkingForm) -> None:
         """The forms before the one that was taken need not be tried again."""
         every = self._forms(thinking)
         self._refused.update(every[: every.index(taken)])
@@ -208,7 +208,7 @@ class ApiAgent:
     async def _use(self, turn: _Turn, block: Mapping[str, Any]) -> dict[str, Any]:
         """Run a tool that the model asked for."""
         name, given = str(block["name"]), block.get("input") or {}
-        result = Result(f"There is no tool {name[:60]!r}.", True)
+        result = ToolResult(f"There is no tool {name[:60]!r}.", True)
         if self._tools is not None:
             result = await self._tools.call(name, given)
         turn.use(name, given, result.text, failed=result.failed)
@@ -216,7 +216,7 @@ class ApiAgent:
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
-    def _answer(self, turn: _Turn, message: Message) -> Answer:
+    def _answer(self, turn: _Turn, message: ModelMessage) -> Answer:
         """The answer that the message ends. Raises AgentError when it is not a whole one."""
         if message.stop_reason == "refusal":  # it would be refused again with every later question
             self._retract(turn)
@@ -296,5 +296,5 @@ class _Turn:
         return self.speech.last() if self.done else self.speech.all()
 
 
-def _uses(message: Message) -> list[Mapping[str, Any]]:
+def _uses(message: ModelMessage) -> list[Mapping[str, Any]]:
     return [block for block in message.content if block["type"] == "tool_use"]

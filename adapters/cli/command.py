@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adapters.agent import Occasion, Reply
+from adapters.agent import Reply, TurnContext
 from adapters.cli.permission import refusal
-from adapters.cli.run import Exchange
+from adapters.cli.run import PromptRun
 from adapters.cli.turn import Sign
 from adapters.cli_profile import Footer, Profile
 from contract.agent import Question
@@ -19,10 +19,10 @@ HELD_S = (
 UNSEEN_S = 5.0  # a command of which nothing shows that it began was done at once, or has no sign
 
 
-class Unheard(Reply):
+class NullReply(Reply):
     """Nobody follows it; what it asks is refused."""
 
-    occasion = Occasion()
+    occasion = TurnContext()
 
     def draft(self, text: str) -> None:
         """Of no use to anybody."""
@@ -32,7 +32,7 @@ class Unheard(Reply):
         return refusal(question)
 
 
-class Command(Exchange):
+class CommandRun(PromptRun):
     """Ends by the signs that end a turn; where none begins, by quiet.
 
     Few programs tell the end of a command exactly, so a title need not hold as long; a footer

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from adapters.pty.console import Console
-from adapters.reading.cross_check import disagreement
+from adapters.reading.cross_check import find_mismatch
 from adapters.screen.screen import Screen
 
 log = logging.getLogger("moot.adapters.comparison")
@@ -18,7 +18,7 @@ MOST_ROWS = 300  # of a turn: some 7 ms to read
 MOST_WAITING_BYTES = 64 * 1024
 
 
-class Comparison:
+class CrossCheck:
     """One session's. `tell` is called for each disagreement. Who makes it stops it."""
 
     def __init__(self, name: str, tell: Callable[[], None]) -> None:
@@ -53,7 +53,7 @@ class Comparison:
             return
         shown = read(screen)
         await asyncio.sleep(0)  # reading took its milliseconds
-        if found := disagreement(text, shown, cut=screen.alternate):
+        if found := find_mismatch(text, shown, cut=screen.alternate):
             log.warning(
                 "screen.disagrees agent=%s words=%d lost=%d added=%d sha=%s "
                 "reason=the screen shows another reply than the record, which was taken",

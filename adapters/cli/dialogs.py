@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from adapters.cli_profile import Dialog, Profile
+from adapters.cli_profile import DialogRule, Profile
 from contract.errors import AgentError
 
 Phase = Literal["start", "turn"]
@@ -45,7 +45,7 @@ class Dialogs:
                     return self._error(dialog, match)
         return None
 
-    def _error(self, dialog: Dialog, match: re.Match[str]) -> AgentError:
+    def _error(self, dialog: DialogRule, match: re.Match[str]) -> AgentError:
         profile = self._profile
         assert dialog.fault
         seen = match["seen"] if "seen" in match.re.groupindex else match[0]

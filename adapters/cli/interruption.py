@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.cli.paste import END, pastes
-from adapters.cli.turn import Turn
+from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
-from adapters.pty.terminal import Hangup
+from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import asks_on, text_on
 
 CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
@@ -24,7 +24,7 @@ class Interruption:
         self,
         profile: Profile,
         console: Console,
-        turn: Turn,
+        turn: TurnState,
         read_record: Callable[[], Awaitable[None]],
     ) -> None:
         self._profile = profile
@@ -49,7 +49,7 @@ class Interruption:
                 await self._press()
                 await self._until_idle()
                 await self._clear()
-        except (TimeoutError, Hangup):
+        except (TimeoutError, PtyClosed):
             return False
         return console.alive()
 

@@ -18,7 +18,7 @@ LIMIT_S = 3.0  # of waiting for the echo of a paste, and
 ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 
 
-class Entry:
+class PromptEntry:
     """Waits for what a program shows before and after it is typed to."""
 
     def __init__(self, profile: Profile, console: Console) -> None:

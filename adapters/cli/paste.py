@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from adapters.cli_profile import Typing
+from adapters.cli_profile import PromptTyping
 
 BEGIN, END = b"\x1b[200~", b"\x1b[201~"
 _LINE_ENDS = re.compile("\r\n?")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # C0 but TAB and LF, DEL, C1
 
 
-def clean(prompt: str, typing: Typing) -> str:
+def clean(prompt: str, typing: PromptTyping) -> str:
     """What is typed of a prompt: no control but LF (and TAB where the program keeps it).
 
     Without ESC and the C1 controls nothing in it can end a paste or start a sequence.
@@ -24,7 +24,7 @@ def clean(prompt: str, typing: Typing) -> str:
     return text + typing.after_backslash if text.endswith("\\") else text
 
 
-def keystrokes(prompt: str, typing: Typing, *, asks_for_pastes: bool = True) -> bytes:
+def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = True) -> bytes:
     """The bytes to write before Enter.
 
     asks_for_pastes: whether the program wants pastes marked, where the profile leaves it to that.
@@ -37,6 +37,6 @@ def keystrokes(prompt: str, typing: Typing, *, asks_for_pastes: bool = True) -> 
     return typing.before + b"".join(pieces)
 
 
-def pastes(typing: Typing, asks_for_pastes: bool) -> bool:
+def pastes(typing: PromptTyping, asks_for_pastes: bool) -> bool:
     """Whether a prompt goes in as a bracketed paste."""
     return asks_for_pastes if typing.paste is None else typing.paste

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Reply
-from adapters.cli_profile import Asked, Permission, Profile, State
-from adapters.reading.queries import Choice, choice_on
+from adapters.cli_profile import HookQuestion, Permission, Profile, State
+from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.screen.screen import Screen
 from contract.agent import Option, Question
 
@@ -27,7 +27,7 @@ WORDS = b"No."
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
 
 
-class Asking:
+class RoomQuestions:
     """The questions of one turn that the room has not answered yet."""
 
     def __init__(self, reply: Reply) -> None:
@@ -43,7 +43,7 @@ class Asking:
         task.add_done_callback(self._open.discard)
         return task
 
-    async def respond(self, asked: Asked) -> Mapping[str, Any]:
+    async def respond(self, asked: HookQuestion) -> Mapping[str, Any]:
         """The response to a hook's questions; a refusal when nobody decided."""
         self.responding += 1
         try:
@@ -51,7 +51,7 @@ class Asking:
                 task = self.ask(asked.question)
                 await _finished(task)
                 response = asked.responses[chosen(task, asked.question)]
-                if not isinstance(response, Asked):
+                if not isinstance(response, HookQuestion):
                     return response
                 asked = response
         finally:
@@ -83,10 +83,10 @@ def chosen(task: asyncio.Task[int], question: Question) -> int:
     return refusal(question)
 
 
-def refuse(asked: Asked) -> Mapping[str, Any]:
+def refuse(asked: HookQuestion) -> Mapping[str, Any]:
     """The response of the option that says no."""
     response = asked.responses[refusal(asked.question)]
-    assert not isinstance(response, Asked)
+    assert not isinstance(response, HookQuestion)
     return response
 
 
@@ -104,7 +104,7 @@ class ScreenPrompt:
     stands: whether one was there at the last look. `wake` is called when the room decided.
     """
 
-    def __init__(self, profile: Profile, asking: Asking, wake: Callable[[], None]) -> None:
+    def __init__(self, profile: Profile, asking: RoomQuestions, wake: Callable[[], None]) -> None:
         self.stands = False
         self._profile = profile
         self._asking = asking
@@ -118,7 +118,7 @@ class ScreenPrompt:
         self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
         permission = profile.permission or NONE
-        self._unreadable = Choice(
+        self._unreadable = ScreenChoice(
             Question(
                 "",
                 f"{profile.title} asks for permission in its terminal",
@@ -156,7 +156,7 @@ class ScreenPrompt:
             return b""
         return self._proceed(choice, permission)
 
-    def _proceed(self, choice: Choice, permission: Permission) -> bytes:
+    def _proceed(self, choice: ScreenChoice, permission: Permission) -> bytes:
         now, question = self._time(), choice.question
         if self._wanted is not None:
             return self._move(choice)
@@ -195,7 +195,7 @@ class ScreenPrompt:
         self._task, self._answered, self._send_at, self._pressed = None, 0.0, 0.0, b""
         self._wanted = None
 
-    def _press(self, choice: Choice, index: int) -> bytes:
+    def _press(self, choice: ScreenChoice, index: int) -> bytes:
         permission = self._profile.permission
         assert permission
         if permission.worded and permission.worded.search(choice.question.options[index].label):
@@ -206,7 +206,7 @@ class ScreenPrompt:
         self._pressed = choice.keys[index]
         return self._pressed
 
-    def _move(self, choice: Choice) -> bytes:
+    def _move(self, choice: ScreenChoice) -> bytes:
         """Towards the wanted option; Enter only when it is seen to be the selected one."""
         if self._wanted is None or self._time() < self._moved_at + MOVED_S:
             return b""

@@ -18,7 +18,7 @@ from adapters.sandbox.enclosure import enclose
 from adapters.screen.signals import Signal
 from adapters.session.causes import explain
 from adapters.session.disk import told_when_full
-from adapters.session.startup import Command, prepare, setting_of, wait_ready
+from adapters.session.startup import StartCommand, prepare, setting_of, wait_ready
 from contract.errors import AgentError
 
 log = logging.getLogger("moot.adapters.cli")
@@ -26,7 +26,7 @@ log = logging.getLogger("moot.adapters.cli")
 SESSION_ID = re.compile(r"\w[\w.:-]{0,127}", re.ASCII)
 
 
-class Process:
+class CliProcess:
     """A program in a terminal, its record, and the session that it goes on with.
 
     session_id: of the program's own session, None before one is known. resumed: it goes on with
@@ -52,7 +52,7 @@ class Process:
         self._on_hook = on_hook
         self._hook_url = ""
         self._ready = False
-        self._command: Command | None = None  # how it was started last
+        self._command: StartCommand | None = None  # how it was started last
 
     def alive(self) -> bool:
         """Whether it runs."""

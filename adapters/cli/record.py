@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from adapters.cli_profile import Record, TurnEvent
+from adapters.cli_profile import RecordFormat, TurnEvent
 
 log = logging.getLogger("moot.adapters.record")
 
@@ -40,7 +40,7 @@ class Follower(Protocol):
         """
 
 
-def follow(record: Record, home: Path, glob: str) -> Follower:
+def follow(record: RecordFormat, home: Path, glob: str) -> Follower:
     """The follower for the record's format. glob: filled in, relative to home."""
     if record.format == "sqlite":
         return _Table(record, home, glob)
@@ -90,7 +90,7 @@ def _newest(home: Path, glob: str) -> Path | None:
 class _Lines:
     """A file that lines are appended to. A line without its end is left for the next look."""
 
-    def __init__(self, record: Record, home: Path, glob: str) -> None:
+    def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
         self._record = record
         self._home = home
         self._glob = glob
@@ -191,7 +191,7 @@ class _Lines:
 class _Segments:
     """Files that follow one another: each is read from where it was left."""
 
-    def __init__(self, record: Record, home: Path, glob: str) -> None:
+    def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
         self._record = record
         self._home = home
         self._glob = glob
@@ -222,7 +222,7 @@ class _Segments:
 class _Table:
     """Rows of a query; its `?` is the greatest value of the first column seen so far."""
 
-    def __init__(self, record: Record, home: Path, glob: str) -> None:
+    def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
         self._record = record
         self._home = home
         self._glob = glob

@@ -6,7 +6,7 @@ import logging
 from typing import Literal
 
 from adapters.cli.dialogs import Dialogs
-from adapters.cli.turn import Sign, Turn, cut_reply
+from adapters.cli.turn import Sign, TurnState, cut_reply
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import error_on, reply_on, text_on
@@ -22,7 +22,7 @@ DRAWN_S = 0.2  # of quiet, after which the reply that the screen shows is whole
 DRAWN_LIMIT_S = 2.0
 
 
-class Ending:
+class TurnResult:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
     shown: the last draft that was read from the screen. since: see `Screen.lines`. wanted: whether
@@ -30,7 +30,7 @@ class Ending:
     """
 
     def __init__(
-        self, profile: Profile, console: Console, turn: Turn, dialogs: Dialogs, prompt: str
+        self, profile: Profile, console: Console, turn: TurnState, dialogs: Dialogs, prompt: str
     ) -> None:
         self.shown = ""
         self.wanted = True

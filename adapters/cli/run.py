@@ -9,18 +9,18 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from adapters.agent import Reply
-from adapters.cli.comparison import Comparison
+from adapters.cli.comparison import CrossCheck
 from adapters.cli.dialogs import Dialogs
 from adapters.cli.interruption import Interruption
-from adapters.cli.keyboard import Entry
+from adapters.cli.keyboard import PromptEntry
 from adapters.cli.paste import keystrokes
-from adapters.cli.permission import Asking, ScreenPrompt
+from adapters.cli.permission import RoomQuestions, ScreenPrompt
 from adapters.cli.record import Follower
-from adapters.cli.result import Ending, readable
-from adapters.cli.turn import Sign, Source, Turn
-from adapters.cli_profile import Asked, Named, Profile, State, TurnEvent
+from adapters.cli.result import TurnResult, readable
+from adapters.cli.turn import Sign, Source, TurnState
+from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State, TurnEvent
 from adapters.pty.console import Console
-from adapters.pty.terminal import Hangup
+from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
 from adapters.screen.screen import Screen
 from contract.agent import Answer
@@ -37,7 +37,7 @@ SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
 EXIT_S = 2.0  # from the terminal's end to the program's
 
 
-class Exchange:
+class PromptRun:
     """Types a prompt, gathers the signs of its turn, and makes the answer of them.
 
     typed, submitted: how far it came. `run` is called once; the others may be called while it
@@ -55,7 +55,7 @@ class Exchange:
         past: Collection[str],
         on_named: Callable[[str], None],
     ) -> None:
-        self.turn = Turn(profile.signs, past)
+        self.turn = TurnState(profile.signs, past)
         self.typed = False
         self.submitted = False
         self.follower = follower
@@ -66,9 +66,9 @@ class Exchange:
         self._on_named = on_named
         self._time = asyncio.get_running_loop().time
         self._dialogs = Dialogs(profile)
-        self._asking = Asking(reply)
+        self._asking = RoomQuestions(reply)
         self._screen_prompt = ScreenPrompt(profile, self._asking, console.changed.set)
-        self._ending = Ending(profile, console, self.turn, self._dialogs, prompt)
+        self._ending = TurnResult(profile, console, self.turn, self._dialogs, prompt)
         self._drafted = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
         self._drafted_at = self._entered_at = 0.0
@@ -96,7 +96,7 @@ class Exchange:
                 if not self._console.alive():
                     return await self._after_exit()
                 await self._console.wait_change(self._pause_s())
-        except Hangup:
+        except PtyClosed:
             return await self._after_exit()
         finally:
             await self._asking.close()
@@ -113,7 +113,7 @@ class Exchange:
 
     async def _type(self) -> None:
         typing, console = self._profile.typing, self._console
-        entry = Entry(self._profile, console)
+        entry = PromptEntry(self._profile, console)
         await entry.prompted()
         if self._profile.signs.footer:
             self._before = self._standing(await console.screen())
@@ -164,13 +164,13 @@ class Exchange:
 
     def note(self, event: TurnEvent, source: Source) -> None:
         """An event of its hooks or record."""
-        if isinstance(event, Named):
+        if isinstance(event, SessionNamed):
             self._on_named(event.session_id)
         elif self.submitted:
             self.turn.note(event, source, self._time())
             self._console.changed.set()
 
-    async def decide(self, asked: Asked) -> Mapping[str, Any]:
+    async def decide(self, asked: HookQuestion) -> Mapping[str, Any]:
         """Let the room answer a hook's question."""
         self._screen_prompt.asked_by_hook()
         return await self._asking.respond(asked)
@@ -267,7 +267,7 @@ class Exchange:
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
-    def compare(self, comparison: Comparison, answer: Answer) -> None:
+    def compare(self, comparison: CrossCheck, answer: Answer) -> None:
         """Begin to look whether the screen shows the answer that the record gave."""
         if answer.source == "record":
             ending = self._ending
@@ -281,7 +281,9 @@ class Exchange:
         self._answered = True
         ended = self.turn.ended
         if ended and ended.recorded and (self.turn.tools or self.turn.text() is None):
-            await Entry(self._profile, self._console).rested()  # an error may not be drawn yet
+            await PromptEntry(
+                self._profile, self._console
+            ).rested()  # an error may not be drawn yet
         return await self._ending.answer(sign)
 
     async def _after_exit(self) -> Answer:

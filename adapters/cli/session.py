@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from adapters.agent import Launch, Reply
-from adapters.cli.command import Command, Unheard
-from adapters.cli.comparison import Comparison
+from adapters.cli.command import CommandRun, NullReply
+from adapters.cli.comparison import CrossCheck
 from adapters.cli.hooks import HookListener
 from adapters.cli.permission import refuse
-from adapters.cli.process import Process
-from adapters.cli.run import Exchange
-from adapters.cli_profile import Asked, Named, Profile, State
+from adapters.cli.process import CliProcess
+from adapters.cli.run import PromptRun
+from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State
 from adapters.screen.signals import Signal
 from contract.agent import Answer
 from contract.errors import AgentError
@@ -46,9 +46,9 @@ class CliAgent:
         on_disagreement: Callable[[], None] = lambda: None,
     ) -> None:
         self._profile = profile
-        self._process = Process(profile, launch, hooks, self._on_signal, self._on_hook)
-        self._exchange: Exchange | None = None
-        self._comparison = Comparison(profile.name, on_disagreement)
+        self._process = CliProcess(profile, launch, hooks, self._on_signal, self._on_hook)
+        self._exchange: PromptRun | None = None
+        self._comparison = CrossCheck(profile.name, on_disagreement)
         self._past: list[str] = []
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
@@ -90,7 +90,7 @@ class CliAgent:
             self._leave()
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
-        exchange = await self._begin(Exchange, prompt, reply)
+        exchange = await self._begin(PromptRun, prompt, reply)
         try:
             answer = await exchange.run()
         except AgentError as error:
@@ -105,12 +105,12 @@ class CliAgent:
         return answer
 
     async def _compact(self) -> None:
-        answer = await (await self._begin(Command, self._profile.compact, Unheard())).run()
+        answer = await (await self._begin(CommandRun, self._profile.compact, NullReply())).run()
         if self._profile.tells_compacted and not answer.compacted:
             say = f"{self._title} found nothing to compact."
             raise AgentError("context", f"{self._profile.name}: not compacted", say=say)
 
-    async def _begin(self, kind: type[Exchange], text: str, reply: Reply) -> Exchange:
+    async def _begin(self, kind: type[PromptRun], text: str, reply: Reply) -> PromptRun:
         """Have the program ready to be typed to."""
         await self._settled()
         await self._comparison.stop()
@@ -177,7 +177,7 @@ class CliAgent:
         if self._settling:
             await asyncio.wait({self._settling}, timeout=PARTIAL_S)
 
-    async def _settle(self, exchange: Exchange) -> None:
+    async def _settle(self, exchange: PromptRun) -> None:
         """Interrupt the program; end it when it does not become idle."""
         try:
             idle = await exchange.break_off()
@@ -290,9 +290,9 @@ class CliAgent:
     async def _on_hook(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         hooks = self._profile.signs.hooks
         for event in hooks.read(payload) if hooks else ():
-            if isinstance(event, Named):
+            if isinstance(event, SessionNamed):
                 self._named(event.session_id)
-            elif isinstance(event, Asked):
+            elif isinstance(event, HookQuestion):
                 if self._exchange:
                     return await self._exchange.decide(event)
                 return refuse(event)

@@ -6,22 +6,22 @@ from collections.abc import Collection
 from typing import Literal
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Retracted,
-    Said,
-    Signs,
-    Spent,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyDelta,
+    ReplyEnded,
+    ReplyFailed,
+    ReplyRetracted,
     State,
-    Streamed,
+    TokensSpent,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
+    TurnSigns,
 )
 from adapters.records.spent import total
-from adapters.session.tool_uses import Uses
+from adapters.session.tool_uses import ToolUses
 from contract.agent import ToolUse, Usage
 
 Source = Literal["hook", "record"]
@@ -63,24 +63,24 @@ class Passage:
         return self._pieces[0] if self._pieces else ""
 
 
-class Turn:
+class TurnState:
     """One prompt and what came of it.
 
     began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
     so no idle sign counts. past: ids of earlier turns, whose late events are not this one's.
     """
 
-    def __init__(self, signs: Signs, past: Collection[str] = ()) -> None:
+    def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
         self.id = ""
         self.began = False
         self.blocked = False
-        self.failed: Failed | None = None
-        self.ended: Ended | None = None
+        self.failed: ReplyFailed | None = None
+        self.ended: ReplyEnded | None = None
         self.tools: list[str] = []
         self.compacted = False
         self.state: State | None = None
         self._ended_by: Sign | None = None
-        self._uses = Uses()
+        self._uses = ToolUses()
         self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
         self._spent: dict[str, Usage] = {}
         self._signs = signs
@@ -101,25 +101,25 @@ class Turn:
         if not self._is_mine(event, source):
             return
         match event:
-            case Began(turn):
+            case PromptTaken(turn):
                 self.began = True
                 self.id = turn
-            case Said(text, sep):
+            case ReplyBlock(text, sep):
                 self.began = True
                 if self._last is None:
                     self._parts = [*self._parts[-MOST_PARTS:], Passage()]
                     sep = ""
                 self._parts[-1].add(f"{sep}{text}")
                 self._last = text
-            case Streamed(delta):
+            case ReplyDelta(delta):
                 self.began = True
                 if len(self._streamed) < REPLY_CHARS:
                     self._streamed += delta
-            case Retracted():
+            case ReplyRetracted():
                 self._parts.clear()
                 self._last = None
                 self._streamed = ""
-            case Used(tool, detail):
+            case ToolUsed(tool, detail):
                 self.began = True
                 self._last = None
                 used = f"{tool}: {detail}" if detail else tool
@@ -128,17 +128,17 @@ class Turn:
                 if used not in self.tools[-1:]:  # the hook and the record tell the same
                     self.tools.append(used)
                     self._used.append(ToolUse(tool, detail))
-            case Did():
+            case ToolReport():
                 self.began = True
                 self._uses.note(event, source)
-            case Spent(key, usage):
+            case TokensSpent(key, usage):
                 self._spent[key or str(len(self._spent))] = usage
-            case Compacted():
+            case ContextCompacted():
                 self.compacted = True
-            case Failed():
+            case ReplyFailed():
                 self.failed = self.failed or event
                 self._end(source, now)
-            case Ended():
+            case ReplyEnded():
                 self._recorded_end = self._recorded_end or source == "record"
                 if self.ended is None or (event.text is not None and event.whole):
                     self.ended = event
@@ -148,7 +148,7 @@ class Turn:
 
     def _is_mine(self, event: TurnEvent, source: Source) -> bool:
         turn = getattr(event, "turn", "")
-        if source == "record" and isinstance(event, Began):
+        if source == "record" and isinstance(event, PromptTaken):
             self._recorded = turn
         if turn:
             return turn not in self._past and (not self.id or turn == self.id)

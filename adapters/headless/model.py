@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.headless.programs import HeadlessProgram
-from adapters.pty.run_once import TooMuch, run_once
+from adapters.pty.run_once import OutputTooLarge, run_once
 from contract.agent import Completion, Tool, ToolCall
 from contract.errors import ModelError
 
@@ -70,7 +70,7 @@ class HeadlessModel:
         except TimeoutError:
             what = f"{title}: no answer within {self._timeout_s:g} s"
             raise ModelError(what, passing=True) from None
-        except TooMuch:
+        except OutputTooLarge:
             raise ModelError(f"{title}: its answer has no end", passing=False) from None
         except OSError as error:
             what = f"{title}: it can't be run: {error.strerror}"

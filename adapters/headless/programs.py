@@ -18,20 +18,20 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.profiles import claude_code, codex
-from adapters.pty.run_once import Ran
+from adapters.pty.run_once import RunResult
 from contract.agent import Usage
 from contract.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HeadlessAnswer:
     """What a program answered: its text and what it took."""
 
     text: str
     usage: Usage
 
 
-Read = Callable[[Ran], Said]
+Read = Callable[[RunResult], HeadlessAnswer]
 """Reads what a program wrote. Raises ModelError, whose message holds nothing of it."""
 
 
@@ -63,18 +63,18 @@ class HeadlessProgram:
 # ── Claude Code ─────────────────────────────────────────────────────────────────────────
 
 
-class _Door(BaseModel):
+class _ProgramJson(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class _ClaudeUsage(_Door):
+class _ClaudeUsage(_ProgramJson):
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
 
 
-class _ClaudeResult(_Door):
+class _ClaudeResult(_ProgramJson):
     """`--output-format json`. api_error_status: HTTP, when the API refused."""
 
     result: str = ""
@@ -87,7 +87,7 @@ class _ClaudeResult(_Door):
     modelUsage: Mapping[str, Any] = {}  # noqa: N815 - its name
 
 
-def read_claude(ran: Ran) -> Said:
+def read_claude(ran: RunResult) -> HeadlessAnswer:
     """One JSON object, also of a failure."""
     try:
         told = _ClaudeResult.model_validate_json(ran.out)
@@ -110,7 +110,7 @@ def read_claude(ran: Ran) -> Said:
     if told.stop_reason in ("max_tokens", "refusal", "model_context_window_exceeded"):
         what = f"Claude Code: the answer was cut off ({told.stop_reason})"
         raise ModelError(what, passing=False, usage=usage)
-    return Said(told.result, usage)
+    return HeadlessAnswer(told.result, usage)
 
 
 CLAUDE_CODE = HeadlessProgram(
@@ -133,22 +133,22 @@ CLAUDE_CODE = HeadlessProgram(
 # ── Codex ───────────────────────────────────────────────────────────────────────────────
 
 
-class _CodexItem(_Door):
+class _CodexItem(_ProgramJson):
     type: str = ""
     text: str = ""
 
 
-class _CodexFault(_Door):
+class _CodexFault(_ProgramJson):
     message: str = ""
 
 
-class _CodexUsage(_Door):
+class _CodexUsage(_ProgramJson):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
 
 
-class _CodexEvent(_Door):
+class _CodexEvent(_ProgramJson):
     """A line of `--json`: thread.started, turn.started, item.completed, turn.completed, ..."""
 
     type: str
@@ -157,7 +157,7 @@ class _CodexEvent(_Door):
     usage: _CodexUsage = _CodexUsage()
 
 
-def read_codex(ran: Ran) -> Said:
+def read_codex(ran: RunResult) -> HeadlessAnswer:
     """The last message of a turn that was completed."""
     try:
         events = [_CodexEvent.model_validate_json(line) for line in ran.out.splitlines() if line]
@@ -171,7 +171,7 @@ def read_codex(ran: Ran) -> Said:
         raise _unreadable("Codex", ran)
     tokens = last.usage
     usage = Usage("codex", tokens.input_tokens, tokens.output_tokens, tokens.cached_input_tokens)
-    return Said(said[-1], usage)
+    return HeadlessAnswer(said[-1], usage)
 
 
 def _codex_failed(message: str) -> ModelError:
@@ -229,31 +229,31 @@ CODEX = HeadlessProgram(
 def read_plain(title: str) -> Read:
     """The text is all of stdout."""
 
-    def read(ran: Ran) -> Said:
+    def read(ran: RunResult) -> HeadlessAnswer:
         text = ran.out.decode("utf-8", "replace").strip()
         if ran.code or not text:
             raise _unreadable(title, ran)
-        return Said(text, Usage(title))
+        return HeadlessAnswer(text, Usage(title))
 
     return read
 
 
-class _GeminiTokens(_Door):
+class _GeminiTokens(_ProgramJson):
     prompt: int = 0
     candidates: int = 0
     thoughts: int = 0
     cached: int = 0
 
 
-class _GeminiModel(_Door):
+class _GeminiModel(_ProgramJson):
     tokens: _GeminiTokens = _GeminiTokens()
 
 
-class _GeminiStats(_Door):
+class _GeminiStats(_ProgramJson):
     models: Mapping[str, _GeminiModel] = {}
 
 
-class _GeminiResult(_Door):
+class _GeminiResult(_ProgramJson):
     response: str
     stats: _GeminiStats = _GeminiStats()
 
@@ -261,7 +261,7 @@ class _GeminiResult(_Door):
 HTTP_CODES = range(400 - 256, 256)  # it ends with the API's HTTP status, of which 8 bits are left
 
 
-def read_gemini(ran: Ran) -> Said:
+def read_gemini(ran: RunResult) -> HeadlessAnswer:
     """`--output-format json`: one object with `response`; a failure is told by the exit code."""
     if ran.code in HTTP_CODES:
         status = ran.code + 256
@@ -277,10 +277,10 @@ def read_gemini(ran: Ran) -> Said:
     name, used = next(iter(models), ("Gemini CLI", _GeminiModel()))
     tokens = used.tokens
     written = tokens.candidates + tokens.thoughts
-    return Said(told.response, Usage(name, tokens.prompt, written, tokens.cached))
+    return HeadlessAnswer(told.response, Usage(name, tokens.prompt, written, tokens.cached))
 
 
-def _unreadable(title: str, ran: Ran) -> ModelError:
+def _unreadable(title: str, ran: RunResult) -> ModelError:
     how = f"it ended with code {ran.code}" if ran.code else "its answer can't be read"
     return ModelError(f"{title}: {how}", passing=False)
 
@@ -314,7 +314,7 @@ GEMINI = HeadlessProgram(
 )
 
 
-def read_opencode(ran: Ran) -> Said:
+def read_opencode(ran: RunResult) -> HeadlessAnswer:
     """`--format json`: a line an event; each step of the model has its texts and its tokens."""
     try:
         told = [json.loads(line) for line in ran.out.splitlines()]
@@ -337,7 +337,7 @@ def read_opencode(ran: Ran) -> Said:
         raise ModelError(what, passing=passing, usage=usage)
     if ran.code or not texts:
         raise _unreadable("opencode", ran)
-    return Said("\n\n".join(texts), usage)
+    return HeadlessAnswer("\n\n".join(texts), usage)
 
 
 OPENCODE = HeadlessProgram(

@@ -9,18 +9,18 @@ from typing import Any
 
 from adapters import screen_profile
 from adapters.cli_profile import (
-    Dialog,
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
-    Typing,
+    TurnSigns,
 )
 from adapters.records import copilot
 from adapters.records.spent import by_copilot, telling
@@ -137,17 +137,17 @@ COPILOT = Profile(
     ),
     derived=offline,
     passes=PASSES,
-    ready=Ready(
+    ready=ReadySigns(
         prompt=re.compile(rf"^❯[^\n]*\n{RULE}\n(?! *{SPINNER} Loading)", re.MULTILINE),
     ),
-    typing=Typing(
+    typing=PromptTyping(
         harmless=harmless,
         settle_s=0.2,
         confirm_s=5.0,
         holding=re.compile(rf"^{RULE}\n❯ +\S", re.MULTILINE),
     ),
-    signs=Signs(
-        record=Record(
+    signs=TurnSigns(
+        record=RecordFormat(
             ".copilot/session-state/{session_id}/events.jsonl",
             telling(copilot.from_record, by_copilot),
             opens=True,
@@ -156,7 +156,7 @@ COPILOT = Profile(
     ),
     look=screen_profile.COPILOT,
     dialogs=(
-        Dialog(
+        DialogRule(
             re.compile(r"(?i)^.*(?:please use /login|not logged in|no authentication).*$", re.M),
             fault="login",
             when="start",

@@ -13,18 +13,18 @@ from typing import Any
 
 from adapters import screen_profile
 from adapters.cli_profile import (
-    Dialog,
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
-    Typing,
+    TurnSigns,
 )
 from adapters.records import opencode
 from adapters.records.spent import by_opencode, telling
@@ -163,14 +163,14 @@ RETRYING = (
 LIMITED = r"(?=(?i:.*(?:rate.?limit|usage limit|limit reached|quota|too many requests|\b429\b))).+?"
 
 DIALOGS = (
-    Dialog(
+    DialogRule(
         re.compile(RETRYING.format(what=LIMITED), re.MULTILINE),
         fault="limit",
         say="opencode: {0}. Ask again in a few minutes.",
         when="turn",
         breaks=True,
     ),
-    Dialog(
+    DialogRule(
         re.compile(RETRYING.format(what=".+?"), re.MULTILINE),
         fault="api",
         say="opencode: {0}. Ask again in a moment.",
@@ -194,15 +194,15 @@ OPENCODE = Profile(
     ),
     env=ENV,
     passes=PASSES,
-    ready=Ready(prompt=re.compile(BOX, re.MULTILINE)),
-    typing=Typing(
+    ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+    typing=PromptTyping(
         harmless=harmless,
         settle_s=0.2,
         holding=re.compile(r"^ *┃  .*\[Pasted ~\d+ lines\]", re.MULTILINE),
         confirm_s=5.0,
     ),
-    signs=Signs(
-        record=Record(
+    signs=TurnSigns(
+        record=RecordFormat(
             DATABASE,
             telling(opencode.from_record, by_opencode),
             "sqlite",

@@ -14,12 +14,12 @@ from adapters.cli_profile import (
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     Title,
-    Typing,
+    TurnSigns,
 )
 from adapters.profiles.json_settings import member_of, object_of
 from adapters.records import qwen
@@ -132,18 +132,18 @@ QWEN = Profile(
         "HTTPS_PROXY",
         "NODE_EXTRA_CA_CERTS",
     ),
-    ready=Ready(
+    ready=ReadySigns(
         prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
     ),
-    typing=Typing(
+    typing=PromptTyping(
         harmless=harmless,
         echo_s=5.0,
         settle_s=0.3,
         holding=re.compile(rf"{BOX} *(?!Type your message)\S(?![\s\S]*{BOX})", re.MULTILINE),
     ),
-    signs=Signs(
+    signs=TurnSigns(
         hooks=Hooks(qwen.from_hook),
-        record=Record(
+        record=RecordFormat(
             ".qwen/projects/*/chats/{session_id}.jsonl", telling(qwen.from_record, by_qwen)
         ),
         title=Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),

@@ -14,19 +14,19 @@ from tomlkit.exceptions import TOMLKitError
 
 from adapters import screen_profile
 from adapters.cli_profile import (
-    Dialog,
+    DialogRule,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     State,
     Title,
-    Typing,
+    TurnSigns,
 )
 from adapters.records import vibe
 from adapters.records.spent import by_vibe, telling
@@ -194,7 +194,7 @@ BOX = re.compile(rf"^{RULE}.*─\n>.*\n(?:.*\n){{0,12}}?{RULE}$", re.MULTILINE)
 
 DIALOGS = (
     # what lies in the workspace brings no settings, hooks and servers of its own
-    Dialog(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
+    DialogRule(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
 )
 
 VIBE = Profile(
@@ -215,10 +215,10 @@ VIBE = Profile(
         "HTTPS_PROXY",
         "SSL_CERT_FILE",
     ),
-    ready=Ready(prompt=BOX, state="idle", quiet_s=0.0),
-    typing=Typing(harmless=harmless, tab="\t", nfc=False, after_backslash="", settle_s=0.2),
-    signs=Signs(
-        record=Record(
+    ready=ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
+    typing=PromptTyping(harmless=harmless, tab="\t", nfc=False, after_backslash="", settle_s=0.2),
+    signs=TurnSigns(
+        record=RecordFormat(
             # of all sessions: after `/clear` it is another one
             f"{FOLDER}/logs/session/unified/*/journal/*.jsonl",
             telling(vibe.read_row, by_vibe),

@@ -14,7 +14,7 @@ LONG_BYTES = 64 * 1024
 FULL_BYTES = 512 * 1024
 
 
-class Tape:
+class OutputBuffer:
     """Output that is not drawn yet, and the screen behind it. No byte is ever left out.
 
     size_bytes: what waits. `long`: it is time to draw some. `full`: before more is read.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from adapters.cli_profile import State
-from adapters.pty.buffer import Tape
-from adapters.pty.terminal import Hangup, Terminal
+from adapters.pty.buffer import OutputBuffer
+from adapters.pty.terminal import PtyClosed, Terminal
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signal
 
@@ -31,7 +31,7 @@ class Console:
     ) -> None:
         self._shell = shell
         self._loop = asyncio.get_running_loop()
-        self._tape = Tape(cols, rows)
+        self._tape = OutputBuffer(cols, rows)
         self._on_signal = on_signal
         self._terminal: Terminal | None = None
         self._drawing: asyncio.TimerHandle | None = None
@@ -126,7 +126,7 @@ class Console:
     def _answer(self) -> None:
         """Answer what the program asked its terminal."""
         if (answers := self._tape.answers()) and self._terminal:
-            with contextlib.suppress(Hangup):
+            with contextlib.suppress(PtyClosed):
                 self._terminal.send(answers)
 
     def _rest_s(self) -> float:
@@ -158,7 +158,7 @@ class Console:
     async def write(self, data: bytes) -> None:
         """Write all of it while reading goes on. Raises Hangup."""
         if self._terminal is None:
-            raise Hangup("not started")
+            raise PtyClosed("not started")
         await self._terminal.write(data)
 
     async def wait_change(self, timeout_s: float | None) -> None:

@@ -8,7 +8,7 @@ import signal
 from adapters.pty.process_tree import send
 
 
-class Group(asyncio.SubprocessProtocol):
+class ProcessGroup(asyncio.SubprocessProtocol):
     """A program started with `start_new_session`. ended: it is gone and its pipes are closed.
 
     enclosed: what was started runs the program in a sandbox.

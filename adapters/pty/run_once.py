@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.pty.process_group import Group
+from adapters.pty.process_group import ProcessGroup
 
 GRACE_S = 2.0  # between SIGTERM and SIGKILL
 
 
-class TooMuch(Exception):
+class OutputTooLarge(Exception):
     """The program wrote more than it may."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunResult:
     """How it ended. code: negative when a signal ended it."""
 
     code: int
@@ -34,7 +34,7 @@ async def run_once(
     timeout_s: float,
     most_bytes: int,
     grace_s: float = GRACE_S,
-) -> Ran:
+) -> RunResult:
     """Run argv[0], an absolute path, with exactly this environment and `given` on its stdin.
 
     Raises TimeoutError, TooMuch, OSError. However it ends, cancelled included, nothing of its
@@ -49,14 +49,14 @@ async def run_once(
         async with asyncio.timeout(timeout_s):
             await asyncio.wait({run.ended, run.overflown}, return_when=asyncio.FIRST_COMPLETED)
         if run.overflown.done():
-            raise TooMuch
+            raise OutputTooLarge
     finally:
         await run.end(grace_s)
         run.release()
-    return Ran(run.code or 0, bytes(run.out), bytes(run.err))
+    return RunResult(run.code or 0, bytes(run.out), bytes(run.err))
 
 
-class _Run(Group):
+class _Run(ProcessGroup):
     """Keeps what a program writes."""
 
     def __init__(self, most_bytes: int) -> None:

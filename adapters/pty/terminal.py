@@ -55,7 +55,7 @@ except OSError as error:
 """
 
 
-class Hangup(Exception):
+class PtyClosed(Exception):
     """The program closed its terminal or ended; what was written did not arrive in full."""
 
 
@@ -203,7 +203,7 @@ class Terminal:
         self._loop.remove_writer(self._master)
         self._unsent.clear()
         if self._sent and not self._sent.done():
-            self._sent.set_exception(Hangup("the program closed its terminal"))
+            self._sent.set_exception(PtyClosed("the program closed its terminal"))
 
     # ── Input ───────────────────────────────────────────────────────────────────────────
 
@@ -228,7 +228,7 @@ class Terminal:
     def send(self, data: bytes) -> None:
         """Queue a few bytes, e.g. an answer to a query, behind what is being written."""
         if self._eof:
-            raise Hangup("the program closed its terminal")
+            raise PtyClosed("the program closed its terminal")
         waiting = bool(self._unsent)
         view = memoryview(data)
         self._unsent.extend(view[at : at + WRITE_BYTES] for at in range(0, len(view), WRITE_BYTES))

@@ -30,7 +30,7 @@ _CUT = re.compile(r"…|\.\.\.|ctrl\+\w to (?:expand|see)")
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class Mismatch:
     """How many words of the record the screen has not, and the other way round.
 
     digest: of the record's text, to find it by. Nothing of either text is in it.
@@ -42,7 +42,7 @@ class Disagreement:
     digest: str
 
 
-def disagreement(recorded: str, shown: str, *, cut: bool = False) -> Disagreement | None:
+def find_mismatch(recorded: str, shown: str, *, cut: bool = False) -> Mismatch | None:
     """What the screen has otherwise; None when both agree, or when nobody can tell.
 
     cut: the screen keeps no scrollback, so that its top may be in the middle of anything; then
@@ -63,7 +63,7 @@ def disagreement(recorded: str, shown: str, *, cut: bool = False) -> Disagreemen
     if cut and not added:
         return None
     digest = sha256(recorded.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return Disagreement(lost, added, len(versions[1][0]), digest)
+    return Mismatch(lost, added, len(versions[1][0]), digest)
 
 
 def _words(text: str, numbers: re.Pattern[str]) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from adapters.reading.visible import Shown, columns
+from adapters.reading.visible import VisibleRow, columns
 from adapters.screen.style import Style
 
 _MARK = re.compile(r"^( {0,3}[●⏺✦◆◇⬢❖◉⎿]\ufe0e?)[ \xa0]")
@@ -25,7 +25,7 @@ _END = re.compile(
 WRAPS_AT = 0.8  # of the screen's columns: a widest row beyond that shows where rows are broken
 
 
-def guess_reply(rows: Sequence[Shown], cols: int) -> tuple[list[str], int]:
+def guess_reply(rows: Sequence[VisibleRow], cols: int) -> tuple[list[str], int]:
     """The rows of the reply among those behind the prompt, and the columns that they fill."""
     results = [i for i, row in enumerate(rows) if _RESULT.match(row.text)]
     first = next((i for i, row in enumerate(rows) if not row.blank), -1)
@@ -40,7 +40,7 @@ def guess_reply(rows: Sequence[Shown], cols: int) -> tuple[list[str], int]:
     return texts, widest if widest > WRAPS_AT * cols else cols
 
 
-def _is_quiet(row: Shown) -> bool:
+def _is_quiet(row: VisibleRow) -> bool:
     """Whether all of it is dim or grey, as footers are, and no quotation."""
     styles = [style for text, style in row.runs if text.strip()]
     return all(is_muted(style) and not style.italic for style in styles)

@@ -9,9 +9,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from adapters.screen_profile import CODEX, COPILOT, GENERIC, LOOKS, NEVER, OPENCODE, RULE, Look
+from adapters.screen_profile import (
+    CODEX,
+    COPILOT,
+    GENERIC,
+    LOOKS,
+    NEVER,
+    OPENCODE,
+    RULE,
+    ScreenProfile,
+)
 
-AMP = Look(
+AMP = ScreenProfile(
     name="amp",
     echo=re.compile(r"  ┃(?: (.*))?$"),
     input=re.compile(r"[│┃](?: {2,}.*)?[│┃]?$"),
@@ -22,7 +31,7 @@ AMP = Look(
     aside=re.compile(r"  [✓✗⋯] Thinking| [∿≈∼~⠀-⣿] "),
 )
 
-AUGGIE = Look(
+AUGGIE = ScreenProfile(
     name="auggie",
     echo=re.compile(r" › (.+)"),
     input=re.compile(r"[ │]*│ ›|›\s*$"),
@@ -34,7 +43,7 @@ AUGGIE = Look(
     aside=re.compile(r" [⠀-⣿] .*\besc to interrupt"),
 )
 
-AMAZON_Q = Look(
+AMAZON_Q = ScreenProfile(
     name="amazonq",
     echo=NEVER,  # it marks its answers like the prompts
     input=re.compile(r"(?:\[.*\] )?!?> ?$"),
@@ -45,7 +54,7 @@ AMAZON_Q = Look(
     ),
 )
 
-CURSOR = Look(
+CURSOR = ScreenProfile(
     name="cursor",
     echo=NEVER,  # it frames prompts and commands alike
     input=re.compile(r" │ → "),
@@ -56,7 +65,7 @@ CURSOR = Look(
     aside=re.compile(r"  ⬡ |  [⠀-⣿] "),
 )
 
-GOOSE = Look(
+GOOSE = ScreenProfile(
     name="goose",
     echo=re.compile(r"\( ?O\)> (.+)"),
     input=re.compile(r"\( ?O\)>"),
@@ -64,7 +73,7 @@ GOOSE = Look(
     aside=re.compile(r"[⠀-⣿◐◓◑◒] "),
 )
 
-CODEX_2025 = Look(
+CODEX_2025 = ScreenProfile(
     name="codex-2025",
     echo=re.compile(r"user()$"),
     input=re.compile(r"[›▌]"),
@@ -96,7 +105,7 @@ OPENCODE_1_0 = replace(
 OTHER_LOOKS = {look.name: look for look in (AMP, AUGGIE, AMAZON_Q, CURSOR, GOOSE)}
 """By the names that people know the programs by."""
 
-OLDER_LOOKS: dict[str, tuple[Look, ...]] = {
+OLDER_LOOKS: dict[str, tuple[ScreenProfile, ...]] = {
     CODEX.name: (CODEX_2025,),
     COPILOT.name: (COPILOT_2025,),
     OPENCODE.name: (OPENCODE_1_0,),
@@ -104,7 +113,7 @@ OLDER_LOOKS: dict[str, tuple[Look, ...]] = {
 """What a program's older versions looked like."""
 
 
-def unstyled(look: Look) -> Look:
+def unstyled(look: ScreenProfile) -> ScreenProfile:
     """The look on a screen that has no colours and no bold: what depends on them is left out."""
     aside = re.compile(f"{look.aside.pattern}|{look.coloured_aside.pattern}")
     return replace(look, echo_coloured=False, input_muted=False, aside=aside)
@@ -119,7 +128,7 @@ _ALIASES = {
 }
 
 
-def look_of(agent: str) -> Look:
+def look_of(agent: str) -> ScreenProfile:
     """The look of a program by its name; the generic one for a program that is not known."""
     name = _ALIASES.get(agent, agent)
     return LOOKS.get(name) or OTHER_LOOKS.get(name) or GENERIC

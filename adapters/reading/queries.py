@@ -37,7 +37,7 @@ def error_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> s
     return read_error(screen, profile.look, prompt, since) if profile.look else ""
 
 
-class Choice(NamedTuple):
+class ScreenChoice(NamedTuple):
     """A question that waits on the screen with its real choices, without an id.
 
     keys: what chooses each option. typed: the letter that stands in the answer's place already.
@@ -51,7 +51,7 @@ class Choice(NamedTuple):
     selected: int = 0
 
 
-def choice_on(screen: Screen, profile: Profile) -> Choice | None:
+def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
     """The question that waits on the screen, if its choices can be read."""
     permission = profile.permission
     if permission is None:
@@ -70,7 +70,7 @@ def choice_on(screen: Screen, profile: Profile) -> Choice | None:
     if screen.application_cursor:
         keys = tuple(key.replace(b"\x1b[", b"\x1bO") for key in keys)
     question = Question("", dialog.title, dialog.detail, options)
-    return Choice(question, keys, dialog.typed, dialog.moves, dialog.selected)
+    return ScreenChoice(question, keys, dialog.typed, dialog.moves, dialog.selected)
 
 
 def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
@@ -84,7 +84,7 @@ def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
 DETAIL_ROWS = 6
 
 
-def _fixed(text: str, permission: Permission) -> Choice | None:
+def _fixed(text: str, permission: Permission) -> ScreenChoice | None:
     """A question whose choices the profile knows: the row that asks, with those above it."""
     if not (match := permission.pattern.search(text)):
         return None
@@ -92,4 +92,4 @@ def _fixed(text: str, permission: Permission) -> Choice | None:
     title = text[start:].split("\n", 1)[0].strip()
     above = [row.strip() for row in text[:start].split("\n") if row.strip()]
     question = Question("", title, "\n".join(above[-DETAIL_ROWS:]), permission.options)
-    return Choice(question, permission.keys)
+    return ScreenChoice(question, permission.keys)

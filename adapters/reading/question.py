@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adapters.reading.visible import Shown, shown
+from adapters.reading.visible import VisibleRow, visible_rows
 from adapters.screen.screen import Screen
-from adapters.screen_profile import Look
+from adapters.screen_profile import ScreenProfile
 from contract.agent import Option
 
 _FRAME = re.compile(r"[\s│┃║]*")
@@ -26,7 +26,7 @@ UP, DOWN = b"\x1b[A", b"\x1b[B"
 
 
 @dataclass(frozen=True, slots=True)
-class Dialog:
+class ScreenDialog:
     """What the program asks.
 
     options: its real choices in order. selected: index of the one that Enter takes. keys: what
@@ -44,24 +44,24 @@ class Dialog:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScreenQuestion:
     """A dialog, and the first of the rows that it takes."""
 
-    dialog: Dialog
+    dialog: ScreenDialog
     start: int
 
 
-def find_dialog(screen: Screen, look: Look) -> Dialog | None:
+def find_dialog(screen: Screen, look: ScreenProfile) -> ScreenDialog | None:
     """The question that waits for an answer at the bottom of the screen, if there is one."""
     lines = screen.lines(screen.scrolled)
-    question = find_question(shown(lines, screen.cols, look), look)
+    question = find_question(visible_rows(lines, screen.cols, look), look)
     return question.dialog if question else None
 
 
-def find_choice(screen: Screen, look: Look) -> Dialog | None:
+def find_choice(screen: Screen, look: ScreenProfile) -> ScreenDialog | None:
     """The same on a screen that is known to ask: its choices may also be letters, e.g. [y/N], or
     lines without numbers of which one is marked."""
-    rows = shown(screen.lines()[-screen.rows :], screen.cols, look)
+    rows = visible_rows(screen.lines()[-screen.rows :], screen.cols, look)
     while rows and rows[-1].blank:
         rows.pop()
     if question := find_question(rows, look):
@@ -69,7 +69,7 @@ def find_choice(screen: Screen, look: Look) -> Dialog | None:
     return _lettered(rows) or _listed(rows, look)
 
 
-def _whole(question: Question, rows: Sequence[Shown]) -> Dialog:
+def _whole(question: ScreenQuestion, rows: Sequence[VisibleRow]) -> ScreenDialog:
     """The dialog with a title that stands directly above it, and a number typed below it."""
     dialog = question.dialog
     above = [content for row in rows[: question.start] if (content := _content(row))]
@@ -81,7 +81,7 @@ def _whole(question: Question, rows: Sequence[Shown]) -> Dialog:
     )
 
 
-def find_question(rows: Sequence[Shown], look: Look) -> Question | None:
+def find_question(rows: Sequence[VisibleRow], look: ScreenProfile) -> ScreenQuestion | None:
     """The same, among rows whose last is the last that shows something."""
     kept = len(rows)
     while kept and rows[kept - 1].blank:
@@ -98,7 +98,7 @@ def find_question(rows: Sequence[Shown], look: Look) -> Question | None:
     asking = [i for i, text in enumerate(texts) if _ASKING.match(text)] or [0]
     title = texts.pop(asking[-1]) if texts else ""
     options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in choices.labels)
-    return Question(Dialog(title, "\n".join(texts), options, choices.selected), top)
+    return ScreenQuestion(ScreenDialog(title, "\n".join(texts), options, choices.selected), top)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Choices:
     end: int
 
 
-def _numbered(rows: Sequence[Shown]) -> Choices | None:
+def _numbered(rows: Sequence[VisibleRow]) -> Choices | None:
     """Choices one below the other: the last run of 1., 2., 3., ... one of them marked."""
     found = [(i, m) for i, row in enumerate(rows) if (m := _OPTION.match(_content(row)))]
     firsts = [k for k, (_, match) in enumerate(found) if match[2] == "1"]
@@ -139,12 +139,12 @@ _MEANING = {"y": "Yes", "n": "No", "a": "Always", "t": "Trust", "q": "Quit", "s"
 _MARKED = re.compile(r"[\s│┃║]*([❯›>→▶➤●◉]) +(\S)")
 
 
-def _from_below(rows: Sequence[Shown], most: int) -> Sequence[int]:
+def _from_below(rows: Sequence[VisibleRow], most: int) -> Sequence[int]:
     """The last rows that show something, the last one first."""
     return [i for i in range(len(rows) - 1, -1, -1) if not rows[i].blank][:most]
 
 
-def _lettered(rows: Sequence[Shown]) -> Dialog | None:
+def _lettered(rows: Sequence[VisibleRow]) -> ScreenDialog | None:
     """Letters to type, at the end of the last row: further up they were typed already."""
     text = _content(rows[-1]) if rows else ""
     words = list(_WORDS.finditer(text))
@@ -162,17 +162,19 @@ def _lettered(rows: Sequence[Shown]) -> Dialog | None:
     options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
     before = [content for row in rows[-DETAIL_ROWS - 1 : -1] if (content := _content(row))]
     keys = tuple(letter.lower().encode() for letter in letters)
-    return Dialog(asked.strip(), "\n".join(before), options, default, keys, typed.strip().lower())
+    return ScreenDialog(
+        asked.strip(), "\n".join(before), options, default, keys, typed.strip().lower()
+    )
 
 
-def _listed(rows: Sequence[Shown], look: Look) -> Dialog | None:
+def _listed(rows: Sequence[VisibleRow], look: ScreenProfile) -> ScreenDialog | None:
     """Lines of which one is marked: arrows go from it to the others. No prompt's echo is one."""
     for at in _from_below(rows, ROWS_BELOW + MOST_LISTED):
         if not (match := _MARKED.match(rows[at].text)) or look.echo.match(rows[at].text):
             continue
         column = match.start(2)
 
-        def beside(row: Shown, column: int = column) -> bool:
+        def beside(row: VisibleRow, column: int = column) -> bool:
             before = row.text[:column].strip(" │┃║")
             return not before and row.text[column : column + 1].strip(" │┃║") != ""
 
@@ -186,21 +188,23 @@ def _listed(rows: Sequence[Shown], look: Look) -> Dialog | None:
     return None
 
 
-def _as_listed(rows: Sequence[Shown], places: range, selected: int, column: int) -> Dialog:
+def _as_listed(
+    rows: Sequence[VisibleRow], places: range, selected: int, column: int
+) -> ScreenDialog:
     labels = [rows[i].text[column:].strip(" \xa0│┃║") for i in places]
     options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
     keys = tuple(_arrows(index - selected) for index in range(len(labels)))
     above = [content for row in rows[: places.start] if (content := _content(row))][-DETAIL_ROWS:]
     asking = [i for i, text in enumerate(above) if _ASKING.match(text)] or [len(above) - 1]
     title = above.pop(asking[-1]) if above else ""
-    return Dialog(title, "\n".join(above), options, selected, keys, moves=True)
+    return ScreenDialog(title, "\n".join(above), options, selected, keys, moves=True)
 
 
 def _arrows(steps: int) -> bytes:
     return (DOWN if steps > 0 else UP) * abs(steps)
 
 
-def _in_a_row(rows: Sequence[Shown], look: Look) -> Choices | None:
+def _in_a_row(rows: Sequence[VisibleRow], look: ScreenProfile) -> Choices | None:
     """Choices beside one another, known by their words."""
     for i in range(len(rows) - 1, max(-1, len(rows) - 1 - ROWS_BELOW), -1):
         found = list(look.choices.finditer(rows[i].text))
@@ -211,19 +215,19 @@ def _in_a_row(rows: Sequence[Shown], look: Look) -> Choices | None:
     return None
 
 
-def _standing_out(rows: Sequence[Shown], starts: Sequence[int]) -> list[int]:
+def _standing_out(rows: Sequence[VisibleRow], starts: Sequence[int]) -> list[int]:
     """Which of the labels has a background that no other has."""
     looks = [row.style_at(start) for row, start in zip(rows, starts, strict=True)]
     grounds = [(style.bg, style.reverse) for style in looks]
     return [i for i, ground in enumerate(grounds) if grounds.count(ground) == 1]
 
 
-def _content(row: Shown) -> str:
+def _content(row: VisibleRow) -> str:
     """Its text without a frame around it; "" for a border."""
     return "" if _BORDER.match(row.text) else row.text.strip(" \xa0│┃║")
 
 
-def _top(rows: Sequence[Shown], start: int, look: Look) -> int:
+def _top(rows: Sequence[VisibleRow], start: int, look: ScreenProfile) -> int:
     """Where the question begins: at its box or rule, or behind the last thing of the turn."""
     framed = _is_framed(rows[start])
     for i in range(start - 1, -1, -1):
@@ -240,5 +244,5 @@ def _top(rows: Sequence[Shown], start: int, look: Look) -> int:
     return 0
 
 
-def _is_framed(row: Shown) -> bool:
+def _is_framed(row: VisibleRow) -> bool:
     return row.text.lstrip(" ")[:1] in ("│", "┃", "║")

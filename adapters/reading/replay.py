@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from adapters.reading.other_looks import look_of
-from adapters.reading.reply import Roll, read_reply
+from adapters.reading.reply import TranscriptView, read_reply
 from adapters.screen.screen import Screen
 from contract.errors import MootError
 
@@ -29,7 +29,7 @@ class RecordingHeader(BaseModel):
     rows: int = Field(ge=1, le=1000)
 
 
-class Event(NamedTuple):
+class RecordedEvent(NamedTuple):
     """kind: "o" read from the terminal, "i" written to it."""
 
     kind: str
@@ -41,7 +41,7 @@ class Recording(NamedTuple):
 
     cols: int
     rows: int
-    events: list[Event]
+    events: list[RecordedEvent]
 
 
 _EVENT = TypeAdapter(tuple[float, str, str])
@@ -56,7 +56,7 @@ def replay(path: Path, agent: str) -> str:
     """
     recording, look = read_recording(path), look_of(agent)
     screen = Screen(recording.cols, recording.rows)
-    roll = Roll(look)
+    roll = TranscriptView(look)
     prompt = prompt_of(recording.events)
     before_leaving = ""
     for kind, data in recording.events:
@@ -89,7 +89,7 @@ def read_recording(path: Path) -> Recording:
     return Recording(size.cols, size.rows, list(_events(path, rest)))
 
 
-def _events(path: Path, lines: Sequence[str]) -> Iterator[Event]:
+def _events(path: Path, lines: Sequence[str]) -> Iterator[RecordedEvent]:
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
@@ -97,7 +97,7 @@ def _events(path: Path, lines: Sequence[str]) -> Iterator[Event]:
             fields = json.loads(line)
             _, kind, data = _EVENT.validate_python(fields[:3] if isinstance(fields, list) else ())
             if kind in ("o", "i"):
-                yield Event(kind, base64.b64decode(data, validate=True))
+                yield RecordedEvent(kind, base64.b64decode(data, validate=True))
         except ValidationError as error:
             raise MootError(f"{path}: line {number}: {_first(error)}") from None
         except (json.JSONDecodeError, binascii.Error, RecursionError) as error:
@@ -108,7 +108,7 @@ def _first(error: ValidationError) -> str:
     return str(error.errors()[0]["msg"])
 
 
-def prompt_of(events: Sequence[Event]) -> str | None:
+def prompt_of(events: Sequence[RecordedEvent]) -> str | None:
     """What was typed and sent last, commands of the program's own left out."""
     prompts: list[str] = []
     typed = ""

@@ -13,21 +13,28 @@ from itertools import groupby
 from adapters.reading.guess import guess_reply, is_muted
 from adapters.reading.other_looks import OLDER_LOOKS, unstyled
 from adapters.reading.prose import markdown
-from adapters.reading.question import Dialog, find_dialog
-from adapters.reading.transcript import GAP, Roll, rows_above_input
-from adapters.reading.visible import Shown
+from adapters.reading.question import ScreenDialog, find_dialog
+from adapters.reading.transcript import GAP, TranscriptView, rows_above_input
+from adapters.reading.visible import VisibleRow
 from adapters.screen.screen import Screen
 from adapters.screen.style import PLAIN
-from adapters.screen_profile import Look
+from adapters.screen_profile import ScreenProfile
 
-__all__ = ["Dialog", "Look", "Roll", "find_dialog", "read_error", "read_reply"]
+__all__ = [
+    "ScreenDialog",
+    "ScreenProfile",
+    "TranscriptView",
+    "find_dialog",
+    "read_error",
+    "read_reply",
+]
 
 HEAD_LETTERS = 60  # of a prompt's first line, to find its echo by
 MARK_LETTERS = 12  # an echo's own mark, e.g. "ask>", or a time beside it, is not longer
 
 
 @dataclass(frozen=True, slots=True)
-class Echo:
+class PromptEcho:
     """A prompt as the program shows it: its rows from start to before end, its first text."""
 
     start: int
@@ -36,19 +43,19 @@ class Echo:
 
 
 @dataclass(slots=True)
-class Block:
+class MessageRows:
     """Rows that belong together. error: they stand in the reply's place, further indented."""
 
-    rows: list[Shown] = field(default_factory=list)
+    rows: list[VisibleRow] = field(default_factory=list)
     tool: bool = False
     error: bool = False
 
 
 def read_reply(
     screen: Screen,
-    look: Look,
+    look: ScreenProfile,
     prompt: str | None = None,
-    roll: Roll | None = None,
+    roll: TranscriptView | None = None,
     since: int = 0,
 ) -> str:
     """The last reply as Markdown, "" when there is none.
@@ -81,7 +88,9 @@ def read_reply(
     return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
 
 
-def read_error(screen: Screen, look: Look, prompt: str | None = None, since: int = 0) -> str:
+def read_error(
+    screen: Screen, look: ScreenProfile, prompt: str | None = None, since: int = 0
+) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
     look = _fitting(screen, look, prompt, since)
     rows, _ = _turn(rows_above_input(screen, look, since), look, prompt)
@@ -91,7 +100,7 @@ def read_error(screen: Screen, look: Look, prompt: str | None = None, since: int
     return ""
 
 
-def _fitting(screen: Screen, look: Look, prompt: str | None, since: int) -> Look:
+def _fitting(screen: Screen, look: ScreenProfile, prompt: str | None, since: int) -> ScreenProfile:
     """The look, or that of an older version of the program whose echoes are on the screen."""
     older = OLDER_LOOKS.get(look.name, ())
     if not any(style != PLAIN for line in screen.lines(since) for _, style in line.runs):
@@ -108,7 +117,9 @@ def _fitting(screen: Screen, look: Look, prompt: str | None, since: int) -> Look
 # ── Between the prompt and the input box ────────────────────────────────────────────────
 
 
-def _turn(rows: list[Shown], look: Look, prompt: str | None) -> tuple[list[Shown], bool]:
+def _turn(
+    rows: list[VisibleRow], look: ScreenProfile, prompt: str | None
+) -> tuple[list[VisibleRow], bool]:
     """The rows behind the prompt's echo, up to the next echo; whether there is an echo."""
     echoes = _echoes(rows, look)
     mine = _echo_of(prompt or "", echoes, rows)
@@ -120,9 +131,9 @@ def _turn(rows: list[Shown], look: Look, prompt: str | None) -> tuple[list[Shown
     return behind[closed + 1 :], True
 
 
-def _echoes(rows: Sequence[Shown], look: Look) -> list[Echo]:
+def _echoes(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[PromptEcho]:
     """The prompts on the screen; rows in succession that are all marked are one."""
-    echoes: list[Echo] = []
+    echoes: list[PromptEcho] = []
     plain = not look.echo_coloured
     found = [look.echo.match(row.text) if plain or _is_coloured(row) else None for row in rows]
     for is_echo, group in groupby(enumerate(found), lambda pair: pair[1] is not None):
@@ -130,11 +141,13 @@ def _echoes(rows: Sequence[Shown], look: Look) -> list[Echo]:
             matches = [(i, match) for i, match in group if match]
             texts = (match[1] or "" for _, match in matches)
             text = next((text for text in texts if text.strip()), "")
-            echoes.append(Echo(matches[0][0], matches[-1][0] + 1, text))
+            echoes.append(PromptEcho(matches[0][0], matches[-1][0] + 1, text))
     return echoes
 
 
-def _echo_of(prompt: str, echoes: Sequence[Echo], rows: Sequence[Shown]) -> Echo | None:
+def _echo_of(
+    prompt: str, echoes: Sequence[PromptEcho], rows: Sequence[VisibleRow]
+) -> PromptEcho | None:
     """The last echo of this prompt; else the last that is no command of the program's own."""
     if wanted := _head(prompt):
         for echo in reversed(echoes):
@@ -152,12 +165,12 @@ def _head(prompt: str) -> str:
     return _letters(line)[:HEAD_LETTERS]
 
 
-def _is_of(echo: Echo, head: str) -> bool:
+def _is_of(echo: PromptEcho, head: str) -> bool:
     seen = _letters(echo.text)[:HEAD_LETTERS]
     return bool(seen and head) and (head.startswith(seen) or seen.startswith(head))
 
 
-def _typed(prompt: str, rows: Sequence[Shown]) -> Echo | None:
+def _typed(prompt: str, rows: Sequence[VisibleRow]) -> PromptEcho | None:
     """Where the prompt's own lines stand, in a program whose echo has no mark."""
     first, *more = [letters for line in prompt.splitlines() if (letters := _letters(line))]
     seen = [_letters(row.text) for row in rows]
@@ -170,7 +183,7 @@ def _typed(prompt: str, rows: Sequence[Shown]) -> Echo | None:
     for line in more:
         ahead = range(end, min(end + 4, len(rows)))
         end = next((i + 1 for i in ahead if line[:20] in seen[i]), end)
-    return Echo(start, end, prompt)
+    return PromptEcho(start, end, prompt)
 
 
 def _letters(text: str) -> str:
@@ -181,30 +194,30 @@ def _letters(text: str) -> str:
 # ── The reply's rows among them ─────────────────────────────────────────────────────────
 
 
-def _marked(rows: Sequence[Shown], look: Look) -> list[Block]:
+def _marked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows]:
     """The messages behind the last tool, where each begins with a mark."""
     assert look.bullet
-    blocks: list[Block] = []
-    current: Block | None = None  # None: the rows here are nobody's
+    blocks: list[MessageRows] = []
+    current: MessageRows | None = None  # None: the rows here are nobody's
     for row in rows:
         if row is GAP:
-            current = Block()
+            current = MessageRows()
             blocks.append(current)
         elif _is_aside(row, look):
             current = None
         elif look.bullet.match(row.text):
-            current = Block([row], _is_tool(row, look))
+            current = MessageRows([row], _is_tool(row, look))
             blocks.append(current)
         elif match := look.result.match(row.text):
             if blocks:
                 blocks[-1].tool |= not look.fault.match(row.text)
                 current = None
             elif match.re.groups and match[1]:  # an error in the reply's place
-                current = Block([Shown(" " * match.start(1) + match[1])], error=True)
+                current = MessageRows([VisibleRow(" " * match.start(1) + match[1])], error=True)
                 blocks.append(current)
         elif _is_tool(row, look):
             current = None
-            blocks.append(Block([row], tool=True))
+            blocks.append(MessageRows([row], tool=True))
         elif not row.blank and row.indent < look.margin:
             current = None
         elif current:
@@ -212,20 +225,20 @@ def _marked(rows: Sequence[Shown], look: Look) -> list[Block]:
     return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
 
 
-def _unmarked(rows: Sequence[Shown], look: Look) -> list[Block]:
+def _unmarked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows]:
     """The rows behind the last tool that are indented as replies are."""
-    blocks = [Block()]
+    blocks = [MessageRows()]
     for row in rows:
         if _is_tool(row, look):
-            blocks += [Block(tool=True), Block()]
+            blocks += [MessageRows(tool=True), MessageRows()]
         elif row.blank or (row.indent >= look.margin and not _is_aside(row, look)):
             blocks[-1].rows.append(row)
     return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
 
 
-def _behind_tools(blocks: list[Block], broken_off: bool) -> list[Block]:
+def _behind_tools(blocks: list[MessageRows], broken_off: bool) -> list[MessageRows]:
     """What was said since the last tool; of a turn that ends with tools, what was said before."""
-    said: list[Block] = []
+    said: list[MessageRows] = []
     for block in reversed(blocks):
         if not block.tool:
             said.insert(0, block)
@@ -234,7 +247,7 @@ def _behind_tools(blocks: list[Block], broken_off: bool) -> list[Block]:
     return said
 
 
-def _is_tool(row: Shown, look: Look) -> bool:
+def _is_tool(row: VisibleRow, look: ScreenProfile) -> bool:
     if look.muted_tool.match(row.text) and _is_muted(row):
         return True
     word = next((i for i, char in enumerate(row.text) if char.isalnum()), 0)
@@ -242,7 +255,7 @@ def _is_tool(row: Shown, look: Look) -> bool:
     return plain and look.tool.match(row.text) is not None
 
 
-def _is_aside(row: Shown, look: Look) -> bool:
+def _is_aside(row: VisibleRow, look: ScreenProfile) -> bool:
     if look.aside.match(row.text):
         return True
     if look.muted_aside.match(row.text):
@@ -250,11 +263,11 @@ def _is_aside(row: Shown, look: Look) -> bool:
     return look.coloured_aside.match(row.text) is not None and _is_coloured(row)
 
 
-def _is_muted(row: Shown) -> bool:
+def _is_muted(row: VisibleRow) -> bool:
     return is_muted(row.style_at(row.indent))
 
 
-def _is_coloured(row: Shown) -> bool:
+def _is_coloured(row: VisibleRow) -> bool:
     """Whether its mark is neither black, white, grey nor the default."""
     colour = row.style_at(row.indent).fg
     if colour.startswith("x"):
@@ -262,14 +275,14 @@ def _is_coloured(row: Shown) -> bool:
     return colour not in ("", "0", "7", "8", "15")
 
 
-def _without_tail(rows: list[Shown], look: Look) -> list[Shown]:
+def _without_tail(rows: list[VisibleRow], look: ScreenProfile) -> list[VisibleRow]:
     kept = len(rows)
     while kept and (rows[kept - 1].blank or look.tail.match(rows[kept - 1].text)):
         kept -= 1
     return rows[:kept]
 
 
-def _dedented(rows: Iterable[Shown], look: Look) -> list[str]:
+def _dedented(rows: Iterable[VisibleRow], look: ScreenProfile) -> list[str]:
     """The texts without bullet and margin."""
     texts = []
     for row in rows:

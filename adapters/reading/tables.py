@@ -28,7 +28,7 @@ TABLE_ROWS = 500  # on the screen; a longer one stays as it is drawn, and readin
 HEADING_ROWS = 8  # rows above the first rule
 
 
-class Table(NamedTuple):
+class DrawnTable(NamedTuple):
     """A table's Markdown, and the row behind it."""
 
     lines: list[str]
@@ -38,12 +38,12 @@ class Table(NamedTuple):
 Cells = list[str]
 
 
-def read_table(rows: Sequence[str], start: int) -> Table | None:
+def read_table(rows: Sequence[str], start: int) -> DrawnTable | None:
     """The table that begins at this row, if one does."""
     return _boxed(rows, start) or _ruled(rows, start) or _rich(rows, start) or _upright(rows, start)
 
 
-def _boxed(rows: Sequence[str], start: int) -> Table | None:
+def _boxed(rows: Sequence[str], start: int) -> DrawnTable | None:
     """Drawn with lines around every cell; its first rows may be missing."""
     topped = _TOP.match(rows[start]) is not None
     groups: list[list[Cells]] = [[]]
@@ -60,17 +60,17 @@ def _boxed(rows: Sequence[str], start: int) -> Table | None:
     return None
 
 
-def _table(groups: list[list[Cells]], end: int, topped: bool) -> Table | None:
+def _table(groups: list[list[Cells]], end: int, topped: bool) -> DrawnTable | None:
     """The table of these rows, which lines part into groups."""
     groups = [group for group in groups if group]
     if not groups or (len(groups[0][0]) == 1 and not topped):
         return None
     if len(groups) == 1 and len(groups[0][0]) == 1:  # a mere box
-        return Table([cells[0].strip() for cells in groups[0]], end)
+        return DrawnTable([cells[0].strip() for cells in groups[0]], end)
     widths = [columns(cell) - PADDING for cell in groups[0][0]]
     if len(groups) == 2:
         groups = [groups[0], *_parted(groups[1], widths)]
-    return Table(_lines([_merged(group, widths) for group in groups]), end)
+    return DrawnTable(_lines([_merged(group, widths) for group in groups]), end)
 
 
 def _parted(body: Sequence[Cells], widths: Sequence[int]) -> list[list[Cells]]:
@@ -89,7 +89,7 @@ def _goes_on(above: Cells, below: Cells, widths: Sequence[int]) -> bool:
     return all(not b or (a and seam(a, b, w) is not None) for a, b, w in pairs)
 
 
-def _ruled(rows: Sequence[str], start: int) -> Table | None:
+def _ruled(rows: Sequence[str], start: int) -> DrawnTable | None:
     """Codex: columns are as wide as the pieces of the rule below the heading."""
     ahead = range(start, min(len(rows), start + HEADING_ROWS))
     rule = next((i for i in ahead if not rows[i].strip() or "━━" in rows[i]), 0)
@@ -105,10 +105,10 @@ def _ruled(rows: Sequence[str], start: int) -> Table | None:
             groups[-1].append(_cut(rows[end], spans))
         end += 1
     widths = [stop - begin - PADDING for begin, stop in spans]
-    return Table(_lines([_merged(group, widths) for group in groups if group]), end)
+    return DrawnTable(_lines([_merged(group, widths) for group in groups if group]), end)
 
 
-def _rich(rows: Sequence[str], start: int) -> Table | None:
+def _rich(rows: Sequence[str], start: int) -> DrawnTable | None:
     """rich: blanks between columns, one rule below the heading."""
     if start + 2 >= len(rows) or not _RICH_RULE.match(rows[start + 1]):
         return None
@@ -124,10 +124,10 @@ def _rich(rows: Sequence[str], start: int) -> Table | None:
     spans = [(a, b) for a, b in pairwise(edges) if a < b]
     if len(spans) < 2:
         return None
-    return Table(_lines([_cut(row, spans) for row in body]), end)
+    return DrawnTable(_lines([_cut(row, spans) for row in body]), end)
 
 
-def _upright(rows: Sequence[str], start: int) -> Table | None:
+def _upright(rows: Sequence[str], start: int) -> DrawnTable | None:
     """Claude Code on a narrow screen: `heading: cell` rows, a rule between the table's rows."""
     ahead = rows[start : start + HEADING_ROWS * 4]
     if not _KEY.match(rows[start]) or not any(map(_PARTING.match, ahead)):
@@ -146,7 +146,7 @@ def _upright(rows: Sequence[str], start: int) -> Table | None:
     keys = [key for key in found[0] if all(key in others for others in found)]
     if len(keys) < 2 or any(not group[0].startswith(f"{keys[0]}:") for group in groups):
         return None
-    return Table(_lines([keys, *(_values(group, keys) for group in groups)]), end)
+    return DrawnTable(_lines([keys, *(_values(group, keys) for group in groups)]), end)
 
 
 def _values(group: Sequence[str], keys: Sequence[str]) -> Cells:

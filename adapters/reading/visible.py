@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from wcwidth import wcswidth
 
-from adapters.screen.rows import Line
+from adapters.screen.rows import ScreenLine
 from adapters.screen.style import PLAIN, Style
-from adapters.screen_profile import Look
+from adapters.screen_profile import ScreenProfile
 
 PIECE = 512  # characters: wcswidth takes the square of their number for flags, 3 s for 40,000
 _FRAMES = "│┃║╭╰┌└├─━═╮╯┐┘┤"
 
 
-class Shown(NamedTuple):
+class VisibleRow(NamedTuple):
     """One row. runs: its text piece by piece with its styles; nothing of it is lost."""
 
     text: str
@@ -41,20 +41,22 @@ class Shown(NamedTuple):
         return PLAIN
 
 
-def shown(lines: Iterable[Line], cols: int, look: Look) -> list[Shown]:
+def visible_rows(lines: Iterable[ScreenLine], cols: int, look: ScreenProfile) -> list[VisibleRow]:
     """Join what the terminal wrapped; take away a scroll bar and a panel at the right."""
-    rows: list[Shown] = []
+    rows: list[VisibleRow] = []
     goes_on = False
     width = look.text_cols(cols)
     for line in lines:
-        row = Shown(line.text, line.runs)
+        row = VisibleRow(line.text, line.runs)
         if width < cols:
-            row = Shown(_cut(row.text, width), row.runs)
+            row = VisibleRow(_cut(row.text, width), row.runs)
         elif row.text[-1:] in (*look.scrollbar,) and _is_scrollbar(row.text, cols):
-            row = Shown(row.text[:-1].rstrip(" "), row.runs)
-        rows.append(Shown(rows[-1].text + row.text, rows.pop().runs + row.runs) if goes_on else row)
+            row = VisibleRow(row.text[:-1].rstrip(" "), row.runs)
+        rows.append(
+            VisibleRow(rows[-1].text + row.text, rows.pop().runs + row.runs) if goes_on else row
+        )
         goes_on = line.wrapped
-    return [Shown(row.text.rstrip(" "), row.runs) for row in rows]
+    return [VisibleRow(row.text.rstrip(" "), row.runs) for row in rows]
 
 
 def _cut(text: str, width: int) -> str:

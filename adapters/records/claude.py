@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Said,
-    Streamed,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyDelta,
+    ReplyEnded,
+    ReplyFailed,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
     cut_tool_text,
 )
 from adapters.records.claude_questions import asked
@@ -36,9 +36,11 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
     turn = _text(payload.get("prompt_id"))
     match payload.get("hook_event_name"):
         case "UserPromptSubmit":
-            return (Began(turn),)
+            return (PromptTaken(turn),)
         case "Stop":
-            return (Ended(_text(payload.get("last_assistant_message")), whole=False, turn=turn),)
+            return (
+                ReplyEnded(_text(payload.get("last_assistant_message")), whole=False, turn=turn),
+            )
         case "StopFailure":
             return (failure(payload, turn),)
         case "PermissionRequest":
@@ -46,10 +48,10 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
         case "PreToolUse" | "PostToolUse" | "PostToolUseFailure" as event:
             return _did(event, payload, turn)
         case "PreCompact":
-            return (Compacted(turn),)
+            return (ContextCompacted(turn),)
         case "MessageDisplay" if not payload.get("agent_id"):
             first = "\n\n" if payload.get("index") == 0 else ""
-            return (Streamed(f"{first}{_text(payload.get('delta'))}", turn),)
+            return (ReplyDelta(f"{first}{_text(payload.get('delta'))}", turn),)
     return ()
 
 
@@ -64,7 +66,7 @@ def _did(event: str, payload: Json, turn: str) -> Sequence[TurnEvent]:
     given = cut_tool_text(_told(payload.get("tool_input")))
     tool = _text(payload.get("tool_name"))
     cut = None if result is None else cut_tool_text(result)
-    return (Did(use, tool, given, cut, failed, turn),)
+    return (ToolReport(use, tool, given, cut, failed, turn),)
 
 
 def _told(value: object) -> str:
@@ -78,13 +80,13 @@ def _told(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def failure(payload: Json, turn: str) -> Failed:
+def failure(payload: Json, turn: str) -> ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
     error = _text(payload.get("error"))
     message = " ".join(_text(payload.get("last_assistant_message")).split()) or error
     kind, remedy = _remedy(error, message)
     said = message.partition(". ")[0].rstrip(".")
-    return Failed(kind, f"{error}: {message}", f"Claude Code: {said}. {remedy}.", turn)
+    return ReplyFailed(kind, f"{error}: {message}", f"Claude Code: {said}. {remedy}.", turn)
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
@@ -114,7 +116,7 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     Errors are left out: they carry no id of their turn, and the hook has told them before.
     """
     if row.get("type") == "system" and row.get("subtype") == "compact_boundary":
-        return (Compacted(),)
+        return (ContextCompacted(),)
     message = row.get("message")
     if row.get("isSidechain") or row.get("isMeta") or not isinstance(message, Mapping):
         return ()
@@ -132,12 +134,12 @@ def _said(block: Json, message: Json) -> Sequence[TurnEvent]:
         text = _text(block.get("text"))
         if text == NO_REPLY and message.get("model") == "<synthetic>":
             return ()
-        return (Said(text, sep=""),)
+        return (ReplyBlock(text, sep=""),)
     if block.get("type") == "tool_use":
         name, given = _text(block.get("name")), block.get("input")
         use = _text(block.get("id"))
-        did = (Did(use, name, cut_tool_text(_told(given))),) if use else ()
-        return (Used(name, detail(given)), *did)
+        did = (ToolReport(use, name, cut_tool_text(_told(given))),) if use else ()
+        return (ToolUsed(name, detail(given)), *did)
     return ()
 
 
@@ -154,19 +156,19 @@ def detail(arguments: object) -> str:
 def _prompted(content: object, turn: str) -> Sequence[TurnEvent]:
     """A row of the user: a prompt, a tool's result, or the mark of an interrupt."""
     if isinstance(content, str):
-        return (Began(turn),)
+        return (PromptTaken(turn),)
     blocks = _blocks({"content": content})
     if results := [block for block in blocks if block.get("type") == "tool_result"]:
         return [_gave(block, turn) for block in results if _text(block.get("tool_use_id"))]
     if len(blocks) == 1 and blocks[0].get("text") in INTERRUPTED:
-        return (Ended(interrupted=True, turn=turn),)
-    return (Began(turn),) if blocks else ()
+        return (ReplyEnded(interrupted=True, turn=turn),)
+    return (PromptTaken(turn),) if blocks else ()
 
 
-def _gave(block: Json, turn: str) -> Did:
+def _gave(block: Json, turn: str) -> ToolReport:
     result = cut_tool_text(_told(block.get("content")))
     failed = block.get("is_error") is True
-    return Did(_text(block.get("tool_use_id")), result=result, failed=failed, turn=turn)
+    return ToolReport(_text(block.get("tool_use_id")), result=result, failed=failed, turn=turn)
 
 
 def _blocks(message: Json) -> Sequence[Json]:

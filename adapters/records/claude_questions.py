@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import Asked
+from adapters.cli_profile import HookQuestion
 from adapters.records.excerpt import changes, excerpt
 from contract.agent import Option, Question
 
@@ -30,7 +30,7 @@ TITLES = {
 }
 
 
-def asked(payload: Json, turn: str) -> Asked:
+def asked(payload: Json, turn: str) -> HookQuestion:
     """The question of a PermissionRequest hook, and the response to each choice."""
     tool, arguments = _text(payload.get("tool_name")), payload.get("tool_input")
     arguments = arguments if isinstance(arguments, Mapping) else {}
@@ -51,7 +51,7 @@ def asked(payload: Json, turn: str) -> Asked:
         excerpt(_detail(tool, arguments)),
         (*options, Option("No", refuses=True)),
     )
-    return Asked(question, (*responses, deny(REFUSED)), turn)
+    return HookQuestion(question, (*responses, deny(REFUSED)), turn)
 
 
 def allow(arguments: Json, **more: object) -> Json:
@@ -131,14 +131,14 @@ def _askable(question: object) -> bool:
     )
 
 
-def _choices(arguments: Json, asks: Sequence[Json], answers: Json, turn: str) -> Asked:
+def _choices(arguments: Json, asks: Sequence[Json], answers: Json, turn: str) -> HookQuestion:
     """The first of the questions; each of its choices leads to the next, the last to the end."""
     ask, *rest = asks
     text = ask["question"]
     labels = [label for option in ask["options"] if (label := _label(option))]
     if ask.get("multiSelect") and len(labels) > 1:
         labels.append(", ".join(labels))
-    responses: list[Json | Asked] = []
+    responses: list[Json | HookQuestion] = []
     for label in labels:
         chosen = {**answers, text: label}
         responses.append(
@@ -152,7 +152,7 @@ def _choices(arguments: Json, asks: Sequence[Json], answers: Json, turn: str) ->
         excerpt("\n".join(_described(option) for option in ask["options"] if _label(option))),
         (*map(Option, labels), Option("I'll answer in the chat", refuses=True)),
     )
-    return Asked(question, (*responses, deny(ELSEWHERE)), turn)
+    return HookQuestion(question, (*responses, deny(ELSEWHERE)), turn)
 
 
 def _label(option: object) -> str:

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Named,
-    Said,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
     cut_tool_text,
 )
 from adapters.records.codex_faults import failure
@@ -39,28 +39,28 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     match row.get("type"):
         case "session_meta":
             ident = _text(payload.get("id"))
-            return (Named(ident),) if ident else ()
+            return (SessionNamed(ident),) if ident else ()
         case "event_msg":
             return _told(payload, _text(payload.get("turn_id")))
         case "response_item":
             return _called(payload)
         case "compacted":
-            return (Compacted(),)
+            return (ContextCompacted(),)
     return ()
 
 
 def _told(payload: Json, turn: str) -> Sequence[TurnEvent]:
     match payload.get("type"):
         case "task_started":
-            return (Began(turn),)
+            return (PromptTaken(turn),)
         case "item_completed" if isinstance(item := payload.get("item"), Mapping):
             return _item(item, turn)
         case "task_complete":
             if isinstance(error := payload.get("error"), Mapping):
                 return (failure(error, turn),)
-            return (Ended(_text(payload.get("last_agent_message")), whole=False, turn=turn),)
+            return (ReplyEnded(_text(payload.get("last_agent_message")), whole=False, turn=turn),)
         case "turn_aborted":
-            return (Ended(interrupted=True, turn=turn),)
+            return (ReplyEnded(interrupted=True, turn=turn),)
     return ()
 
 
@@ -72,13 +72,13 @@ def _called(payload: Json) -> Sequence[TurnEvent]:
     name = _text(payload.get("name"))
     match payload.get("type"):
         case "function_call" if name not in WAITS:
-            return (Used(name, _one_line(_argument(payload.get("arguments")))),)
+            return (ToolUsed(name, _one_line(_argument(payload.get("arguments")))),)
         case "custom_tool_call":
             given = _text(payload.get("input"))
-            return (Used(name, _one_line(", ".join(_PATCHED.findall(given)) or given)),)
+            return (ToolUsed(name, _one_line(", ".join(_PATCHED.findall(given)) or given)),)
         case "web_search_call":
             query = _mapping(payload.get("action")).get("query")
-            return (Used("web_search", _one_line(_text(query))),)
+            return (ToolUsed("web_search", _one_line(_text(query))),)
     return ()
 
 
@@ -106,7 +106,7 @@ def _item(item: Json, turn: str) -> Sequence[TurnEvent]:
     match item.get("type"):
         case "AgentMessage":
             parts = [_mapping(part) for part in _list(item.get("content"))]
-            return (Said("".join(_text(part.get("text")) for part in parts), turn=turn),)
+            return (ReplyBlock("".join(_text(part.get("text")) for part in parts), turn=turn),)
         case "CommandExecution":
             failed = status == "failed" or item.get("exit_code") not in (0, None)
             printed = _text(item.get("aggregated_output"))
@@ -121,7 +121,7 @@ def _item(item: Json, turn: str) -> Sequence[TurnEvent]:
             given = _json(item.get("arguments"))
             return _did(use, tool, given, result, status == "failed", turn)
         case "ContextCompaction":
-            return (Compacted(turn),)
+            return (ContextCompacted(turn),)
     return ()
 
 
@@ -130,7 +130,7 @@ def _did(
 ) -> Sequence[TurnEvent]:
     if not use:
         return ()
-    return (Did(use, tool, cut_tool_text(given), cut_tool_text(result), failed, turn),)
+    return (ToolReport(use, tool, cut_tool_text(given), cut_tool_text(result), failed, turn),)
 
 
 def _command(argv: object) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.cli_profile import Failed
+from adapters.cli_profile import ReplyFailed
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -18,12 +18,12 @@ _STATUS = re.compile(r"\bstatus:? (\d{3})\b")
 SAID_CHARS = 200
 
 
-def failure(error: Json, turn: str) -> Failed:
+def failure(error: Json, turn: str) -> ReplyFailed:
     """From a turn's error: its message, and what Codex knows of its kind."""
     message = " ".join(_text(error.get("message")).split()) or "an error without a message"
     kind, remedy = _remedy(*_kind(error.get("codex_error_info")), message)
     said = _WHERE.sub("", _told(message))[:SAID_CHARS].rstrip(". ")
-    return Failed(kind, message, f"Codex: {said}. {remedy}.", turn)
+    return ReplyFailed(kind, message, f"Codex: {said}. {remedy}.", turn)
 
 
 def _kind(info: object) -> tuple[str, int]:

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Said,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
     cut_tool_text,
 )
 from contract.errors import AgentFault
@@ -35,12 +35,12 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     turn = _text(data.get("originatingMessageId"))
     match row.get("type"):
         case "user.message":
-            return (Began(_text(data.get("messageId"))),)
+            return (PromptTaken(_text(data.get("messageId"))),)
         case "assistant.message":
             return _said(data, turn)
         case "tool.execution_start":
             tool, given = _text(data.get("toolName")), data.get("arguments")
-            return (Used(tool, detail(given)), _did(data, tool, given))
+            return (ToolUsed(tool, detail(given)), _did(data, tool, given))
         case "tool.execution_complete":
             return (_done(data),)
         case "session.compaction_start" | "session.compaction_complete" as kind:
@@ -48,15 +48,15 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
         case "session.error":
             return (failure(data, turn),)
         case "abort":
-            return (Ended(interrupted=True),)
+            return (ReplyEnded(interrupted=True),)
     return ()
 
 
 def _said(data: Json, turn: str) -> Sequence[TurnEvent]:
     """A message of the model; the last one has no calls."""
     text = _text(data.get("content"))
-    said = (Said(text, turn=turn),) if text else ()
-    return said if data.get("toolRequests") else (*said, Ended(turn=turn))
+    said = (ReplyBlock(text, turn=turn),) if text else ()
+    return said if data.get("toolRequests") else (*said, ReplyEnded(turn=turn))
 
 
 def _compacted(data: Json, *, begins: bool) -> Sequence[TurnEvent]:
@@ -65,28 +65,30 @@ def _compacted(data: Json, *, begins: bool) -> Sequence[TurnEvent]:
     In a session without a message the rows are written with the first one: they tell nothing then.
     """
     if data.get("trigger") != "manual":
-        return (Compacted(),) if begins else ()
+        return (ContextCompacted(),) if begins else ()
     turn = _text(data.get("compactionAttemptId"))
     if begins:
-        return (Began(turn),) if data.get("conversationTokens") else ()
+        return (PromptTaken(turn),) if data.get("conversationTokens") else ()
     if data.get("success"):
-        return (Compacted(turn), Ended(turn=turn))
+        return (ContextCompacted(turn), ReplyEnded(turn=turn))
     if data.get("outcome") == "not_applicable":
         return ()
     return (failure({"message": data.get("error")}, turn),)
 
 
-def _did(data: Json, tool: str, given: object) -> Did:
+def _did(data: Json, tool: str, given: object) -> ToolReport:
     told = json.dumps(given, ensure_ascii=False) if given else ""
-    return Did(_text(data.get("toolCallId")), tool, cut_tool_text(told))
+    return ToolReport(_text(data.get("toolCallId")), tool, cut_tool_text(told))
 
 
-def _done(data: Json) -> Did:
+def _done(data: Json) -> ToolReport:
     result, error = data.get("result"), data.get("error")
     told = result if isinstance(result, Mapping) else error if isinstance(error, Mapping) else {}
     text = _text(told.get("content")) or _text(told.get("message"))
     failed = data.get("success") is False
-    return Did(_text(data.get("toolCallId")), result=cut_tool_text(text.strip()), failed=failed)
+    return ToolReport(
+        _text(data.get("toolCallId")), result=cut_tool_text(text.strip()), failed=failed
+    )
 
 
 def detail(given: object) -> str:
@@ -107,14 +109,14 @@ REMEDIES: Mapping[AgentFault, str] = {
 }
 
 
-def failure(data: Json, turn: str = "") -> Failed:
+def failure(data: Json, turn: str = "") -> ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
     message = " ".join(_text(data.get("message")).split())
     kind = _kind(_text(data.get("errorType")), data.get("statusCode"), message.lower())
     said = message.partition("Last error: ")[2] or message
     said = said.partition(" Check your ")[0][:DETAIL_CHARS].rstrip(".")
     say = f"Copilot: {said}. {REMEDIES[kind]}."
-    return Failed(kind, f"{_text(data.get('errorType'))}: {message}", say, turn)
+    return ReplyFailed(kind, f"{_text(data.get('errorType'))}: {message}", say, turn)
 
 
 def _kind(named: str, status: object, message: str) -> AgentFault:

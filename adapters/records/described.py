@@ -7,7 +7,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adapters.cli_profile import Ended, Named, Reader, Record, Said, TurnEvent
+from adapters.cli_profile import (
+    Reader,
+    RecordFormat,
+    ReplyBlock,
+    ReplyEnded,
+    SessionNamed,
+    TurnEvent,
+)
 
 Value = str | int | float | bool
 
@@ -38,22 +45,22 @@ class RecordSettings(BaseModel):
             raise ValueError("reply must say which rows are the agent's, e.g. { role = 'agent' }")
         return self
 
-    def record(self) -> Record:
+    def record(self) -> RecordFormat:
         """The record for a profile."""
         form: Literal["jsonl", "sqlite"] = "sqlite" if self.query else "jsonl"
-        return Record(self.file, self._reader(), form, self.query)
+        return RecordFormat(self.file, self._reader(), form, self.query)
 
     def _reader(self) -> Reader:
         def read(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
             events: list[TurnEvent] = []
             if self.session and isinstance(name := at(row, self.session), str):
-                events.append(Named(name))
+                events.append(SessionNamed(name))
             if matches(row, self.reply) and isinstance(text := at(row, self.text), str):
-                events.append(Said(text))
+                events.append(ReplyBlock(text))
                 if not self.end:
-                    events.append(Ended())
+                    events.append(ReplyEnded())
             if self.end and matches(row, self.end):
-                events.append(Ended())
+                events.append(ReplyEnded())
             return events
 
         return read

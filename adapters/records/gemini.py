@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from adapters.cli_profile import Compacted, Did, Ended, Said, TurnEvent, Used, cut_tool_text
+from adapters.cli_profile import (
+    ContextCompacted,
+    ReplyBlock,
+    ReplyEnded,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+    cut_tool_text,
+)
 
 Json = Mapping[str, Any]
 
@@ -23,7 +31,7 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
     if payload.get("hook_event_name") != "AfterAgent":
         return ()
     heard = _text(payload.get("prompt_response"))
-    return (Ended(recorded=True, mend=partial(mended, heard=heard)),)
+    return (ReplyEnded(recorded=True, mend=partial(mended, heard=heard)),)
 
 
 def mended(recorded: str, heard: str) -> str:
@@ -65,7 +73,7 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     which is the one without tools.
     """
     if changed := row.get("$set"):
-        return (Compacted(),) if _summed_up(changed) else ()
+        return (ContextCompacted(),) if _summed_up(changed) else ()
     if row.get("type") != "gemini":
         return ()
     calls = row.get("toolCalls")
@@ -73,9 +81,9 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
         known = [call for call in calls if isinstance(call, Mapping)]
         events = [event for call in known for event in _called(call)]
         refused = bool(known) and all(call.get("status") == "cancelled" for call in known)
-        return [*events, Ended(interrupted=True)] if refused else events
+        return [*events, ReplyEnded(interrupted=True)] if refused else events
     said = row.get("content")
-    return (Said(said),) if isinstance(said, str) and said else ()
+    return (ReplyBlock(said),) if isinstance(said, str) and said else ()
 
 
 def _summed_up(changed: object) -> bool:
@@ -91,8 +99,8 @@ def _called(call: Json) -> Sequence[TurnEvent]:
     failed = call.get("status") in ("error", "cancelled")
     result = cut_tool_text(_result(call))
     return (
-        Used(tool, _detail(arguments)),
-        Did(_text(call.get("id")), tool, given, result, failed),
+        ToolUsed(tool, _detail(arguments)),
+        ToolReport(_text(call.get("id")), tool, given, result, failed),
     )
 
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Named,
-    Said,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
     cut_tool_text,
 )
 from contract.errors import AgentFault
@@ -85,16 +85,20 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
 
 def _prompted(part: Json, row: Json, turn: str) -> Sequence[TurnEvent]:
     if part.get("type") == "compaction":
-        return (Compacted(turn),) if row.get("full", 0) < 2 else (Compacted(turn), _too_full(turn))
+        return (
+            (ContextCompacted(turn),)
+            if row.get("full", 0) < 2
+            else (ContextCompacted(turn), _too_full(turn))
+        )
     if part.get("type") == "text" and row.get("message") == turn:
-        return (Named(_text(row.get("session"))), Began(turn))
+        return (SessionNamed(_text(row.get("session"))), PromptTaken(turn))
     return ()
 
 
 def _worked(part: Json, turn: str) -> Sequence[TurnEvent]:
     if part.get("type") == "text" and _member(part, "time").get("end"):
         text = _text(part.get("text"))
-        return (Said(text, turn=turn),) if text and not part.get("synthetic") else ()
+        return (ReplyBlock(text, turn=turn),) if text and not part.get("synthetic") else ()
     if part.get("type") == "tool":
         return _used(part, turn)
     return ()
@@ -106,16 +110,16 @@ def _used(part: Json, turn: str) -> Sequence[TurnEvent]:
     given = _member(state, "input")
     call = _text(part.get("callID")) or _text(part.get("id"))
     told = json.dumps(given, ensure_ascii=False) if given else ""
-    did = Did(call, tool, cut_tool_text(told), turn=turn)
+    did = ToolReport(call, tool, cut_tool_text(told), turn=turn)
     match state.get("status"):
         case "running":
-            return (Used(tool, _detail(given), turn), did)
+            return (ToolUsed(tool, _detail(given), turn), did)
         case "completed":
             result = cut_tool_text(_text(state.get("output")))
-            return (Did(call, tool, did.given, result, turn=turn),)
+            return (ToolReport(call, tool, did.given, result, turn=turn),)
         case "error":
             result = cut_tool_text(_text(state.get("error")))
-            return (Did(call, tool, did.given, result, failed=True, turn=turn),)
+            return (ToolReport(call, tool, did.given, result, failed=True, turn=turn),)
     return ()
 
 
@@ -139,26 +143,26 @@ def _finished(info: Json, row: Json, turn: str) -> Sequence[TurnEvent]:
     """
     if error := _member(info, "error"):
         if error.get("name") == "MessageAbortedError":
-            return (Ended(interrupted=True, turn=turn),)
+            return (ReplyEnded(interrupted=True, turn=turn),)
         return (failure(error, turn),)
     goes_on = row.get("calls") or row.get("summary") == 1 or info.get("finish") in GOES_ON
     done = _member(info, "time").get("completed") and info.get("finish")
-    return (Ended(turn=turn),) if done and not goes_on else ()
+    return (ReplyEnded(turn=turn),) if done and not goes_on else ()
 
 
-def _too_full(turn: str) -> Failed:
+def _too_full(turn: str) -> ReplyFailed:
     """Compacted, it is still too much; opencode would compact for ever."""
     say = f"opencode: the conversation does not fit the model's context. {NEW}."
-    return Failed("context", "too long after a compaction", say, turn, goes_on=True)
+    return ReplyFailed("context", "too long after a compaction", say, turn, goes_on=True)
 
 
-def failure(error: Json, turn: str = "") -> Failed:
+def failure(error: Json, turn: str = "") -> ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
     name, told = _text(error.get("name")), _member(error, "data")
     message = " ".join(_text(told.get("message")).split()) or name
     kind, remedy = _remedy(name, told.get("statusCode"), message)
     said = message[:DETAIL_CHARS].rstrip(".")
-    return Failed(kind, f"{name}: {message}", f"opencode: {said}. {remedy}.", turn)
+    return ReplyFailed(kind, f"{name}: {message}", f"opencode: {said}. {remedy}.", turn)
 
 
 def _remedy(name: str, status: object, message: str) -> tuple[AgentFault, str]:

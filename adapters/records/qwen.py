@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Said,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
     cut_tool_text,
 )
 from contract.errors import AgentFault
@@ -33,23 +33,23 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
         return ()
     match payload.get("hook_event_name"):
         case "UserPromptSubmit":
-            return (Began(),)
+            return (PromptTaken(),)
         case "Stop":
-            return (Ended(_text(payload.get("last_assistant_message")), whole=False),)
+            return (ReplyEnded(_text(payload.get("last_assistant_message")), whole=False),)
         case "StopFailure":
             return (failure(payload),)
         case "PreCompact":
-            return (Compacted(),)
+            return (ContextCompacted(),)
     return ()
 
 
-def failure(payload: Json) -> Failed:
+def failure(payload: Json) -> ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
     error, details = _text(payload.get("error")), _text(payload.get("error_details"))
     message = " ".join(details.split())
     kind, remedy = _remedy(error, message.lower())
     shown = message if len(message) <= SAID_CHARS else f"{message[:SAID_CHARS]}…"
-    return Failed(kind, f"{error}: {message}", f"Qwen Code: {shown or error}. {remedy}.")
+    return ReplyFailed(kind, f"{error}: {message}", f"Qwen Code: {shown or error}. {remedy}.")
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
@@ -83,7 +83,7 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
         said = "".join(_text(part.get("text")) for part in known if not part.get("thought"))
         calls = [part["functionCall"] for part in known if "functionCall" in part]
         used = [event for call in calls if isinstance(call, Mapping) for event in _called(call)]
-        return [*([Said(said)] if said else []), *used]
+        return [*([ReplyBlock(said)] if said else []), *used]
     if row.get("type") == "tool_result":
         results = [part["functionResponse"] for part in known if "functionResponse" in part]
         return [_gave(result) for result in results if isinstance(result, Mapping)]
@@ -93,7 +93,7 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
 def _called(call: Json) -> Sequence[TurnEvent]:
     name, arguments = _text(call.get("name")), call.get("args")
     given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
-    return (Used(name, _detail(arguments)), Did(_text(call.get("id")), name, given))
+    return (ToolUsed(name, _detail(arguments)), ToolReport(_text(call.get("id")), name, given))
 
 
 def _detail(arguments: object) -> str:
@@ -106,11 +106,11 @@ def _detail(arguments: object) -> str:
     return ""
 
 
-def _gave(result: Json) -> Did:
+def _gave(result: Json) -> ToolReport:
     response = result.get("response")
     told = response if isinstance(response, Mapping) else {}
     text = _text(told.get("output")) or _text(told.get("error"))
-    return Did(
+    return ToolReport(
         _text(result.get("id")),
         _text(result.get("name")),
         result=cut_tool_text(text),

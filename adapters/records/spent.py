@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import Reader, Spent, TurnEvent
+from adapters.cli_profile import Reader, TokensSpent, TurnEvent
 from contract.agent import Usage
 
 Json = Mapping[str, Any]
-Meter = Callable[[Json], Spent | None]
+Meter = Callable[[Json], TokensSpent | None]
 
 
 def telling(read: Reader, spent: Meter) -> Reader:
@@ -27,7 +27,7 @@ def telling(read: Reader, spent: Meter) -> Reader:
     return both
 
 
-def by_claude(row: Json) -> Spent | None:
+def by_claude(row: Json) -> TokensSpent | None:
     """Claude Code repeats a message's usage with each of its blocks; subagents' count, too."""
     message = _mapping(row.get("message"))
     usage = _mapping(message.get("usage"))
@@ -37,10 +37,10 @@ def by_claude(row: Json) -> Spent | None:
     cached = _count(usage, "cache_read_input_tokens")
     read = _count(usage, "input_tokens") + _count(usage, "cache_creation_input_tokens") + cached
     told = Usage(model or "claude", read, _count(usage, "output_tokens"), cached)
-    return Spent(_text(message.get("id")) or _text(row.get("uuid")), told)
+    return TokensSpent(_text(message.get("id")) or _text(row.get("uuid")), told)
 
 
-def by_codex(row: Json) -> Spent | None:
+def by_codex(row: Json) -> TokensSpent | None:
     """Codex tells the last call's beside the session's sum, and repeats them with its rate limits:
     the sum is the key. Its output holds its reasoning."""
     payload = _mapping(row.get("payload"))
@@ -56,10 +56,10 @@ def by_codex(row: Json) -> Spent | None:
         _count(last, "output_tokens"),
         _count(last, "cached_input_tokens"),
     )
-    return Spent(str(_count(total, "total_tokens")), told)
+    return TokensSpent(str(_count(total, "total_tokens")), told)
 
 
-def by_gemini(row: Json) -> Spent | None:
+def by_gemini(row: Json) -> TokensSpent | None:
     """Gemini CLI writes a message again when its tokens are known."""
     tokens = _mapping(row.get("tokens"))
     if row.get("type") != "gemini" or not tokens:
@@ -70,10 +70,10 @@ def by_gemini(row: Json) -> Spent | None:
         _count(tokens, "output") + _count(tokens, "thoughts"),
         _count(tokens, "cached"),
     )
-    return Spent(_text(row.get("id")), told)
+    return TokensSpent(_text(row.get("id")), told)
 
 
-def by_qwen(row: Json) -> Spent | None:
+def by_qwen(row: Json) -> TokensSpent | None:
     """Qwen Code keeps the API's own words, in its record's assistant rows."""
     usage = _mapping(row.get("usageMetadata"))
     if row.get("type") != "assistant" or not usage:
@@ -84,10 +84,10 @@ def by_qwen(row: Json) -> Spent | None:
         _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount"),
         _count(usage, "cachedContentTokenCount"),
     )
-    return Spent(_text(row.get("uuid")), told)
+    return TokensSpent(_text(row.get("uuid")), told)
 
 
-def by_opencode(row: Json) -> Spent | None:
+def by_opencode(row: Json) -> TokensSpent | None:
     """opencode tells a message's tokens with each change of it, and its price if it knows one."""
     try:
         info = _mapping(_mapping(json.loads(row["data"])).get("info"))
@@ -108,10 +108,10 @@ def by_opencode(row: Json) -> Spent | None:
         cached,
         float(cost) if isinstance(cost, int | float) and cost > 0 else None,
     )
-    return Spent(_text(info.get("id")), told, _text(row.get("turn")))
+    return TokensSpent(_text(info.get("id")), told, _text(row.get("turn")))
 
 
-def by_copilot(row: Json) -> Spent | None:
+def by_copilot(row: Json) -> TokensSpent | None:
     """Copilot writes a row a call of the model, before the message that it gave."""
     usage = _mapping(_mapping(row.get("data")).get("usage"))
     if row.get("type") != "session.usage_record" or not usage:
@@ -122,10 +122,10 @@ def by_copilot(row: Json) -> Spent | None:
         _count(usage, "outputTokens"),
         _count(usage, "cacheReadTokens"),
     )
-    return Spent(_text(row.get("id")), told)
+    return TokensSpent(_text(row.get("id")), told)
 
 
-def by_vibe(row: Json) -> Spent | None:
+def by_vibe(row: Json) -> TokensSpent | None:
     """Vibe tells it with the result of each completion, without the model's name."""
     payload = _mapping(row.get("payload"))
     result = _mapping(payload.get("result"))
@@ -138,10 +138,10 @@ def by_vibe(row: Json) -> Spent | None:
         _count(usage, "output_tokens"),
         _count(usage, "cached_input_tokens"),
     )
-    return Spent(_text(payload.get("action_id")), told)
+    return TokensSpent(_text(payload.get("action_id")), told)
 
 
-def by_llm(row: Json) -> Spent | None:
+def by_llm(row: Json) -> TokensSpent | None:
     """llm keeps a turn's tokens, and the API's own details of them, beside it."""
     if not isinstance(row.get("input_tokens"), int):
         return None
@@ -155,7 +155,7 @@ def by_llm(row: Json) -> Spent | None:
         _count(row, "output_tokens"),
         _count(_mapping(details.get("prompt_tokens_details")), "cached_tokens"),
     )
-    return Spent(_text(row.get("id")), told)
+    return TokensSpent(_text(row.get("id")), told)
 
 
 def total(told: Sequence[Usage]) -> Usage | None:

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.cli_profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Named,
-    Said,
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
     cut_tool_text,
 )
 from adapters.records.faults import AGAIN, Fault, fault_in
@@ -52,10 +52,10 @@ def _entered(entry: Json) -> Sequence[TurnEvent]:
     turn = _text(entry.get("turnId"))
     match entry.get("type"), entry.get("role"):
         case "message", "user":
-            return (Began(turn),)
+            return (PromptTaken(turn),)
         case "message", "assistant":
             text = "".join(_text(part.get("text")) for part in _all(entry.get("content")))
-            return (Said(text, turn=turn),) if text else ()
+            return (ReplyBlock(text, turn=turn),) if text else ()
         case "effect", _:
             return _did(entry, turn)
         case "checkpoint", _ if entry.get("kind") == "compaction":
@@ -67,11 +67,11 @@ def _compacted(entry: Json, turn: str) -> Sequence[TurnEvent]:
     """Its context is condensed: in a turn, or by a command, which is a turn of its own then."""
     done = entry.get("generationStatus") == "completed"
     if turn:
-        return (Compacted(turn),) if done else ()
+        return (ContextCompacted(turn),) if done else ()
     own = _text(entry.get("id"))
     if entry.get("generationStatus") == "in_progress":
-        return (Began(own),)
-    return (Compacted(own), Ended("", turn=own)) if done else (failure({}, own),)
+        return (PromptTaken(own),)
+    return (ContextCompacted(own), ReplyEnded("", turn=own)) if done else (failure({}, own),)
 
 
 def _did(entry: Json, turn: str) -> Sequence[TurnEvent]:
@@ -82,11 +82,11 @@ def _did(entry: Json, turn: str) -> Sequence[TurnEvent]:
     if detail.get("kind") != "tool" or not use:
         return ()
     if entry.get("generationStatus") == "in_progress":
-        did = Did(use, tool, cut_tool_text(_told(given)), turn=turn)
-        return (Used(tool, one_line(given), turn), did)
+        did = ToolReport(use, tool, cut_tool_text(_told(given)), turn=turn)
+        return (ToolUsed(tool, one_line(given), turn), did)
     failed = _object(state.get("display")).get("success") is False
     result = cut_tool_text(_gave(_object(state.get("output"))))
-    return (Did(use, tool, cut_tool_text(_told(given)), result, failed, turn),)
+    return (ToolReport(use, tool, cut_tool_text(_told(given)), result, failed, turn),)
 
 
 def _gave(output: Json) -> str:
@@ -117,14 +117,14 @@ def _stands(state: Json) -> Sequence[TurnEvent]:
     session = _object(state.get("session"))
     if session.get("parentSessionId"):
         return ()  # another agent's, which this one has asked for help
-    named = Named(_text(session.get("id")))
+    named = SessionNamed(_text(session.get("id")))
     latest = _object(state.get("latestTurn"))
     turn = _text(latest.get("id"))
     match latest.get("status"):
         case "completed":
-            return (named, Ended(turn=turn))
+            return (named, ReplyEnded(turn=turn))
         case "interrupted" | "cancelled":
-            return (named, Ended(interrupted=True, turn=turn))
+            return (named, ReplyEnded(interrupted=True, turn=turn))
         case "failed":
             return (named, failure(_object(latest.get("error")), turn))
     return (named,)
@@ -136,14 +136,14 @@ def _stands(state: Json) -> Sequence[TurnEvent]:
 _WHERE = re.compile(r" for url '\S+'| For more information check: \S+")  # of no use in a room
 
 
-def failure(error: Json, turn: str) -> Failed:
+def failure(error: Json, turn: str) -> ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
     code = _text(error.get("code"))
     message = " ".join(_text(error.get("message")).split()) or code or "an error without words"
     fault = _remedy(code, message)
     said = _WHERE.sub("", message)[:SAID_CHARS].rstrip(". ")
     say = f"Mistral Vibe: {said}. {fault.remedy}."
-    return Failed(fault.kind, f"{code}: {message}", say, turn)
+    return ReplyFailed(fault.kind, f"{code}: {message}", say, turn)
 
 
 def _remedy(code: str, message: str) -> Fault:

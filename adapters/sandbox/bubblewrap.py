@@ -60,7 +60,7 @@ class Sandbox:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SandboxView:
     """All that a program sees. Paths are real ones: no part of them is a link.
 
     reads, writes: shown at their own paths. links: (path, what it says). copies: (file, the path
@@ -74,7 +74,7 @@ class View:
 
 
 def wrap(
-    sandbox: Sandbox, view: View, *, cwd: Path, nests: bool = False, root: bool = False
+    sandbox: Sandbox, view: SandboxView, *, cwd: Path, nests: bool = False, root: bool = False
 ) -> tuple[str, ...]:
     """What is put before a command line to have it run so. Pure.
 
@@ -97,7 +97,7 @@ def wrap(
     return (*words, "--remount-ro", "/", "--chdir", str(cwd), "--")
 
 
-def _shown(view: View) -> list[str]:
+def _shown(view: SandboxView) -> list[str]:
     """Mounts from the outside to the inside, so that the innermost decides; then the links."""
     ways = dict.fromkeys(view.reads, "--ro-bind") | dict.fromkeys(view.writes, "--bind")
     words: list[str] = []

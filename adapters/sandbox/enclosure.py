@@ -10,16 +10,16 @@ from pathlib import Path
 from adapters.agent import Launch
 from adapters.cli_profile import Profile
 from adapters.pty.terminal import PYTHON
-from adapters.sandbox.bubblewrap import ETC, SYSTEM, Mount, Sandbox, View, overlap, wrap
-from adapters.sandbox.installation import USR, Found, find_installation, trail
-from adapters.session.startup import Command
+from adapters.sandbox.bubblewrap import ETC, SYSTEM, Mount, Sandbox, SandboxView, overlap, wrap
+from adapters.sandbox.installation import USR, Installation, find_installation, trail
+from adapters.session.startup import StartCommand
 from contract.errors import AgentError
 
 CERTIFICATES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 KERNEL = tuple(Path(name) for name in ("/dev", "/proc", "/run", "/sys", "/var/run"))
 
 
-def enclose(profile: Profile, launch: Launch, command: Command) -> Command:
+def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCommand:
     """The command in the launch's sandbox; as it is, when it has none.
 
     Raises AgentError when the sandbox would show what it must not; OSError.
@@ -54,13 +54,13 @@ def enclose(profile: Profile, launch: Launch, command: Command) -> Command:
         _check(Mount(path, writable=True), sandbox, own)
     reads = tuple(sorted((found.reads | system.reads) - set(writes)))
     links = tuple(sorted((system.links | found.links).items()))
-    view = View(reads, tuple(writes), links, _accounts(launch))
+    view = SandboxView(reads, tuple(writes), links, _accounts(launch))
     cwd, root = command.cwd.absolute(), os.geteuid() == 0
     words = wrap(sandbox, view, cwd=cwd, nests=profile.nests, root=root)
     return replace(command, enclosure=words)
 
 
-def _add_memory(launch: Launch, found: Found) -> None:
+def _add_memory(launch: Launch, found: Installation) -> None:
     """What the memory's server is started with and reads."""
     if launch.memory is None:
         return
@@ -69,9 +69,9 @@ def _add_memory(launch: Launch, found: Found) -> None:
         found.add(path)
 
 
-def _system(env: Mapping[str, str]) -> Found:
+def _system(env: Mapping[str, str]) -> Installation:
     """What every program needs of the machine."""
-    found = Found({USR})
+    found = Installation({USR})
     found.join(find_installation(Path(PYTHON), ""))
     for name in SYSTEM:
         path = Path(name)

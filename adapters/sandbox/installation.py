@@ -16,7 +16,7 @@ USR = Path("/usr")
 
 
 @dataclass(slots=True)
-class Found:
+class Installation:
     """Real paths to be shown, and the links (path, what it says) that lead to them."""
 
     reads: set[Path] = field(default_factory=set)
@@ -28,7 +28,7 @@ class Found:
         self.links |= links
         return real
 
-    def join(self, other: Found) -> None:
+    def join(self, other: Installation) -> None:
         """Add all of another's."""
         self.reads |= other.reads
         self.links |= other.links
@@ -65,14 +65,14 @@ def trail(path: Path) -> tuple[dict[Path, str], Path]:
     return links, here
 
 
-def find_installation(program: Path, path: str) -> Found:
+def find_installation(program: Path, path: str) -> Installation:
     """All that a program needs. path: the PATH in which its interpreter is looked for."""
-    found = Found()
+    found = Installation()
     _add(program, path, found, set())
     return found
 
 
-def _add(program: Path, path: str, found: Found, seen: set[Path]) -> None:
+def _add(program: Path, path: str, found: Installation, seen: set[Path]) -> None:
     if program in seen:
         return
     seen.add(program)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.screen.cells import CLUSTER_LIMIT, JOINER, cluster_width, joins, plain_cells, width
-from adapters.screen.rows import Row
+from adapters.screen.rows import CellRow
 from adapters.screen.scrollback import Scrollback
 from adapters.screen.style import PLAIN, Style
 
@@ -30,7 +30,7 @@ class Grid:
         self.cols, self.rows = cols, rows
         self.history = Scrollback(history_lines)
         self.alternate = False
-        self._main: list[Row] = []  # the main screen's rows while the alternate one shows
+        self._main: list[CellRow] = []  # the main screen's rows while the alternate one shows
         self.reset()
 
     def reset(self) -> None:
@@ -45,8 +45,8 @@ class Grid:
         self._lead: Lead | None = None
         self.tabs = set(range(8, self.cols, 8))
 
-    def _blank_rows(self, count: int) -> list[Row]:
-        return [Row(self.cols, self.blank) for _ in range(count)]
+    def _blank_rows(self, count: int) -> list[CellRow]:
+        return [CellRow(self.cols, self.blank) for _ in range(count)]
 
     @property
     def blank(self) -> Style:
@@ -280,7 +280,7 @@ class Grid:
                 del lines[rows:]
                 for row in lines:
                     row.resize(cols)
-                lines += [Row(cols) for _ in range(rows - len(lines))]
+                lines += [CellRow(cols) for _ in range(rows - len(lines))]
         self.tabs |= set(range(8, cols, 8))
         self.rows = rows
         self.top, self.bottom = 0, rows - 1

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from adapters.screen.style import PLAIN, Style
 
 
-class Line(NamedTuple):
+class ScreenLine(NamedTuple):
     """One row as it reads. wrapped: the terminal broke it here and it goes on in the next row."""
 
     text: str
@@ -17,7 +17,7 @@ class Line(NamedTuple):
     runs: tuple[tuple[str, Style], ...]
 
 
-class Row:
+class CellRow:
     """One row of cells. A wide character's second cell is "", so that joining gives the text.
 
     wrapped: 0, or 1 when the line goes on in the next row, or 2 when its last cell is a filler
@@ -92,22 +92,22 @@ class Row:
             return "".join(self.chars[:-1] if self.wrapped == 2 else self.chars)
         return "".join(self.chars).rstrip(" ")
 
-    def line(self) -> Line:
+    def line(self) -> ScreenLine:
         """A copy without cells."""
         text, runs = self.text(), []
         left = len(text)
         if self.styles.count(self.styles[0]) == len(self.styles):
-            return Line(text, bool(self.wrapped), ((text, self.styles[0]),) if text else ())
+            return ScreenLine(text, bool(self.wrapped), ((text, self.styles[0]),) if text else ())
         cells = zip(self.styles, self.chars, strict=True)
         for style, group in groupby(cells, lambda cell: cell[0]):
             run = "".join(char for _, char in group)[:left]
             left -= len(run)
             if run:
                 runs.append((run, style))
-        return Line(text, bool(self.wrapped), tuple(runs))
+        return ScreenLine(text, bool(self.wrapped), tuple(runs))
 
 
-def join_wrapped(lines: Iterable[Line]) -> list[str]:
+def join_wrapped(lines: Iterable[ScreenLine]) -> list[str]:
     """The texts of lines, each with what it goes on with."""
     joined: list[list[str]] = []
     goes_on = False

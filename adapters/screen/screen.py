@@ -25,7 +25,7 @@ from adapters.screen.queries import (
     parse,
     title,
 )
-from adapters.screen.rows import Line, join_wrapped
+from adapters.screen.rows import ScreenLine, join_wrapped
 from adapters.screen.style import PLAIN, Style, restyle
 from adapters.screen.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
 
@@ -309,7 +309,7 @@ class Screen:
         """How many lines ever left at the top."""
         return self._grid.history.total
 
-    def lines(self, since: int = 0) -> list[Line]:
+    def lines(self, since: int = 0) -> list[ScreenLine]:
         """Scrollback and screen, row by row, oldest first; the alternate screen has no other.
 
         since: what `scrolled` was; lines that had left before are left out.

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import islice
 
-from adapters.screen.rows import Line
+from adapters.screen.rows import ScreenLine
 from adapters.screen.style import PLAIN, Style
 
 RUNS = 250_000  # some 20 MB at worst; 10,000 lines of a program in colours have 50,000
@@ -32,7 +32,7 @@ class Scrollback:
         self._styles = [PLAIN]
         self._numbers = {PLAIN: 0}
 
-    def extend(self, lines: Iterable[Line]) -> None:
+    def extend(self, lines: Iterable[ScreenLine]) -> None:
         """Add lines; the oldest leave."""
         kept = self._lines
         for line in lines:
@@ -42,7 +42,7 @@ class Scrollback:
             while len(kept) > self._limit or self._runs > RUNS:
                 self._runs -= len(kept.popleft()[2]) // 2
 
-    def _spans(self, line: Line) -> tuple[int, ...]:
+    def _spans(self, line: ScreenLine) -> tuple[int, ...]:
         spans: list[int] = []
         end = 0
         for text, style in line.runs:
@@ -62,15 +62,15 @@ class Scrollback:
         self._lines.clear()
         self._runs = 0
 
-    def since(self, number: int) -> list[Line]:
+    def since(self, number: int) -> list[ScreenLine]:
         """The lines from this number on, as far as they are kept."""
         count = max(0, self.total - number)
         return [
             self._line(kept) for kept in islice(self._lines, max(0, len(self._lines) - count), None)
         ]
 
-    def _line(self, kept: _Kept) -> Line:
+    def _line(self, kept: _Kept) -> ScreenLine:
         text, wrapped, spans = kept
         starts = (0, *spans[::2])
         cut = zip(starts, spans[::2], spans[1::2], strict=False)
-        return Line(text, wrapped, tuple((text[a:b], self._styles[n]) for a, b, n in cut))
+        return ScreenLine(text, wrapped, tuple((text[a:b], self._styles[n]) for a, b, n in cut))

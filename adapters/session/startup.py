@@ -15,7 +15,7 @@ from adapters.catalog import find_program
 from adapters.cli.dialogs import Dialogs
 from adapters.cli_profile import HomeFile, Profile, Setting
 from adapters.pty.console import Console
-from adapters.pty.terminal import Hangup
+from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import text_on
 from adapters.session.login import share
 from contract.errors import AgentError
@@ -27,7 +27,7 @@ SHOWN = 200  # characters of the screen in an error
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class StartCommand:
     """A program about to be started. env: the whole of it. enclosure: words that
     go before `argv` and put it into a sandbox."""
 
@@ -59,7 +59,7 @@ def setting_of(
     return replace(given, env=env)
 
 
-def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
+def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
     """Write the HOME files, find the program. Raises AgentError("missing")."""
     argv = profile.argv(setting, launch.command)
     program = find_program(profile, launch.command, setting.env["PATH"])
@@ -78,7 +78,7 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> Command:
         write_home_file(setting, file)
     if profile.memory and setting.memory:
         write_home_file(setting, profile.memory.file)
-    return Command((str(program), *argv[1:]), setting.env, launch.workspace)
+    return StartCommand((str(program), *argv[1:]), setting.env, launch.workspace)
 
 
 def _refuse_links(profile: Profile, launch: Launch, setting: Setting) -> None:
@@ -163,7 +163,7 @@ async def _answer_dialogs(console: Console, dialogs: Dialogs) -> None:
         await asyncio.sleep(dialogs.deaf_s(text))
         try:
             await console.write(keys)
-        except Hangup:
+        except PtyClosed:
             await console.wait_change(CHECK_S)
 
 

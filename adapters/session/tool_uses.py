@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from adapters.cli_profile import Did
+from adapters.cli_profile import ToolReport
 from contract.agent import ToolUse
 
 MOST = 300  # a turn; of more the newest stay
 
 
-class Uses:
+class ToolUses:
     """Each use once, in the order in which they were first heard of."""
 
     def __init__(self) -> None:
         self._uses: dict[str, ToolUse] = {}
         self._recorded: set[str] = set()  # whose result the record told: as the model saw it
 
-    def note(self, did: Did, source: Literal["hook", "record"]) -> None:
+    def note(self, did: ToolReport, source: Literal["hook", "record"]) -> None:
         """Take in what is known more of a use."""
         use = self._uses.get(did.id) or ToolUse("", "")
         use = replace(use, tool=use.tool or did.tool, given=use.given or did.given)

@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from adapters.cli_profile import Profile
-from adapters.pty.run_once import TooMuch, run_once
+from adapters.pty.run_once import OutputTooLarge, run_once
 
 log = logging.getLogger("moot.adapters.version")
 
@@ -62,7 +62,7 @@ async def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> str 
         ran = await run_once(
             argv, env=env, cwd=cwd, given=b"", timeout_s=ASK_S, most_bytes=MOST_BYTES
         )
-    except (TimeoutError, TooMuch, OSError) as error:
+    except (TimeoutError, OutputTooLarge, OSError) as error:
         log.info("version.unknown program=%s reason=%r", argv[0], error)
         return None
     return parse_version((ran.out + b"\n" + ran.err).decode("utf-8", "replace"))

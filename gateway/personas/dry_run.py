@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from adapters.agent import Occasion
+from adapters.agent import TurnContext
 from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable, untyped
@@ -88,7 +88,7 @@ class _Nobody:
 class _Refusing:
     """The room's side of a dry run: every permission question is refused."""
 
-    occasion: Occasion
+    occasion: TurnContext
     asked: list[str] = field(default_factory=list)
     said: str = ""
 
@@ -156,7 +156,7 @@ class Rehearsal:
 
     async def _compose(
         self, persona: Persona, room_id: str, by: Speaker, text: str
-    ) -> tuple[Preview, str, Occasion, Room]:
+    ) -> tuple[Preview, str, TurnContext, Room]:
         program = self._opener.programs(persona.front.agent)
         room = await self._room(room_id, persona, by)
         bot = self._bot(room, persona)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from adapters.pty.run_once import TooMuch, run_once
-from adapters.sandbox.bubblewrap import SYSTEM, Sandbox, View, wrap
+from adapters.pty.run_once import OutputTooLarge, run_once
+from adapters.sandbox.bubblewrap import SYSTEM, Sandbox, SandboxView, wrap
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.settings.config import Config
@@ -100,9 +100,11 @@ def _forbidden(config: Config) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(place.absolute() for place in places))
 
 
-def _least() -> View:
+def _least() -> SandboxView:
     """What any program of the system needs."""
-    return View(reads=tuple(path for name in ("/usr", *SYSTEM) if (path := Path(name)).exists()))
+    return SandboxView(
+        reads=tuple(path for name in ("/usr", *SYSTEM) if (path := Path(name)).exists())
+    )
 
 
 async def trouble(path: str) -> str:
@@ -118,7 +120,7 @@ async def trouble(path: str) -> str:
         ran = await run_once(
             argv, env={}, cwd=Path("/"), given=b"", timeout_s=TRY_S, most_bytes=TRY_BYTES
         )
-    except (TimeoutError, TooMuch, OSError) as error:
+    except (TimeoutError, OutputTooLarge, OSError) as error:
         return f"bubblewrap can't be run: {error!r}"
     if ran.code:
         said = " ".join(ran.err.decode("utf-8", "replace").split())[:160]

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
-from adapters.agent import Occasion
+from adapters.agent import TurnContext
 from bots.bot import Bot
 from contract.agent import Question
 from contract.chat import Place
@@ -40,7 +40,7 @@ class LiveReply:
         bot: Bot,
         place: Place,
         *,
-        occasion: Occasion,
+        occasion: TurnContext,
         workspace: Path,
         ledger: Ledger,
         questions: Questions,

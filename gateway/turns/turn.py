@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
-from adapters.agent import Occasion
+from adapters.agent import TurnContext
 from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable, untyped
@@ -257,7 +257,7 @@ class Middle:
         )
         return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
 
-    def _reply(self, turn: Turn, occasion: Occasion, workspace: Path) -> LiveReply:
+    def _reply(self, turn: Turn, occasion: TurnContext, workspace: Path) -> LiveReply:
         return LiveReply(
             turn,
             self.bots[turn.bot],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from adapters.agent import Occasion
+from adapters.agent import TurnContext
 from composer.platform import is_small_talk, platform_context
 from composer.zone import zone
 from contract.briefing import Briefing
 from store.transcript import StoredMessage
 
 
-def occasion_of(briefing: Briefing, asked: StoredMessage) -> Occasion:
+def occasion_of(briefing: Briefing, asked: StoredMessage) -> TurnContext:
     """Where the question was asked, by whom and when, and whether it is one at all.
 
     The role is the roster's. The time is told in the room's zone: no platform says a person's.
@@ -22,4 +22,4 @@ def occasion_of(briefing: Briefing, asked: StoredMessage) -> Occasion:
         user=asked.by.name,
         role=asked.by.role or known.get(asked.by.id) or "",
     )
-    return Occasion(context, is_small_talk(asked.content) and not asked.attachments)
+    return TurnContext(context, is_small_talk(asked.content) and not asked.attachments)

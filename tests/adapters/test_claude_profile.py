@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.cli.paste import BEGIN, END, keystrokes
-from adapters.cli_profile import Dialog, Setting
+from adapters.cli_profile import DialogRule, Setting
 from adapters.profiles.claude_code import (
     CLAUDE_CODE,
     PASTE_BREAKS,
@@ -230,7 +230,7 @@ ASKED = """\
 """
 
 
-def dialogs_on(screen: str) -> list[Dialog]:
+def dialogs_on(screen: str) -> list[DialogRule]:
     return [dialog for dialog in CLAUDE_CODE.dialogs if dialog.pattern.search(screen)]
 
 

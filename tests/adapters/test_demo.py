@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.cli_profile import Ended, Failed
+from adapters.cli_profile import ReplyEnded, ReplyFailed
 from adapters.demo.answers import REPLIES, Ask, Say, Session, answer
 from adapters.demo.header import Header
 from adapters.demo.keys import Keys
@@ -234,9 +234,9 @@ def test_states_are_read(osc: str, state: str | None) -> None:
 def test_rows_that_mean_nothing_are_passed_over() -> None:
     assert read_row({}) == []
     assert read_row({"type": "reply", "text": 3}) == []
-    assert read_row({"type": "end", "how": "done", "turn": 4}) == [Ended(turn="4")]
+    assert read_row({"type": "end", "how": "done", "turn": 4}) == [ReplyEnded(turn="4")]
     (failed,) = read_row({"type": "end", "how": "error", "message": "529", "turn": 1})
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
 
 
 async def test_it_runs_on_the_standard_library_alone(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from adapters.agent import Launch
 from adapters.catalog import profiles
 from adapters.cli.session import CliAgent
 from adapters.pty.terminal import Terminal
-from adapters.sandbox.bubblewrap import Mount, Sandbox, View, wrap
+from adapters.sandbox.bubblewrap import Mount, Sandbox, SandboxView, wrap
 from adapters.sandbox.enclosure import enclose
 from adapters.sandbox.installation import find_installation, trail
-from adapters.session.startup import Command
+from adapters.session.startup import StartCommand
 from contract.errors import AgentError
 from gateway.observability.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran
@@ -289,13 +289,13 @@ async def _until(output: list[bytes], wanted: bytes) -> None:
             await asyncio.sleep(0.02)
 
 
-def _enclosed(house: House, *argv: str, sandbox: Sandbox | None = None) -> Command:
+def _enclosed(house: House, *argv: str, sandbox: Sandbox | None = None) -> StartCommand:
     folder = house.scope("mine")
     for name in ("home", "work"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     launch = Launch(folder / "home", folder / "work", sandbox=sandbox or house.sandbox())
     env = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "TERM": "xterm"}
-    return enclose(profiles()["demo"], launch, Command(argv, env, folder / "work"))
+    return enclose(profiles()["demo"], launch, StartCommand(argv, env, folder / "work"))
 
 
 # ── What it refuses to show ─────────────────────────────────────────────────────────────
@@ -335,7 +335,7 @@ def test_a_workspace_around_the_data_is_refused(house: House) -> None:
     launch = Launch(house.scope("mine") / "home", house.root, sandbox=house.sandbox())
     launch.home.mkdir(parents=True)
     with pytest.raises(AgentError, match="Moot's own"):
-        enclose(profiles()["demo"], launch, Command(("/bin/true",), {}, house.root))
+        enclose(profiles()["demo"], launch, StartCommand(("/bin/true",), {}, house.root))
 
 
 def test_what_moot_runs_is_shown_and_not_written_to(house: House) -> None:
@@ -370,7 +370,7 @@ async def test_a_home_that_leads_elsewhere_is_not_written_to(house: House) -> No
 
 
 def test_the_command_line_is_made_of_values_alone() -> None:
-    view = View(
+    view = SandboxView(
         reads=(Path("/usr"), Path("/srv/a")),
         writes=(Path("/srv/a/b"),),
         links=((Path("/bin"), "usr/bin"), (Path("/srv/a/link"), "b")),

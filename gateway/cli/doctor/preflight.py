@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adapters.agent import Agent, Launch
 from adapters.catalog import find_program
-from adapters.cli.command import Unheard
+from adapters.cli.command import NullReply
 from adapters.cli.hooks import HookListener
 from adapters.session.version import find_version, is_older
 from contract.errors import AgentError, ConfigError
@@ -154,7 +154,7 @@ class Preflight:
             told(health.name, "asking it")
             began = time.monotonic()
             async with asyncio.timeout(ANSWER_S):
-                answer = await agent.ask(PROMPT, Unheard())
+                answer = await agent.ask(PROMPT, NullReply())
         except AgentError as error:
             logged_in = False if error.kind == "login" else None
             say = error.say.replace("\n", " ")
