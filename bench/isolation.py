@@ -31,7 +31,7 @@ from bench.watch import Watch
 from contract.agent import Answer as Said
 from contract.agent import Completion, Tool, ToolCall, ToolUse, Usage
 from contract.chat import Deleted, Edited, Inbound, IngestMetadata, Room
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
 from memory.recall.facts import NewFact, add_facts
@@ -235,14 +235,14 @@ class Rig:
     prompts: int = 0
     launches: int = 0
 
-    def __call__(self, name: str) -> Program:
+    def __call__(self, name: str) -> AgentProgram:
         async def start(launch: Launch) -> Agent:
             self.launches += 1
             resumed = launch.session_id is not None
             session = launch.session_id or f"s{self.launches}-{name}"
             return Repeater(self, launch, session, resumed)
 
-        return Program(name, "Repeating", "repeating agent", True, "", start)
+        return AgentProgram(name, "Repeating", "repeating agent", True, "", start)
 
 
 @dataclass

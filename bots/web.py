@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 
 
 class WebBot:
@@ -47,33 +47,35 @@ class WebBot:
         """One piece, whatever its length."""
         return [text] if text else []
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """The key is the id: the same key twice is one message."""
         return key
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """The store has the new text."""
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """The store knows."""
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """Posting again makes the same message: there is nothing to look for."""
         return None
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Answers are never files here; see `manners`."""
         return key
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """The page shows the turn's state."""
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """The page shows the turn's state."""
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """The page is told of the question by an event."""
         return key
 

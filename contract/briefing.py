@@ -13,7 +13,7 @@ _FORBID = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """A message in the transcript."""
 
     id: str
@@ -157,7 +157,7 @@ class Briefing:
     """Earlier messages of the thread, newest last."""
     thread_context: str = ""
     """A block that the platform rendered already; used when `thread` is empty."""
-    transcript: tuple[Line, ...] = ()
+    transcript: tuple[TranscriptLine, ...] = ()
     since_last_reply: bool = False
     """The transcript holds only what a living session has not been given yet."""
     trigger_ids: tuple[str, ...] = ()

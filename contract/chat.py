@@ -53,7 +53,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class PersonaIdentity:
     """Who speaks in a post. avatar: address of a picture (http or https), or None."""
 
     name: str
@@ -61,7 +61,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where an answer goes: a room, and the thread in it if there is one.
 
     voice: the persona that speaks, for a bot's account that serves several of them; None: the
@@ -71,7 +71,7 @@ class Place:
 
     room: Room
     thread_id: str | None = None
-    voice: Voice | None = None
+    voice: PersonaIdentity | None = None
     only_for: str | None = None
 
 

@@ -142,7 +142,7 @@ def _started(url: str) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from gateway.cli.doctor.check import Finding, check, readable_by_others
+    from gateway.cli.doctor.check import CheckFinding, check, readable_by_others
     from gateway.cli.doctor.platform_check import check_platforms
     from gateway.cli.doctor.sandbox_check import check_sandbox
 
@@ -151,7 +151,7 @@ def _check(arguments: argparse.Namespace) -> int:
     findings = check(config, environment)
     findings += asyncio.run(check_sandbox(config, environment))
     file = arguments.config or Path.cwd() / "moot.toml"
-    findings += [Finding(text, warning=True) for text in readable_by_others(file)]
+    findings += [CheckFinding(text, warning=True) for text in readable_by_others(file)]
     if not arguments.offline:
         findings += asyncio.run(check_platforms(config, environment))
     for finding in findings:

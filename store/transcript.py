@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Connection, Row, and_, bindparam, exists, func, or_, select, update
 
-from contract.briefing import Line
+from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker
 from store.database import Store, insert_of
 from store.schema import messages, rooms, turns
@@ -37,9 +37,9 @@ class StoredMessage:
     attachments: tuple[Attachment, ...]
     meta: dict[str, Any]
 
-    def line(self) -> Line:
+    def line(self) -> TranscriptLine:
         """The message as the composer is given it."""
-        return Line(str(self.seq), self.by, self.content, self.sent_at, self.attachments)
+        return TranscriptLine(str(self.seq), self.by, self.content, self.sent_at, self.attachments)
 
 
 def _stored(row: Row[Any]) -> StoredMessage:

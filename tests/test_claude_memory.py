@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from adapters.cli.session import CliAgent
 from contract.chat import Room
-from gateway.mcp.endpoint import Admission, MemoryDoor
+from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.mcp.tools import MemoryTools
 from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
@@ -35,7 +35,7 @@ SCOPE = "room:slack:C1"
 class Shelf:
     stage: Stage
     store: Store
-    door: MemoryDoor
+    door: McpEndpoint
 
     async def did(self, scope: str, title: str) -> str:
         """Store an observation."""
@@ -53,7 +53,7 @@ class Shelf:
     def claude(self, scope: str) -> CliAgent:
         """An agent of a room."""
         room = Room(scope.removeprefix("room:"), "lab")
-        admission = Admission("claude", scope, Invocation(room, "slack:U1", "claude"))
+        admission = McpGrant("claude", scope, Invocation(room, "slack:U1", "claude"))
         return self.stage.agent(scope.replace(":", "-"), memory=self.door.open(admission))
 
 
@@ -69,7 +69,9 @@ async def library(tmp_path: Path) -> AsyncIterator[Shelf]:
             tasks.append(asyncio.create_task(work, name=name))
             return tasks[-1]
 
-        yield Shelf(stage, store, MemoryDoor(stage.hooks, MemoryTools(WorkLog(store), None), spawn))
+        yield Shelf(
+            stage, store, McpEndpoint(stage.hooks, MemoryTools(WorkLog(store), None), spawn)
+        )
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -39,7 +39,7 @@ from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError, Rejected
 
 log = logging.getLogger("moot.bots")
@@ -224,39 +224,41 @@ class BlueBubblesBot:
         """Markdown pieces that each fit one message."""
         return split(text, LIMIT, size)
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Send one piece as plain text; return its guid."""
         return await self._posts.post(place, written(text), key)
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; refused where the private API isn't there."""
         await self._posts.edit(message_id, written(text))
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Take an own message back; refused where the private API isn't there."""
         await self._posts.delete(message_id)
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The guid of the own message with the text that was sent under `key`."""
         return await self._posts.find(place, key, since, known)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Send a file, after its comment as a message of its own; return the file's guid."""
         return await self._posts.upload(place, name, data, written(comment), key)
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with `!1`, `!2` for its choices."""
         return await self.post(place, question_markdown(question), key)
 
     # ── Signs and people ────────────────────────────────────────────────────────────────
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """The three dots, where the private API is there ("" ends them). Never raises."""
         await self._posts.typing(place, begins=bool(status))
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """None: a tapback would stay on the person's message and notify them."""
 
     async def members(self, room: Room) -> Sequence[Speaker]:

@@ -14,7 +14,7 @@ from bots.bluebubbles.events import millis, read_message
 from bots.bluebubbles.messages import native
 from bots.bluebubbles.own_posts import OwnPostDetector, mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -37,7 +37,7 @@ class Posts:
         self._api, self._directory, self._echoes = api, directory, echoes
         self._now = now
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Send a plain text; return its guid."""
         chat = native(place.room.external_id)
         await self._echoes.sending(key, chat, text, self._now_ms())
@@ -49,7 +49,9 @@ class Posts:
         }
         return await self._sent(key, body["tempGuid"], await self._api.send("message/text", body))
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Send a file, after its comment if there is one; return the guid of the file's message."""
         await self._comment(place, comment, f"{key}/comment")
         chat = native(place.room.external_id)
@@ -63,13 +65,13 @@ class Posts:
         answer = await self._api.send_form("message/attachment", form, len(data))
         return await self._sent(key, temp_guid(key), answer)
 
-    async def _comment(self, place: Place, comment: str, key: str) -> None:
+    async def _comment(self, place: Destination, comment: str, key: str) -> None:
         """Once, however often the file is tried."""
         known = self._echoes.of(key)
         if comment and not (known and known.guid):
             await self.post(place, comment, key)
 
-    async def typing(self, place: Place, *, begins: bool) -> None:
+    async def typing(self, place: Destination, *, begins: bool) -> None:
         """Show or end the three dots, where the private API is there. Never raises."""
         try:
             if await self._directory.has_private_api():
@@ -106,7 +108,7 @@ class Posts:
                 raise
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The own message with this key's text; None where we never tried to send it.
 

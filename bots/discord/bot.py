@@ -29,7 +29,7 @@ from bots.discord.threads import ThreadContext
 from bots.kit.slash import SlashCommand
 from bots.markdown.split import split
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -161,42 +161,44 @@ class DiscordBot:
         """Markdown pieces that each fit one post."""
         return split(text, LIMIT, size)
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its id. The account speaks: Discord lets it have no other name."""
         return await self._posts.post(place, written(text), key)
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; a question loses its buttons."""
         await self._posts.edit(place, message_id, written(text))
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""
         await self._posts.delete(place, message_id)
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The id of the own message that `key` made: by its nonce, its text or what it answers."""
         if not self._directory.own_id:
             await self._introduced()
         return await self._posts.find(place, key, since, known)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Post a file with a comment; return the message's id."""
         return await self._posts.upload(place, name, data, written(comment), key)
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""
         return await self._posts.ask(place, question, key)
 
     # ── Signs and people ────────────────────────────────────────────────────────────────
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """That the bot types, for ten seconds. Never raises."""
         if status:
             await self._signs.typing(place)
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         if self._posts.exists(message_id):
             await self._signs.mark(place, message_id, mark)

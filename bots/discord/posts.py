@@ -26,7 +26,7 @@ from bots.discord.text import LIMIT, size, written
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
 from contract.agent import Question
-from contract.chat import SLASH, Place
+from contract.chat import SLASH, Destination
 from contract.errors import PlatformError
 
 _SUPPRESS_EMBEDS = 1 << 2
@@ -97,7 +97,7 @@ class Posts:
 
     # ── Where ───────────────────────────────────────────────────────────────────────────
 
-    async def target(self, place: Place) -> _Target:
+    async def target(self, place: Destination) -> _Target:
         channel, thread = place.room.external_id, place.thread_id
         if thread is None:
             return _Target(channel)
@@ -119,7 +119,7 @@ class Posts:
             return False
         return isinstance(answer, dict) and answer.get("type") in THREADS
 
-    async def channel_of(self, place: Place, message: str) -> str:
+    async def channel_of(self, place: Destination, message: str) -> str:
         """Where a message of ours or of somebody's stands.
 
         A thread has the id of the message that it began under, which stands in the channel; in a
@@ -136,7 +136,11 @@ class Posts:
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
     async def post(
-        self, place: Place, text: str, key: str, components: list[dict[str, Any]] | None = None
+        self,
+        place: Destination,
+        text: str,
+        key: str,
+        components: list[dict[str, Any]] | None = None,
     ) -> str:
         """Post a text in Discord's markup; return its id."""
         if place.only_for is not None:
@@ -163,7 +167,7 @@ class Posts:
         )
         return str(answer["id"]) if isinstance(answer, dict) else ""
 
-    async def upload(self, place: Place, name: str, data: bytes, text: str, key: str) -> str:
+    async def upload(self, place: Destination, name: str, data: bytes, text: str, key: str) -> str:
         target = await self.target(place)
         body = self._body(target, text, key) | {"attachments": [{"id": "0", "filename": name}]}
         mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -213,7 +217,7 @@ class Posts:
         form = [{"name": "payload_json", "value": json.dumps(body, ensure_ascii=False)}, file]
         return await self._api.call("POST", path, form=form, channel_id=channel)
 
-    async def edit(self, place: Place, message: str, text: str) -> None:
+    async def edit(self, place: Destination, message: str, text: str) -> None:
         """Replace the text; the buttons of a question go."""
         await self._api.call(
             "PATCH",
@@ -228,7 +232,7 @@ class Posts:
             message_id=message,
         )
 
-    async def delete(self, place: Place, message: str) -> None:
+    async def delete(self, place: Destination, message: str) -> None:
         try:
             await self._api.call(
                 "DELETE",
@@ -243,7 +247,7 @@ class Posts:
     # ── After a doubt ───────────────────────────────────────────────────────────────────
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The own message with this key's nonce; else the one that the key must have made.
 
@@ -261,7 +265,7 @@ class Posts:
 
     # ── Questions ───────────────────────────────────────────────────────────────────────
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         text = question_markdown(question)
         fitting = text if size(text) <= LIMIT else split(text, LIMIT, size)[0]
         return await self.post(place, written(fitting), key, buttons(question))

@@ -11,7 +11,7 @@ from bots.bot import Reaction
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.posts import Posts
 from bots.kit.reactions import MARKS, ShownReactions
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -26,7 +26,7 @@ class Reactions:
         self._marks: ShownReactions[tuple[str, str]] = ShownReactions()
         self._silent: set[tuple[str, str]] = set()  # what is refused where
 
-    async def typing(self, place: Place) -> None:
+    async def typing(self, place: Destination) -> None:
         """Shown for ten seconds, or until the next message; it can't be taken back."""
         try:
             channel = (await self._posts.target(place)).channel
@@ -37,7 +37,7 @@ class Reactions:
         call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
         await self._tried("type", channel, call)
 
-    async def mark(self, place: Place, message: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
         key = (place.room.external_id, message)
         if (before := self._marks.change(key, mark)) is None:

@@ -33,7 +33,7 @@ from bots.matrix.posts import TOO_LARGE, Posts
 from bots.matrix.reactions import Reactions
 from bots.matrix.text import LIMIT, size
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -226,7 +226,7 @@ class MatrixBot:
         """Markdown pieces that each fit one post."""
         return split(text, LIMIT, size)
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its event id. What the server finds too long goes as a file."""
         try:
             return await self._posts.post(place, text_content(text), key)
@@ -236,38 +236,40 @@ class MatrixBot:
             log.warning("post.as_file bot=%s reason=%s", self.name, error)
             return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text."""
         await self._posts.edit(place, message_id, text)
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""
         await self._posts.delete(place.room.external_id, message_id)
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The event id of the own message that `key` made. `known` isn't needed: each post carries
         its key."""
         return await self._posts.find(place, key, since)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Post a file with a comment as its caption; return the event's id."""
         encrypted = await self._posts.is_encrypted(place.room.external_id)
         content = await self._files.content(name, data, comment, encrypted=encrypted)
         return await self._posts.post(place, content, key)
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, with a keycap to press for each choice and `!1`, `!2` to type."""
         return await self._posts.ask(place, question, key)
 
     # ── Signs and people ────────────────────────────────────────────────────────────────
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """Show in the room that it types ("" ends it). Never raises."""
         await self._signs.typing(place.room.external_id, status)
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         await self._signs.mark(place, message_id, mark)
 

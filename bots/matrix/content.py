@@ -10,7 +10,7 @@ from html import unescape
 from typing import Any
 
 from bots.matrix.text import plain, written
-from contract.chat import Place
+from contract.chat import Destination
 
 KEY = "moot.key"  # in a post's content, encrypted with it: `find` looks for it
 _PROFILE = "com.beeper.per_message_profile"  # MSC4144, not yet in the specification
@@ -42,7 +42,7 @@ def text_content(text: str, *, msgtype: str = "m.text") -> dict[str, Any]:
 
 
 def placed(
-    content: Mapping[str, Any], place: Place, key: str, *, last: str | None
+    content: Mapping[str, Any], place: Destination, key: str, *, last: str | None
 ) -> dict[str, Any]:
     """The content for its place. last: the thread's newest event, shown as the message replied to
     where threads are unknown."""

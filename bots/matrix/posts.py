@@ -26,7 +26,7 @@ from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.pace import SendBudget
 from contract.agent import Question
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -61,7 +61,7 @@ class Posts:
 
     # ── Out ─────────────────────────────────────────────────────────────────────────────
 
-    async def post(self, place: Place, content: Mapping[str, Any], key: str) -> str:
+    async def post(self, place: Destination, content: Mapping[str, Any], key: str) -> str:
         """Post once for a key; return the event's id."""
         self._connected()
         last = self._newest.get(place.thread_id or "")
@@ -77,7 +77,7 @@ class Posts:
         if not self._directory.own.user_id:
             raise PlatformError("the bot isn't connected yet", outcome="retry")
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         new = text_content(text)
         told = self._mentioned.get(message_id, set())
         made = replacing(message_id, new, told)
@@ -178,7 +178,7 @@ class Posts:
 
     # ── Found again ─────────────────────────────────────────────────────────────────────
 
-    async def find(self, place: Place, key: str, since: datetime) -> str | None:
+    async def find(self, place: Destination, key: str, since: datetime) -> str | None:
         """The own event with this key."""
         self._connected()
         room_id, oldest_ms = place.room.external_id, (since.timestamp() - _SKEW_S) * 1000
@@ -198,7 +198,7 @@ class Posts:
 
     # ── Questions ───────────────────────────────────────────────────────────────────────
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, and begin to put a keycap under it for each choice."""
         event_id = await self._asked(place, text_content(question_markdown(question)), key)
         count = min(len(question.options), len(DIGITS))
@@ -209,7 +209,7 @@ class Posts:
         task.add_done_callback(self._offers.discard)
         return event_id
 
-    async def _asked(self, place: Place, content: Mapping[str, Any], key: str) -> str:
+    async def _asked(self, place: Destination, content: Mapping[str, Any], key: str) -> str:
         """Post a question over rate limits and outages: nobody else would try again. The same
         transaction makes it once."""
         wait_s, until = 0.5, asyncio.get_running_loop().time() + _ASK_S

@@ -15,7 +15,7 @@ from bots.bot import Reaction
 from bots.kit.reactions import BEFORE, MARKS
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.posts import Posts
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -44,7 +44,7 @@ class Reactions:
         except PlatformError as error:
             log.info("sign.failed reason=%s", error)
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
         room_id = place.room.external_id
         before = self._marks.get(message_id)

@@ -27,7 +27,7 @@ from bots.rocketchat.reactions import Reactions
 from bots.rocketchat.streams import MessageStreams
 from bots.rocketchat.text import LIMIT, size, written
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
 log = logging.getLogger("moot.bots")
@@ -155,33 +155,35 @@ class RocketChatBot:
         """Markdown pieces that each fit one post."""
         return split(text, self._limit, size)
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; the same key twice is one message."""
         await self._known()
         return await self._posts.post(place, written(text), key)
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; a question is one no longer."""
         await self._posts.edit(place, message_id, written(text))
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""
         await self._posts.delete(place, message_id)
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The own message that `key` made: by its id, or by the file that was uploaded for it."""
         await self._known()
         found = await self._posts.find(place, key)
         return found or await self._files.find(place, key, since, known)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Post a file with a comment; return the message's id."""
         await self._known()
         return await self._files.upload(place, name, data, written(comment), key)
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, to be answered with `!1`, `!2` or the reactions 1️⃣, 2️⃣."""
         asked = await self.post(place, question_markdown(question), key)
         self._posts.remember(asked, question)
@@ -195,11 +197,11 @@ class RocketChatBot:
 
     # ── Signs and people ────────────────────────────────────────────────────────────────
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """That the account types ("" ends it). Never raises."""
         await self._signs.typing(self._hearing.ddp, place, begins=bool(status))
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         await self._signs.mark(message_id, mark)
 

@@ -20,7 +20,7 @@ from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import FileRef
 from bots.rocketchat.wire import WireMessage, message
-from contract.chat import Attachment, Place
+from contract.chat import Attachment, Destination
 from contract.errors import PlatformError
 
 _REMEMBERED = 200
@@ -68,7 +68,9 @@ class Files:
 
     # ── Ours ────────────────────────────────────────────────────────────────────────────
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Share a file with a comment in Rocket.Chat's Markdown; return the message's id.
 
         Nothing is seen in the room before the last call: only its outcome can be unknown.
@@ -109,7 +111,7 @@ class Files:
         await self._kept.save(_Made(self._made))
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The own message since then with the file that this key made, if one was begun."""
         file = self._made.get(key)
@@ -122,7 +124,7 @@ class Files:
                 return told.id
         return None
 
-    async def _own_since(self, place: Place, since: datetime) -> AsyncIterator[WireMessage]:
+    async def _own_since(self, place: Destination, since: datetime) -> AsyncIterator[WireMessage]:
         rid = place.room.external_id
         kind = await self._directory.type_of(rid)
         route = HISTORY.get(kind, "channels.history")
@@ -148,7 +150,7 @@ class _NoSuchRoute(Exception):
     """The server is older than 6.10, which knows only rooms.upload."""
 
 
-def _told(place: Place, comment: str) -> dict[str, str]:
+def _told(place: Destination, comment: str) -> dict[str, str]:
     thread = {"tmid": place.thread_id} if place.thread_id else {}
     return {**({"msg": comment} if comment else {}), **thread}
 

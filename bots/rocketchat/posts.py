@@ -11,7 +11,7 @@ from typing import Any
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
 from contract.agent import Question
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -40,7 +40,7 @@ class Posts:
         self._plain = False  # the account may speak under its own name only
         self._questions: OrderedDict[str, Question] = OrderedDict()
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Post a text as Rocket.Chat takes it. The same key twice is one message."""
         rid = place.room.external_id
         id_ = message_id(key, rid, self._directory.own.user_id)
@@ -73,19 +73,19 @@ class Posts:
         told = answer.get("message")
         return str(told.get("_id") or message["_id"]) if isinstance(told, dict) else message["_id"]
 
-    def _voice(self, place: Place) -> dict[str, str]:
+    def _voice(self, place: Destination) -> dict[str, str]:
         """The persona that speaks, where the account serves several and may."""
         if place.voice is None or self._plain:
             return {}
         avatar = {"avatar": place.voice.avatar} if place.voice.avatar else {}
         return {"alias": place.voice.name, **avatar}
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         self._questions.pop(message_id, None)
         body = {"roomId": place.room.external_id, "msgId": message_id, "text": text}
         await self._api.post("chat.update", body)
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         body = {"roomId": place.room.external_id, "msgId": message_id}
         try:
             await self._api.post("chat.delete", body)
@@ -93,7 +93,7 @@ class Posts:
             if await self._owner(message_id) is not None:
                 raise
 
-    async def find(self, place: Place, key: str) -> str | None:
+    async def find(self, place: Destination, key: str) -> str | None:
         """The id of the message that the key made, if it is there."""
         own = self._directory.own.user_id
         id_ = message_id(key, place.room.external_id, own)

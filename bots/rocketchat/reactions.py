@@ -10,7 +10,7 @@ from bots.rocketchat.api import RocketApi
 from bots.rocketchat.connection import Ddp
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import DIGITS
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -29,7 +29,7 @@ class Reactions:
         self._marks: ShownReactions[str] = ShownReactions()
         self.real_names = False  # people are shown by their names (UI_Use_Real_Name)
 
-    async def typing(self, ddp: Ddp | None, place: Place, *, begins: bool) -> None:
+    async def typing(self, ddp: Ddp | None, place: Destination, *, begins: bool) -> None:
         """The server forgets it after 15 s."""
         if ddp is None:
             return

@@ -42,7 +42,7 @@ from bots.slack.posts import Posts
 from bots.slack.reactions import Reactions
 from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError, Rejected
 
 log = logging.getLogger("moot.bots")
@@ -216,22 +216,22 @@ class SlackBot:
         """Markdown pieces that each fit one post."""
         return split(text, LIMIT_BYTES, size_bytes)
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its timestamp."""
         posted = await self._posts.post(place, mrkdwn(text), key)
         self._backfill.posted(place.room.external_id, place.thread_id)
         return posted
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; a question loses its buttons."""
         await self._posts.edit(place, message_id, mrkdwn(text))
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""
         await self._posts.delete(place, message_id)
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The timestamp of the own message that `key` made, by its metadata; else of one that
         carries no key, is not known, and is not older than `since`.
@@ -239,11 +239,13 @@ class SlackBot:
         own = await self._own()
         return await self._posts.find(place, key, since, known, own)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Post a file with a comment; return the file's id (Slack tells no message's)."""
         return await self._files.upload(place, name, data, mrkdwn(comment))
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""
         return await self._posts.ask(place, question, key)
 
@@ -255,11 +257,11 @@ class SlackBot:
 
     # ── Signs and people ────────────────────────────────────────────────────────────────
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """A status under the thread ("" ends it). Never raises."""
         await self._signs.status(place, status)
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         await self._signs.mark(place, message_id, mark)
 

@@ -10,7 +10,7 @@ from bots.kit.files import PATIENCE_S, path_of, write
 from bots.slack.api import SlackApi
 from bots.slack.events import FileRef
 from bots.slack.persona_posts import PersonaPosts
-from contract.chat import Attachment, Place
+from contract.chat import Attachment, Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -62,7 +62,7 @@ class Files:
         await asyncio.to_thread(write, path, data)
         return path
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str) -> str:
+    async def upload(self, place: Destination, name: str, data: bytes, comment: str) -> str:
         """Share a file with a comment in mrkdwn; return its id.
 
         Nothing is seen in the room before the last of the three calls: only its outcome can be

@@ -8,7 +8,7 @@ from typing import Any
 
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.events import Account
-from contract.chat import Voice
+from contract.chat import PersonaIdentity
 
 log = logging.getLogger("moot.bots")
 
@@ -28,7 +28,9 @@ class PersonaPosts:
         self._api, self._own = api, own
         self._allowed = True
 
-    async def call(self, method: str, voice: Voice | None, **args: object) -> Mapping[str, Any]:
+    async def call(
+        self, method: str, voice: PersonaIdentity | None, **args: object
+    ) -> Mapping[str, Any]:
         """The call in the persona's name; in the app's own where that is not allowed."""
         may = self._allowed and self._own().may("chat:write.customize")
         if voice is None or not voice.name.strip() or not may:

@@ -13,7 +13,7 @@ from bots.slack.events import CHOOSE, Account, commander
 from bots.slack.persona_posts import PersonaPosts
 from bots.slack.text import escape, fenced, unescaped
 from contract.agent import Question
-from contract.chat import Place
+from contract.chat import Destination
 
 _EVENT = "moot_post"  # the metadata's event type; its payload holds the post's key
 
@@ -31,7 +31,7 @@ class Posts:
         self._api, self._voices = api, voices
 
     async def post(
-        self, place: Place, text: str, key: str, blocks: list[dict[str, Any]] | None = None
+        self, place: Destination, text: str, key: str, blocks: list[dict[str, Any]] | None = None
     ) -> str:
         """Post a text in mrkdwn; return its timestamp, which is its id."""
         if only := commander(place.only_for or ""):
@@ -51,13 +51,13 @@ class Posts:
         )
         return str(answer["ts"])
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace the text; the buttons of a question go. The name it was posted under stays."""
         await self._api.call(
             "chat.update", channel=place.room.external_id, ts=message_id, text=text, blocks=[]
         )
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         try:
             await self._api.call("chat.delete", channel=place.room.external_id, ts=message_id)
         except SlackRefused as error:
@@ -65,7 +65,7 @@ class Posts:
                 raise
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str], own: Account
+        self, place: Destination, key: str, since: datetime, known: Collection[str], own: Account
     ) -> str | None:
         """The own message with this key; else the first one since then that nobody knows."""
         channel, strange = place.room.external_id, []
@@ -91,7 +91,7 @@ class Posts:
                 raise
         return min((ts for ts in strange if float(ts) >= since.timestamp()), default=None)
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         return await self.post(place, question_text(question), key, question_blocks(question))
 
 

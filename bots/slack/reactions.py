@@ -7,7 +7,7 @@ import logging
 from bots.bot import Reaction
 from bots.kit.reactions import ShownReactions
 from bots.slack.api import SlackApi, SlackRefused
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.bots")
@@ -46,7 +46,7 @@ class Reactions:
         self._silent: set[str] = set()  # channels in which a status is refused
         self._marks: ShownReactions[tuple[str, str]] = ShownReactions()
 
-    async def status(self, place: Place, status: str) -> None:
+    async def status(self, place: Destination, status: str) -> None:
         """The status line under a thread; channels have none outside of threads."""
         channel = place.room.external_id
         if place.thread_id is None or channel in self._silent:
@@ -57,7 +57,7 @@ class Reactions:
         ):
             self._silent.add(channel)
 
-    async def mark(self, place: Place, message_id: str, mark: Reaction) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
         channel = place.room.external_id
         message = (channel, message_id)

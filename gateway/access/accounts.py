@@ -14,7 +14,7 @@ from gateway.settings.personas.personas import Persona, Personas
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class AccountPeer:
     """A persona that is in a room, and the bot through which it speaks there."""
 
     persona: Persona
@@ -56,12 +56,12 @@ class Accounts:
         present = await self._presence.bots(room.id)
         return [sibling for sibling in siblings if sibling.name in present]
 
-    async def peers(self, room: Room, bot: Bot) -> list[Peer]:
+    async def peers(self, room: Room, bot: Bot) -> list[AccountPeer]:
         """The personas in the room, those of the bot's own account first, each once."""
-        found: dict[str, Peer] = {}
+        found: dict[str, AccountPeer] = {}
         for each in (bot, *await self.others(room, bot)):
             for persona in self._personas.of(each.personas):
-                found.setdefault(persona.name, Peer(persona, each))
+                found.setdefault(persona.name, AccountPeer(persona, each))
         return list(found.values())
 
     def first(self, bot: Bot) -> list[Persona]:
@@ -69,13 +69,15 @@ class Accounts:
         same = (b for b in self._bots.values() if b.platform == bot.platform)
         return self._personas.of(name for each in same for name in each.personas)[:1]
 
-    def addressing(self, peers: Sequence[Peer], roster: Sequence[Speaker] = ()) -> Addressing[Peer]:
+    def addressing(
+        self, peers: Sequence[AccountPeer], roster: Sequence[Speaker] = ()
+    ) -> Addressing[AccountPeer]:
         """What each peer is called in a text: its names, and its account's on the platform."""
-        names: dict[str, Peer] = {}
+        names: dict[str, AccountPeer] = {}
         for peer in peers:
             for name in peer.persona.names:
                 names.setdefault(name, peer)
-        accounts: dict[str, Peer] = {}
+        accounts: dict[str, AccountPeer] = {}
         for peer in peers:
             for own in peer.bot.own_ids:
                 accounts.setdefault(own.partition(":")[2].lower(), peer)

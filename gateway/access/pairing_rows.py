@@ -78,7 +78,7 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
+class PairingRequest:
     """A direct message of somebody unknown. persona: None: it is no question."""
 
     person: Speaker

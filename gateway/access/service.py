@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from contract.chat import Speaker
 from gateway.access.access import Access
 from gateway.access.admissions import AccessOverview, Admissions
-from gateway.access.grants import Kept, Span
+from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Decision, Pairing
 from gateway.settings.access import Role
 from gateway.settings.person_ids import unaliased
@@ -15,7 +15,7 @@ from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class AccessDesk:
+class AccessService:
     """`gateway.web.protocols.Roles` over the database. Whoever reaches it is an owner."""
 
     access: Access
@@ -33,8 +33,8 @@ class AccessDesk:
         )
 
     async def grant(
-        self, person: Speaker, role: Role, span: Span, by: Speaker, *, named: bool
-    ) -> Kept:
+        self, person: Speaker, role: Role, span: GrantSpan, by: Speaker, *, named: bool
+    ) -> KeptGrant:
         """Give a role. named: the person's name was told, too; else it is the one they spoke
         under. Raises Rejected."""
         if not named:
@@ -47,7 +47,7 @@ class AccessDesk:
         found = (one for one in people if unaliased(one.id) == same)
         return replace(next(found, person), id=person.id)
 
-    async def revoke(self, seq: int, by: Speaker) -> Kept | None:
+    async def revoke(self, seq: int, by: Speaker) -> KeptGrant | None:
         """Take a kept role back. None: there is none of this number."""
         gone = await self.admissions.grants.revoke(by, lambda held: held.seq == seq)
         return gone[0] if gone else None

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, bindparam, select
 
 from contract.chat import Inbound, Room, Speaker
 from gateway.access.access import Access
-from gateway.access.pairing_rows import Knock
+from gateway.access.pairing_rows import PairingRequest
 from gateway.access.pairings import GOOD_FOR, Pairings
 from gateway.access.refusals import Refusals, reason_for
 from gateway.audit.audit import Audit
-from gateway.core.ledger import Wanted
+from gateway.core.ledger import TurnRequest
 from gateway.core.pins import PINNER
 from gateway.settings.access import Role
 from store.schema import turns
@@ -34,14 +34,14 @@ _WAS_ANSWERED = select(turns.c.id).where(
 
 
 @dataclass(slots=True)
-class Refusal:
+class AccessRefusal:
     """A message that asks for what its sender may not. What becomes of it is known after the
     commit in which it runs (see ledger.Also).
 
     takers: whose turns were wanted. is_question: it is no command, so it may be answered later.
     """
 
-    strangers: Strangers
+    strangers: UnknownUsers
     inbound: Inbound
     bot: str
     thread_id: str | None
@@ -50,7 +50,7 @@ class Refusal:
     taken: bool  # another turn of the message is Moot's own
     said: Literal["", "code", "line"] = field(default="", init=False)
 
-    def __call__(self, connection: Connection, seq: int) -> Sequence[Wanted]:
+    def __call__(self, connection: Connection, seq: int) -> Sequence[TurnRequest]:
         if connection.execute(_WAS_ANSWERED, {"seq": seq, "by": PINNER}).first() is not None:
             self.said = ""
             return ()  # the platform tells it again
@@ -58,7 +58,7 @@ class Refusal:
         if not line:
             return ()
         name = self.takers[0] if self.taken else PINNER
-        return [Wanted(uuid4().hex, name, self.bot, self.thread_id, 0, line)]
+        return [TurnRequest(uuid4().hex, name, self.bot, self.thread_id, 0, line)]
 
     @property
     def person(self) -> Speaker:
@@ -70,7 +70,7 @@ class Refusal:
         return next((name for name in self.takers if name != PINNER), None)
 
 
-class Strangers:
+class UnknownUsers:
     """Chooses the line; the refusals and the codes are on disk."""
 
     def __init__(
@@ -91,14 +91,14 @@ class Strangers:
         self._changed = changed
 
     def line(
-        self, connection: Connection, seq: int, refusal: Refusal
+        self, connection: Connection, seq: int, refusal: AccessRefusal
     ) -> tuple[Literal["", "code", "line"], str]:
         """What is said, and what kind of line that is; "": nothing, it was said before."""
         room, person, now = refusal.inbound.room, refusal.person, self._clock()
         known = self._access.role(room, person.id, refusal.persona) is not None
         if not known and room.kind == "dm" and self._access.table.dms == "pairing":
             asked = refusal.persona if refusal.is_question else None
-            knock = Knock(person, room, refusal.bot, seq, asked)
+            knock = PairingRequest(person, room, refusal.bot, seq, asked)
             code = self._pairings.offer(connection, knock, now)
             owned = self._access.has_owner(room)
             return ("code", _code_line(code, owned=owned)) if code else ("", "")
@@ -110,12 +110,12 @@ class Strangers:
         owned = self._access.has_owner(room)
         return "line", _refused_line(room, person, least, known=known, owned=owned)
 
-    def _least(self, refusal: Refusal, *, known: bool) -> Role:
+    def _least(self, refusal: AccessRefusal, *, known: bool) -> Role:
         if refusal.persona is None or (not known and not refusal.is_question):
             return "guest"
         return self._access.asks_for(refusal.persona)
 
-    async def after(self, refusal: Refusal) -> None:
+    async def after(self, refusal: AccessRefusal) -> None:
         """Note it, when something was said."""
         room, person = refusal.inbound.room, refusal.person
         if refusal.said == "code":

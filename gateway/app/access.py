@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from gateway.access.admissions import Admissions
 from gateway.access.pairings import Start
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
-from gateway.limits.accounting import Books
+from gateway.limits.accounting import Accounting
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
 from gateway.questions.questions import Questions
 
 
-def make_admissions(ground: Ground, start: Start) -> Admissions:
+def make_admissions(ground: Context, start: Start) -> Admissions:
     """start: see Pairings."""
     return Admissions.over(
         ground.store,
@@ -26,7 +26,7 @@ def make_admissions(ground: Ground, start: Start) -> Admissions:
     )
 
 
-def make_questions(ground: Ground) -> Questions:
+def make_questions(ground: Context) -> Questions:
     """The permission questions of every session."""
     return Questions(
         ledger=ground.ledger,
@@ -40,10 +40,10 @@ def make_questions(ground: Ground) -> Questions:
     )
 
 
-def make_books(ground: Ground) -> Books:
+def make_books(ground: Context) -> Accounting:
     """The audit log, the usage and the limits."""
     config = ground.config
-    return Books(
+    return Accounting(
         audit=ground.audit,
         usage=UsageBook(ground.store, clock, ground.zone, config.prices),
         limits=Limits(

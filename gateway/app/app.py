@@ -11,10 +11,10 @@ from bots.bot import Bot
 from gateway.access.access import Access
 from gateway.access.permits import Permits
 from gateway.app.access import make_admissions, make_books, make_questions
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
-from gateway.app.handlers import make_hands
-from gateway.app.jobs import begin_chores, make_supervisor
+from gateway.app.handlers import make_handlers
+from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.page import make_desk, make_overseer, make_page_settings
 from gateway.app.service_manager import Notify, keep_alive, nobody
@@ -37,11 +37,11 @@ from gateway.observability.telemetry import Telemetry
 from gateway.remembering.memories import LEARN_AFTER_S
 from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 from gateway.turns.commands import Commands
-from gateway.turns.queue import Rooms
+from gateway.turns.queue import TurnQueues
 from gateway.web.page import open_page
 from gateway.web.persona_api import PersonaApi
 from memory.model import Model
@@ -51,7 +51,7 @@ from store.database import Store
 log = logging.getLogger("moot.app")
 
 
-class House:
+class App:
     """Every part of one gateway, in the order in which they are made."""
 
     def __init__(
@@ -62,7 +62,7 @@ class House:
         store: Store,
         personas: Personas,
         bots: Mapping[str, Bot],
-        programs: Callable[[str], Program],
+        programs: Callable[[str], AgentProgram],
         index: Index | None = None,
         model: Model | None = None,
         page_token: str | None = None,
@@ -74,7 +74,7 @@ class House:
         redactor: Redactor | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        ground = self._ground = Ground(
+        ground = self._ground = Context(
             config,
             group=group,
             store=store,
@@ -154,7 +154,7 @@ class House:
         )
         self._page = make_page_settings(ground, page_token)
 
-    def _rooms(self) -> Rooms:
+    def _rooms(self) -> TurnQueues:
         middle = make_middle(
             self._ground,
             self.sessions,
@@ -168,7 +168,7 @@ class House:
         return make_rooms(self._ground, middle, self._commands())
 
     def _commands(self) -> Commands:
-        hands = make_hands(
+        hands = make_handlers(
             self._ground,
             memories=self.memories,
             sessions=self.sessions,
@@ -201,7 +201,7 @@ class House:
         """Take up what an earlier process left, then serve until the end."""
         config = self._ground.config
         await self._take_up()
-        begin_chores(
+        begin_jobs(
             self._ground,
             idle=self.idle,
             sessions=self.sessions,

@@ -14,13 +14,13 @@ from gateway.access.presence import Presence
 from gateway.access.roster import Rosters
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.core.bus import Bus
+from gateway.core.bus import EventBus
 from gateway.core.clock import clock
-from gateway.core.events import Happening
-from gateway.core.log_context import about_also
+from gateway.core.events import AppEvent
+from gateway.core.log_context import own_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
-from gateway.core.trace import Trails
+from gateway.core.trace import TurnTraces
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import Telemetry
 from gateway.settings.config import Config
@@ -29,7 +29,7 @@ from store.database import Store
 from store.transcript import Transcript
 
 
-class Ground:
+class Context:
     """Given to whoever makes a part; it is never changed."""
 
     def __init__(
@@ -54,8 +54,8 @@ class Ground:
         self.metrics = metrics
         self.redactor = redactor
         self.telemetry = telemetry
-        self.trails = Trails(telemetry.turn) if telemetry else Trails()
-        self.bus = Bus()
+        self.trails = TurnTraces(telemetry.turn) if telemetry else TurnTraces()
+        self.bus = EventBus()
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
         self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, redactor)
@@ -68,7 +68,7 @@ class Ground:
         """The zone in which people read times."""
         return self.config.gateway.zone
 
-    def publish(self, happening: Happening) -> None:
+    def publish(self, happening: AppEvent) -> None:
         """Tell everybody who watches."""
         self.metrics.heard(happening)
         self.bus.publish(happening)
@@ -76,5 +76,5 @@ class Ground:
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """A task that ends with the house. What a turn spawns is logged as that turn's, also when
         its session is at the next one."""
-        with about_also():
+        with own_log_context():
             return self.group.create_task(work, name=name)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from gateway.turns.queue import Rooms
+from gateway.turns.queue import TurnQueues
 
 log = logging.getLogger("moot.app")
 
@@ -19,7 +19,7 @@ class Ends:
     at_once: asyncio.Event
 
 
-async def finish(rooms: Rooms, timeout_s: float, at_once: asyncio.Event) -> None:
+async def finish(rooms: TurnQueues, timeout_s: float, at_once: asyncio.Event) -> None:
     """Return when no turn runs any more, after `timeout_s`, or when `at_once` is set."""
     log.info("gateway.stopping turns=%d timeout_s=%g", rooms.waiting(), timeout_s)
     waiting = asyncio.create_task(at_once.wait(), name="second signal")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gateway.access.admissions import Admissions
 from gateway.access.people import People
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.commands.memory import RememberCommands
 from gateway.commands.model import ModelCommands
 from gateway.commands.personas import PersonaCommands
@@ -17,21 +17,21 @@ from gateway.commands.status import Queued, StatusCommands
 from gateway.commands.usage import UsageCommands
 from gateway.core.clock import clock
 from gateway.limits.usage import UsageBook
-from gateway.personas.service import PersonaDesk
+from gateway.personas.service import PersonaService
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
-from gateway.sessions.pool import LocalSessions
+from gateway.sessions.pool import SessionPool
 from gateway.sessions.room_settings import RoomSettings
 from gateway.turns.commands import Hand
 
 
-def make_hands(
-    ground: Ground,
+def make_handlers(
+    ground: Context,
     *,
     memories: Memories,
-    sessions: LocalSessions,
+    sessions: SessionPool,
     settings: RoomSettings,
-    persona_desk: PersonaDesk,
+    persona_desk: PersonaService,
     schedules: Schedules,
     admissions: Admissions,
     usage: UsageBook,

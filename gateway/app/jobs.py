@@ -6,20 +6,20 @@ from collections.abc import Awaitable, Callable
 from datetime import time
 from functools import partial
 
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.backup.backup import back_up_daily
 from gateway.core.clock import clock
 from gateway.core.events import BotsChanged
-from gateway.remembering.idle import Idle
+from gateway.remembering.idle import IdleSessions
 from gateway.remembering.memories import Memories
 from gateway.remembering.nightly import nightly
 from gateway.schedules.schedules import Schedules
-from gateway.sessions.pool import LocalSessions
-from gateway.turns.intake import Door
+from gateway.sessions.pool import SessionPool
+from gateway.turns.intake import Intake
 
 
-def make_supervisor(ground: Ground) -> Supervisor:
+def make_supervisor(ground: Context) -> Supervisor:
     """Who keeps the bots running, and knows how they fare."""
     made = Supervisor(ground.bots.values(), changed=lambda: ground.publish(BotsChanged()))
     for name, health in made.health.items():
@@ -27,15 +27,15 @@ def make_supervisor(ground: Ground) -> Supervisor:
     return made
 
 
-def begin_chores(
-    ground: Ground,
+def begin_jobs(
+    ground: Context,
     *,
-    idle: Idle,
-    sessions: LocalSessions,
+    idle: IdleSessions,
+    sessions: SessionPool,
     schedules: Schedules,
     memories: Memories,
     supervisor: Supervisor,
-    door: Door,
+    door: Intake,
 ) -> None:
     """Sessions fall asleep, schedules come due, bots listen, and at night things are tidied."""
     group, config = ground.group, ground.config
@@ -51,7 +51,7 @@ def begin_chores(
 
 
 def _nightly(
-    ground: Ground, name: str, at: time | None, work: Callable[[], Awaitable[object]]
+    ground: Context, name: str, at: time | None, work: Callable[[], Awaitable[object]]
 ) -> None:
     """at: None for never."""
     if at is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.commands.pins import Suggestions
 from gateway.core.clock import clock
-from gateway.core.events import Remembered
-from gateway.remembering.idle import Idle
+from gateway.core.events import MemoryChanged
+from gateway.remembering.idle import IdleSessions
 from gateway.remembering.learning import learning
 from gateway.remembering.memories import Memories
 from gateway.turns.platform_pins import PlatformPins
@@ -19,7 +19,7 @@ from memory.recall.index import Index
 
 
 def make_memories(
-    ground: Ground, index: Index | None, model: Model | None, learn_after_s: float
+    ground: Context, index: Index | None, model: Model | None, learn_after_s: float
 ) -> Memories:
     """Every layer. index, model, learn_after_s: see Memories."""
     config = ground.config
@@ -33,7 +33,7 @@ def make_memories(
         index=index,
         model=model,
         spawn=ground.spawn,
-        learned=lambda room_id: ground.publish(Remembered(room_id)),
+        learned=lambda room_id: ground.publish(MemoryChanged(room_id)),
         called=ground.metrics.called,
         clock=clock,
         zone=ground.zone,
@@ -47,9 +47,11 @@ def make_memories(
     return made
 
 
-def make_idle(ground: Ground, memories: Memories, busy: Callable[[str, str], bool]) -> Idle:
+def make_idle(
+    ground: Context, memories: Memories, busy: Callable[[str, str], bool]
+) -> IdleSessions:
     """Who ends sessions that nobody goes on with. busy: whether one's turns wait or run."""
-    return Idle(
+    return IdleSessions(
         ledger=ground.ledger,
         remember=memories.layers.remember,
         busy=busy,
@@ -59,7 +61,7 @@ def make_idle(ground: Ground, memories: Memories, busy: Callable[[str, str], boo
     )
 
 
-def make_pins(ground: Ground, memories: Memories) -> PlatformPins:
+def make_pins(ground: Context, memories: Memories) -> PlatformPins:
     """What is pinned on the platform itself."""
     return PlatformPins(
         landmarks=memories.landmarks,
@@ -69,12 +71,12 @@ def make_pins(ground: Ground, memories: Memories) -> PlatformPins:
         personas=ground.personas,
         accounts=ground.accounts,
         access=ground.access,
-        changed=lambda room_id: ground.publish(Remembered(room_id)),
+        changed=lambda room_id: ground.publish(MemoryChanged(room_id)),
         clock=clock,
     )
 
 
-def make_suggestions(ground: Ground, memories: Memories) -> Suggestions:
+def make_suggestions(ground: Context, memories: Memories) -> Suggestions:
     """Who proposes to pin a decision."""
     enabled = ground.config.memory.suggest_pins
     return Suggestions(ground.transcript, memories.slices, clock, enabled=enabled)

@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 from gateway.access.admissions import Admissions
-from gateway.access.service import AccessDesk
-from gateway.app.context import Ground
+from gateway.access.service import AccessService
+from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
-from gateway.limits.accounting import Books
+from gateway.limits.accounting import Accounting
 from gateway.questions.questions import Questions
-from gateway.remembering.idle import Idle
+from gateway.remembering.idle import IdleSessions
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
-from gateway.schedules.service import ScheduleDesk
-from gateway.sessions.pool import LocalSessions
+from gateway.schedules.service import ScheduleService
+from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import any_wanted
-from gateway.turns.intake import Door
-from gateway.turns.queue import Rooms
-from gateway.web.admin.service import Overseer
-from gateway.web.auth import Access as PageAccess
-from gateway.web.memory.room_memory import RoomMemories
+from gateway.turns.intake import Intake
+from gateway.turns.queue import TurnQueues
+from gateway.web.admin.service import AdminService
+from gateway.web.auth import PageAuth as PageAccess
+from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.page import PageSettings
-from gateway.web.service import Desk
+from gateway.web.service import WebService
 
 
 def make_desk(
-    ground: Ground,
+    ground: Context,
     *,
-    door: Door,
-    rooms: Rooms,
-    sessions: LocalSessions,
+    door: Intake,
+    rooms: TurnQueues,
+    sessions: SessionPool,
     questions: Questions,
     memories: Memories,
     schedules: Schedules,
-    books: Books,
+    books: Accounting,
     admissions: Admissions,
-    admin: Overseer,
-) -> Desk:
+    admin: AdminService,
+) -> WebService:
     """The house, as the page sees it."""
-    return Desk(
+    return WebService(
         door=door,
         rooms=rooms,
         transcript=ground.transcript,
@@ -49,28 +49,30 @@ def make_desk(
         bus=ground.bus,
         bots=ground.bots,
         metrics=ground.metrics,
-        memory=RoomMemories(ground.store, ground.transcript, memories.recall),
-        schedules=ScheduleDesk(schedules, ground.transcript, ground.personas, ground.bots, clock),
+        memory=RoomMemoryService(ground.store, ground.transcript, memories.recall),
+        schedules=ScheduleService(
+            schedules, ground.transcript, ground.personas, ground.bots, clock
+        ),
         audit=ground.audit,
         usage=books.usage,
-        roles=AccessDesk(ground.access, admissions, ground.transcript),
+        roles=AccessService(ground.access, admissions, ground.transcript),
         admin=admin,
         clock=clock,
     )
 
 
 def make_overseer(
-    ground: Ground,
+    ground: Context,
     *,
-    sessions: LocalSessions,
+    sessions: SessionPool,
     questions: Questions,
     supervisor: Supervisor,
-    rooms: Rooms,
-    idle: Idle,
-) -> Overseer:
+    rooms: TurnQueues,
+    idle: IdleSessions,
+) -> AdminService:
     """The administrator's side of it."""
     config = ground.config
-    return Overseer(
+    return AdminService(
         store=ground.store,
         transcript=ground.transcript,
         sessions_here=sessions,
@@ -87,7 +89,7 @@ def make_overseer(
     )
 
 
-def make_page_settings(ground: Ground, token: str | None) -> PageSettings:
+def make_page_settings(ground: Context, token: str | None) -> PageSettings:
     """token: None when nobody but this machine may look."""
     config = ground.config
     return PageSettings(

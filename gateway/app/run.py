@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from adapters.cli.hooks import HookListener
 from composer.headings import HEADINGS
 from gateway.access.access import Access
-from gateway.app.app import House
+from gateway.app.app import App
 from gateway.app.ending import Ends
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
@@ -21,7 +21,7 @@ from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import open_telemetry
 from gateway.remembering.indexes import open_configured
 from gateway.remembering.models import open_model
-from gateway.sessions.pool import LocalSessions
+from gateway.sessions.pool import SessionPool
 from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
@@ -80,10 +80,10 @@ async def _run(
         HookListener.open() as hooks,
     ):
         redactor.learn((hooks.secret,))
-        sessions: LocalSessions | None = None
+        sessions: SessionPool | None = None
         try:
             async with asyncio.TaskGroup() as group:
-                house = House(
+                house = App(
                     config,
                     group=group,
                     store=store,

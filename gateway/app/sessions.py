@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adapters.cli.hooks import HookListener
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.core.clock import clock
 from gateway.core.events import PersonasChanged
-from gateway.mcp.endpoint import MemoryDoor
+from gateway.mcp.endpoint import McpEndpoint
 from gateway.observability.metering import memory_bytes, most_sessions
-from gateway.personas.service import PersonaDesk
+from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
 from gateway.sessions.opener import Opener
-from gateway.sessions.pool import LocalSessions
+from gateway.sessions.pool import SessionPool
 from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 
 
-def make_persona_desk(ground: Ground) -> PersonaDesk:
+def make_persona_desk(ground: Context) -> PersonaService:
     """Who keeps the personas' files and their versions."""
-    return PersonaDesk(
+    return PersonaService(
         ground.personas,
         Versions(ground.store, clock),
         own_folder=ground.config.gateway.personas_dir,
@@ -32,17 +32,17 @@ def make_persona_desk(ground: Ground) -> PersonaDesk:
 
 
 def make_sessions(
-    ground: Ground,
+    ground: Context,
     settings: RoomSettings,
     memories: Memories,
     *,
-    programs: Callable[[str], Program],
+    programs: Callable[[str], AgentProgram],
     hooks: HookListener | None,
     sandboxing: Sandboxing | None,
-) -> LocalSessions:
+) -> SessionPool:
     """Sessions on this machine. hooks: where their agents reach the memory, if they may."""
     config = ground.config
-    door = MemoryDoor(hooks, memories.tools, ground.spawn) if hooks and config.memory.mcp else None
+    door = McpEndpoint(hooks, memories.tools, ground.spawn) if hooks and config.memory.mcp else None
     opener = Opener(
         programs=programs,
         ledger=ground.ledger,
@@ -51,7 +51,7 @@ def make_sessions(
         sandboxing=sandboxing,
         memory_door=door,
     )
-    return LocalSessions(
+    return SessionPool(
         opener=opener,
         ledger=ground.ledger,
         clock=clock,

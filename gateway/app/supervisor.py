@@ -12,7 +12,7 @@ from bots.bot import Bot
 from contract.chat import Chosen, Event
 from contract.errors import MootError
 from gateway.core.clock import clock as system_clock
-from gateway.core.log_context import Subject, about, about_also
+from gateway.core.log_context import LogContext, log_context, own_log_context
 
 log = logging.getLogger("moot.app")
 
@@ -68,7 +68,7 @@ class Supervisor:
 
     async def run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
         """Run a bot, for ever. Its log lines tell which it is, and of which room they are."""
-        with about(Subject(bot=bot.name)):
+        with log_context(LogContext(bot=bot.name)):
             await self._run(bot, receive)
 
     async def _run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
@@ -77,7 +77,7 @@ class Supervisor:
         async def hear(event: Event) -> None:
             health.event_at = self._clock()
             room = "" if isinstance(event, Chosen) else event.room.id
-            with about_also(room=room):
+            with own_log_context(room=room):
                 await receive(event, bot)
 
         wait_s = FIRST_WAIT_S

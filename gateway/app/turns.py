@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gateway.access.admissions import Admissions
-from gateway.app.context import Ground
+from gateway.app.context import Context
 from gateway.app.memory import make_pins, make_suggestions
 from gateway.core.clock import clock
-from gateway.limits.accounting import Books
-from gateway.personas.dry_run import Rehearsal
-from gateway.personas.service import PersonaDesk
+from gateway.limits.accounting import Accounting
+from gateway.personas.dry_run import DryRuns
+from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.schedules import Schedules
-from gateway.sessions.pool import LocalSessions
-from gateway.turns.briefing import Briefings
+from gateway.sessions.pool import SessionPool
+from gateway.turns.briefing import BriefingMaker
 from gateway.turns.commands import Commands
 from gateway.turns.handover import HandOver
-from gateway.turns.intake import Door
-from gateway.turns.queue import Rooms
-from gateway.turns.reactions import Marks
-from gateway.turns.turn import Middle
+from gateway.turns.intake import Intake
+from gateway.turns.queue import TurnQueues
+from gateway.turns.reactions import TurnReactions
+from gateway.turns.turn import TurnRunner
 from gateway.turns.window import Windows
 
 
 def make_door(
-    ground: Ground,
-    rooms: Rooms,
+    ground: Context,
+    rooms: TurnQueues,
     memories: Memories,
     *,
     admissions: Admissions,
     questions: Questions,
-    books: Books,
-) -> Door:
+    books: Accounting,
+) -> Intake:
     """Where every event of every platform comes in."""
     config = ground.config
-    return Door(
+    return Intake(
         rooms=rooms,
         ledger=ground.ledger,
         transcript=ground.transcript,
@@ -62,7 +62,7 @@ def make_door(
     )
 
 
-def make_schedules(ground: Ground, door: Callable[[], Door]) -> Schedules:
+def make_schedules(ground: Context, door: Callable[[], Intake]) -> Schedules:
     """What is asked by itself. door: it goes in there, like a message."""
     return Schedules(
         ScheduleRows(ground.store),
@@ -80,9 +80,9 @@ def make_schedules(ground: Ground, door: Callable[[], Door]) -> Schedules:
     )
 
 
-def make_rooms(ground: Ground, middle: Middle, commands: Commands) -> Rooms:
+def make_rooms(ground: Context, middle: TurnRunner, commands: Commands) -> TurnQueues:
     """The queues, one a session."""
-    return Rooms(
+    return TurnQueues(
         group=ground.group,
         middle=middle,
         ledger=ground.ledger,
@@ -98,19 +98,19 @@ def make_rooms(ground: Ground, middle: Middle, commands: Commands) -> Rooms:
 
 
 def make_middle(
-    ground: Ground,
-    sessions: LocalSessions,
+    ground: Context,
+    sessions: SessionPool,
     memories: Memories,
     *,
-    briefings: Briefings,
-    persona_desk: PersonaDesk,
+    briefings: BriefingMaker,
+    persona_desk: PersonaService,
     admissions: Admissions,
     questions: Questions,
-    books: Books,
-) -> Middle:
+    books: Accounting,
+) -> TurnRunner:
     """How a turn is taken."""
     config = ground.config
-    return Middle(
+    return TurnRunner(
         transcript=ground.transcript,
         windows=briefings.windows,
         layers=memories.layers,
@@ -131,7 +131,7 @@ def make_middle(
         bots=ground.bots,
         presence=ground.presence,
         questions=questions,
-        marks=Marks(ground.group, ground.bots, config.turns.marks),
+        marks=TurnReactions(ground.group, ground.bots, config.turns.marks),
         books=books,
         publish=ground.publish,
         measure=ground.metrics.ended,
@@ -144,11 +144,11 @@ def make_middle(
     )
 
 
-def make_briefings(ground: Ground, memories: Memories) -> Briefings:
+def make_briefings(ground: Context, memories: Memories) -> BriefingMaker:
     """What an agent is told with a message."""
     config = ground.config
     budget = config.budget.budget()
-    return Briefings(
+    return BriefingMaker(
         transcript=ground.transcript,
         windows=Windows(
             ground.transcript, memories.episodes.covered, budget, config.turns.full_window
@@ -164,9 +164,9 @@ def make_briefings(ground: Ground, memories: Memories) -> Briefings:
     )
 
 
-def make_rehearsal(ground: Ground, briefings: Briefings, sessions: LocalSessions) -> Rehearsal:
+def make_rehearsal(ground: Context, briefings: BriefingMaker, sessions: SessionPool) -> DryRuns:
     """Where a persona is tried before it is kept."""
-    return Rehearsal(
+    return DryRuns(
         briefings=briefings,
         windows=briefings.windows,
         transcript=ground.transcript,

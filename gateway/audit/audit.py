@@ -40,7 +40,7 @@ _CLAIM = {  # the write lock before the newest row is read: another process may 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """A row as people read it. by: None: erased. detail: empty when it was erased."""
 
     seq: int
@@ -55,7 +55,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuditFilter:
     """Which rows somebody wants to see; None: whichever."""
 
     room_id: str | None = None
@@ -66,7 +66,7 @@ class Wish:
     since: datetime | None = None
 
 
-EVERY = Wish()
+EVERY = AuditFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,9 @@ class Verdict:
 class AuditLog(Protocol):
     """What the page asks of the log."""
 
-    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+    async def page(
+        self, wish: AuditFilter, *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
         """The newest rows numbered below `before`, newest first."""
 
     async def verify(self) -> Verdict:
@@ -195,7 +197,9 @@ class Audit:
             self._logged_at = now
             log.info("audit.head hash=%s", head)
 
-    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+    async def page(
+        self, wish: AuditFilter, *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
         """See AuditLog."""
         query = select(audit).order_by(_C.seq.desc()).limit(limit)
         if before is not None:
@@ -205,7 +209,9 @@ class Audit:
             lambda connection: [entry_of(row) for row in connection.execute(query).mappings()]
         )
 
-    async def rows(self, wish: Wish = Wish()) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    async def rows(
+        self, wish: AuditFilter = AuditFilter()
+    ) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
         """All rows in their order, some at a time."""
         conditions, last = _conditions(wish), 0
         while True:
@@ -253,7 +259,7 @@ def append(connection: Connection, row: Mapping[str, object]) -> str:
     return str(values["hash"])
 
 
-def _conditions(wish: Wish) -> list[Any]:
+def _conditions(wish: AuditFilter) -> list[Any]:
     wanted = (
         (_C.room_id, wish.room_id),
         (_C.by_id, wish.person_id),
@@ -267,9 +273,9 @@ def _conditions(wish: Wish) -> list[Any]:
     return conditions
 
 
-def entry_of(row: Mapping[Any, Any]) -> Entry:
+def entry_of(row: Mapping[Any, Any]) -> AuditEntry:
     """A row as people read it."""
-    return Entry(
+    return AuditEntry(
         seq=row["seq"],
         at=moment(row["at"]),
         act=row["act"],

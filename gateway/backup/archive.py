@@ -25,7 +25,7 @@ _SPOOL = 16 * 1024 * 1024  # a file up to this size is copied in memory
 _MOST_MANIFEST = 256 * 1024 * 1024
 
 
-class Item(BaseModel):
+class ArchivedFile(BaseModel):
     """One file of it. size: bytes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,15 +48,15 @@ class Manifest(BaseModel):
     data_dir: str
     scopes: bool
     secrets: bool
-    files: tuple[Item, ...] = ()
+    files: tuple[ArchivedFile, ...] = ()
 
 
-class Writer:
+class ArchiveWriter:
     """Adds files to an open archive. A file that changes meanwhile is in it as it was read."""
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self._tar = tar
-        self.items: list[Item] = []
+        self.items: list[ArchivedFile] = []
 
     def add(self, name: str, path: Path, mode: int) -> None:
         """Add one file. Raises OSError."""
@@ -69,7 +69,7 @@ class Writer:
             info = tarfile.TarInfo(name)
             info.size, info.mode, info.mtime = size, mode, int(path.stat().st_mtime)
             self._tar.addfile(info, copy)
-        self.items.append(Item(name=name, size=size, sha256=digest))
+        self.items.append(ArchivedFile(name=name, size=size, sha256=digest))
 
     def finish(self, manifest: Manifest) -> Manifest:
         """Add the manifest, with every file that was added; return it."""
@@ -82,7 +82,7 @@ class Writer:
 
 
 @contextmanager
-def writing(target: Path) -> Iterator[Writer]:
+def writing(target: Path) -> Iterator[ArchiveWriter]:
     """An archive that takes the place of `target` once it is whole and was read again."""
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     partial = target.with_name(f".{target.name}.partial")
@@ -92,7 +92,7 @@ def writing(target: Path) -> Iterator[Writer]:
     try:
         with os.fdopen(handle, "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
-                yield Writer(tar)
+                yield ArchiveWriter(tar)
             file.flush()
             os.fsync(file.fileno())
         read(partial)
@@ -125,7 +125,7 @@ class _Wrong(Exception):
 
 
 def _checked(tar: tarfile.TarFile, into: Path | None) -> Manifest:
-    found: dict[str, Item] = {}
+    found: dict[str, ArchivedFile] = {}
     manifest: Manifest | None = None
     for member in tar:
         if manifest is not None:
@@ -140,7 +140,7 @@ def _checked(tar: tarfile.TarFile, into: Path | None) -> Manifest:
             raise _Wrong(f"{member.name!r} is in it twice")
         with _place(member, into) as copy:
             digest, size = _copied(source, copy)
-        found[member.name] = Item(name=member.name, size=size, sha256=digest)
+        found[member.name] = ArchivedFile(name=member.name, size=size, sha256=digest)
     if manifest is None:
         raise _Wrong("it has no manifest: it is no back-up, or its end is missing")
     told = {item.name: item for item in manifest.files}

@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError
 from adapters.catalog import profiles
 from contract.errors import ConfigError
 from gateway.audit.anchor import ANCHOR
-from gateway.backup.archive import Manifest, Writer, writing
+from gateway.backup.archive import ArchiveWriter, Manifest, writing
 from gateway.core.lock import ADDRESS
 from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.redaction import Redactor, secrets_in, without_secrets
@@ -49,7 +49,7 @@ _LEFT_S = 24 * 3600.0  # no back-up takes so long: what is older was left by one
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BackupOptions:
     """What goes into it. scopes: what agents keep and work on. secrets: moot.env, bots' keys and
     tokens, agents' logins. clean: without them, takes secrets out of what names them beside
     other things."""
@@ -76,7 +76,9 @@ def default_file(config: Config, at: datetime) -> Path:
     return config.gateway.data_dir / FOLDER / f"moot-{local:%Y%m%d-%H%M%S}.tar.gz"
 
 
-def back_up(config: Config, file: Path, target: Path, wanted: Wanted, at: datetime) -> Manifest:
+def back_up(
+    config: Config, file: Path, target: Path, wanted: BackupOptions, at: datetime
+) -> Manifest:
     """Write and check it. file: moot.toml, if it is there. Raises ConfigError.
 
     The database goes in first: what its rows name was on disk before them. Takes as long as
@@ -122,7 +124,9 @@ def _sweep(data: Path, at: datetime) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _add(archive: Writer, copies: _Copies, name: str, path: Path, wanted: Wanted) -> None:
+def _add(
+    archive: ArchiveWriter, copies: _Copies, name: str, path: Path, wanted: BackupOptions
+) -> None:
     """One file; one that vanishes meanwhile is left out, a SQLite database is copied whole."""
     try:
         mode = 0o700 if path.stat().st_mode & stat.S_IXUSR else 0o600
@@ -209,7 +213,9 @@ class _Copies:
         return dump
 
 
-def _files(config: Config, file: Path, wanted: Wanted, url: URL) -> Iterator[tuple[str, Path]]:
+def _files(
+    config: Config, file: Path, wanted: BackupOptions, url: URL
+) -> Iterator[tuple[str, Path]]:
     """Each file's name in the archive, and where it is."""
     if file.is_file():
         yield CONFIG_NAME, file
@@ -261,7 +267,7 @@ def _version() -> str:
 async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str] = str) -> None:
     """One of those that Moot makes by itself; the oldest go. A failure is a line in the log."""
     target = default_file(config, at)
-    wanted = Wanted(scopes=config.backup.scopes, clean=clean)
+    wanted = BackupOptions(scopes=config.backup.scopes, clean=clean)
     file = config.file or config.gateway.data_dir.parent / "moot.toml"
     try:
         made = await asyncio.to_thread(back_up, config, file, target, wanted, at)

@@ -14,7 +14,7 @@ from contract.errors import MootError
 from gateway.cli.command_line import add_config, configured, printable
 
 if TYPE_CHECKING:
-    from gateway.audit.audit import Audit, Entry
+    from gateway.audit.audit import Audit, AuditEntry
     from gateway.settings.config import Config
 
 SHOWN = 50
@@ -105,10 +105,10 @@ async def _verify(audit: Audit, given: argparse.Namespace) -> int:
 
 
 async def _show(audit: Audit, given: argparse.Namespace, config: Config) -> int:
-    from gateway.audit.audit import Wish, entry_of
+    from gateway.audit.audit import AuditFilter, entry_of
 
     zone = config.gateway.zone
-    wish = Wish(
+    wish = AuditFilter(
         room_id=given.room,
         person_id=given.person,
         persona=given.persona,
@@ -141,7 +141,7 @@ def since(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
 
 
-def as_json(entry: Entry) -> str:
+def as_json(entry: AuditEntry) -> str:
     """One line of JSON."""
     by = None if entry.by is None else {"id": entry.by.id, "name": entry.by.name}
     told = {
@@ -158,12 +158,12 @@ def as_json(entry: Entry) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
-def as_line(entry: Entry, zone: Any) -> str:
+def as_line(entry: AuditEntry, zone: Any) -> str:
     """One line for people."""
     return printable(" ".join(_parts(entry, zone)))
 
 
-def _parts(entry: Entry, zone: Any) -> Iterator[str]:
+def _parts(entry: AuditEntry, zone: Any) -> Iterator[str]:
     yield f"{entry.seq}"
     yield f"{entry.at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
     yield entry.act

@@ -33,14 +33,14 @@ def add_backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run_backup(arguments: argparse.Namespace) -> int:
     """Raises ConfigError."""
-    from gateway.backup.backup import Wanted, back_up, default_file, knowing_bots
+    from gateway.backup.backup import BackupOptions, back_up, default_file, knowing_bots
     from gateway.core.clock import clock
 
     config = configured(arguments)
     at = clock()
     target = (arguments.file or default_file(config, at)).absolute()
     clean = knowing_bots(config, arguments.redactor)
-    wanted = Wanted(scopes=arguments.scopes, secrets=arguments.with_secrets, clean=clean)
+    wanted = BackupOptions(scopes=arguments.scopes, secrets=arguments.with_secrets, clean=clean)
     made = back_up(config, config_file(arguments), target, wanted, at)
     size_mb = target.stat().st_size / 1e6
     sys.stdout.write(

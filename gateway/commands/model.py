@@ -9,7 +9,7 @@ from gateway.core.addressing import named
 from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.sessions.room_settings import RoomSettings
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.personas.personas import Persona
 from memory.scopes import home_scope
 from store.transcript import StoredMessage
@@ -24,7 +24,7 @@ _OWN = "its own default"
 class ModelCommands:
     """Carries it out."""
 
-    def __init__(self, settings: RoomSettings, program: Callable[[Persona], Program]) -> None:
+    def __init__(self, settings: RoomSettings, program: Callable[[Persona], AgentProgram]) -> None:
         self._settings = settings
         self._program = program
 

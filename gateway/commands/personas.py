@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from contract.errors import MootError
 from gateway.access.access import Access
 from gateway.core.ledger import Turn
-from gateway.personas.service import PersonaDesk, Sheet
+from gateway.personas.service import PersonaFile, PersonaService
 from gateway.personas.versions import Version
 from gateway.settings.personas.faults import Unknown
 from gateway.settings.personas.personas import Persona
@@ -26,7 +26,7 @@ class PersonaCommands:
     """Carries them out. The replies are Markdown."""
 
     def __init__(
-        self, desk: PersonaDesk, access: Access, zone: ZoneInfo, page_url: Callable[[], str]
+        self, desk: PersonaService, access: Access, zone: ZoneInfo, page_url: Callable[[], str]
     ) -> None:
         self._desk = desk
         self._access = access
@@ -135,7 +135,7 @@ class PersonaCommands:
         )
 
 
-def _told(sheet: Sheet) -> str:
+def _told(sheet: PersonaFile) -> str:
     """A persona's file: its front matter and how its body begins."""
     number = f"version {sheet.version.number}" if sheet.version else "no good version yet"
     state = {"good": "", "broken": "; the file is broken, its last good form is used"}

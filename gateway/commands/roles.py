@@ -9,7 +9,7 @@ from typing import get_args
 from contract.chat import Room, Speaker, stands
 from contract.errors import MootError
 from gateway.access.access import TRUSTED, Access, Grant
-from gateway.access.grants import Grants, Kept, Span, of_person
+from gateway.access.grants import Grants, GrantSpan, KeptGrant, of_person
 from gateway.access.pairing_rows import Pairing
 from gateway.access.pairings import Pairings
 from gateway.access.people import People
@@ -27,7 +27,7 @@ NO_CODE = "No such code waits: `!pair` lists those that do. A code is good for 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RoleRequest:
     """What was said behind `!role`. role: None: "none"."""
 
     who: str
@@ -36,7 +36,7 @@ class Wish:
     persona: str | None
 
 
-def parse_wish(argument: str) -> Wish | None:
+def parse_wish(argument: str) -> RoleRequest | None:
     """None when it isn't one. A person's name may have blanks in it."""
     words = argument.split()
     persona = None
@@ -50,9 +50,9 @@ def parse_wish(argument: str) -> Wish | None:
         return None
     *who, role = words
     if role.lower() == "none":
-        return Wish(" ".join(who), None, everywhere, persona)
+        return RoleRequest(" ".join(who), None, everywhere, persona)
     given = next((known for known in get_args(Role) if known == role.lower()), None)
-    return Wish(" ".join(who), given, everywhere, persona) if given else None
+    return RoleRequest(" ".join(who), given, everywhere, persona) if given else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class RoleCommands:
         meant = await self.people.meant(wish.who, room, turn.bot)
         if len(meant) != 1:
             return _whom(wish.who, meant)
-        span = Span(None if wish.everywhere else room.id, persona)
+        span = GrantSpan(None if wish.everywhere else room.id, persona)
         if wish.role is None:
             return await self._take_back(meant[0], span, room, by)
         await self.grants.grant(meant[0], wish.role, span, by)
@@ -103,15 +103,15 @@ class RoleCommands:
         took_effect = self.access.role(room, meant[0].id, persona) == wish.role
         return told + (_news(meant[0], wish.role, asked) if took_effect else "")
 
-    def _given(self, person: Speaker, role: Role, span: Span, room: Room) -> str:
+    def _given(self, person: Speaker, role: Role, span: GrantSpan, room: Room) -> str:
         holds = self.access.role(room, person.id, span.persona)
         told = f"{_called(person)} is {_a(role)} {_where(span)} now."
         if holds in (None, role) or room.source in TRUSTED:
             return told
         return f"{told} {self._still(person, room, span.persona)}"
 
-    async def _take_back(self, person: Speaker, span: Span, room: Room, by: Speaker) -> str:
-        def chosen(held: Kept) -> bool:
+    async def _take_back(self, person: Speaker, span: GrantSpan, room: Room, by: Speaker) -> str:
+        def chosen(held: KeptGrant) -> bool:
             at = held.span
             in_place = span.room_id is None or at.room_id == span.room_id
             with_persona = span.persona is None or at.persona == span.persona
@@ -210,7 +210,7 @@ def _a(role: Role) -> str:
     return f"an {role}" if role == "owner" else f"a {role}"
 
 
-def _where(span: Span, room_name: str | None = None) -> str:
+def _where(span: GrantSpan, room_name: str | None = None) -> str:
     where = "everywhere" if span.room_id is None else "here"
     if room_name:
         where = f"in {quoted(room_name, NAME_CHARS)}"

@@ -11,9 +11,9 @@ from gateway.access.access import Access
 from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.quoting import quoted
-from gateway.sessions.pool import LocalSessions
+from gateway.sessions.pool import SessionPool
 from gateway.sessions.room_settings import RoomSettings
-from gateway.sessions.sessions import Live, Program
+from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
 from memory.scopes import home_scope
 from store.timestamps import micros
@@ -30,7 +30,7 @@ Queued = Callable[[str, str], tuple[Turn | None, Sequence[Turn]]]
 class StatusCommands:
     """Carries them out."""
 
-    sessions: LocalSessions
+    sessions: SessionPool
     settings: RoomSettings
     ledger: Ledger
     transcript: Transcript
@@ -124,7 +124,7 @@ class StatusCommands:
         """How long ago it was asked."""
         return f"for {_lasting(timedelta(microseconds=micros(self.clock()) - turn.asked_at))}"
 
-    def _live(self, persona: Persona, scope: str) -> Live | None:
+    def _live(self, persona: Persona, scope: str) -> LiveSession | None:
         found = (one for one in self.sessions.all() if one.persona == persona.name)
         return next((one for one in found if one.scope == scope), None)
 
@@ -135,7 +135,7 @@ class StatusCommands:
         return ", ".join(told)
 
 
-def _model(applied: Persona, program: Program) -> str:
+def _model(applied: Persona, program: AgentProgram) -> str:
     model = applied.front.model
     return "its own default" if model in (None, "", program.own_model) else str(model)
 

@@ -6,21 +6,21 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 from gateway.core import show
-from gateway.core.events import Happening, TurnChanged
+from gateway.core.events import AppEvent, TurnChanged
 
-Publish = Callable[[Happening], None]
+Publish = Callable[[AppEvent], None]
 
 _BACKLOG = 10_000  # a listener this far behind has stopped listening
 
 
-class Bus:
+class EventBus:
     """Every happening to every subscriber, in order; a subscriber that sleeps is cut off."""
 
     def __init__(self) -> None:
-        self._listeners: set[asyncio.Queue[Happening | None]] = set()
+        self._listeners: set[asyncio.Queue[AppEvent | None]] = set()
         self._ends: dict[str, asyncio.Event] = {}
 
-    def publish(self, happening: Happening) -> None:
+    def publish(self, happening: AppEvent) -> None:
         """Tell everybody; never waits."""
         if isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
             self._ends.pop(happening.turn.id, asyncio.Event()).set()
@@ -39,13 +39,13 @@ class Bus:
         """Nobody waits for the turn's end any more."""
         self._ends.pop(turn_id, None)
 
-    def subscribe(self) -> AsyncIterator[Happening]:
+    def subscribe(self) -> AsyncIterator[AppEvent]:
         """Everything from this call on, until the iterator or the bus is closed."""
-        queue: asyncio.Queue[Happening | None] = asyncio.Queue()
+        queue: asyncio.Queue[AppEvent | None] = asyncio.Queue()
         self._listeners.add(queue)
         return self._listen(queue)
 
-    async def _listen(self, queue: asyncio.Queue[Happening | None]) -> AsyncIterator[Happening]:
+    async def _listen(self, queue: asyncio.Queue[AppEvent | None]) -> AsyncIterator[AppEvent]:
         try:
             while (happening := await queue.get()) is not None:
                 yield happening

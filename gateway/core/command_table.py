@@ -31,7 +31,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandSpec:
     """A command.
 
     says: what it does, a line of `!help`. shape: its arguments as `!help model` shows them.
@@ -62,15 +62,15 @@ class Entry:
 _PERSONA = Argument("persona", "whose; else everybody's here")
 _NUMBER = Argument("number", "its number in the list", required=True)
 
-TABLE: tuple[Entry, ...] = (
-    Entry(
+TABLE: tuple[CommandSpec, ...] = (
+    CommandSpec(
         "stop",
         "interrupt what the agent is doing here",
         by="agents",
         group="agents",
         example="!stop",
     ),
-    Entry(
+    CommandSpec(
         "new",
         "let the agent's next turn begin a new session",
         by="agents",
@@ -82,7 +82,7 @@ TABLE: tuple[Entry, ...] = (
         arguments=(_PERSONA,),
         in_order=True,
     ),
-    Entry(
+    CommandSpec(
         "compact",
         "let the agent condense what it holds of our conversation, and go on",
         by="agents",
@@ -93,7 +93,7 @@ TABLE: tuple[Entry, ...] = (
         arguments=(_PERSONA,),
         in_order=True,
     ),
-    Entry(
+    CommandSpec(
         "model",
         "which model an agent works with here, or choose another",
         by="model",
@@ -105,7 +105,7 @@ TABLE: tuple[Entry, ...] = (
         role="member",
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "persona",
         "who is here, what they are told, and how that came to be",
         by="personas",
@@ -120,7 +120,7 @@ TABLE: tuple[Entry, ...] = (
         ),
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "agents",
         "who can be asked here, and whether they can answer",
         by="status",
@@ -128,7 +128,7 @@ TABLE: tuple[Entry, ...] = (
         example="!agents",
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "status",
         "who works on what here, and what waits",
         by="status",
@@ -136,21 +136,21 @@ TABLE: tuple[Entry, ...] = (
         example="!status",
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "why",
         "what the last answer here was made from",
         by="agents",
         group="agents",
         example="!why",
     ),
-    Entry(
+    CommandSpec(
         "1",
         "choose the first answer of a permission question (`!2` the second, ...)",
         by="questions",
         group="agents",
         example="!1",
     ),
-    Entry(
+    CommandSpec(
         "every",
         "ask an agent again and again; alone: what is scheduled here",
         by="schedules",
@@ -168,7 +168,7 @@ TABLE: tuple[Entry, ...] = (
         text=True,
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "once",
         "ask an agent later",
         by="schedules",
@@ -184,7 +184,7 @@ TABLE: tuple[Entry, ...] = (
         text=True,
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "pin",
         "keep a text, or the message you reply to, in front of every agent here",
         by="pins",
@@ -198,7 +198,7 @@ TABLE: tuple[Entry, ...] = (
         text=True,
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "landmarks",
         "what is pinned here",
         by="pins",
@@ -209,7 +209,7 @@ TABLE: tuple[Entry, ...] = (
         arguments=(Argument("count", "so many of the newest; else all"),),
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "unpin",
         "take a pin away again",
         by="pins",
@@ -221,7 +221,7 @@ TABLE: tuple[Entry, ...] = (
         arguments=(_NUMBER,),
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "recall",
         "what is remembered here about something",
         by="recall",
@@ -232,7 +232,7 @@ TABLE: tuple[Entry, ...] = (
         text=True,
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "memory",
         "what I know of you here",
         by="memory",
@@ -244,7 +244,7 @@ TABLE: tuple[Entry, ...] = (
         once=True,
         private=True,
     ),
-    Entry(
+    CommandSpec(
         "share",
         "let your rooms know a fact about you",
         by="memory",
@@ -256,7 +256,7 @@ TABLE: tuple[Entry, ...] = (
         text=True,
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "unshare",
         "take a shared fact back",
         by="memory",
@@ -266,7 +266,7 @@ TABLE: tuple[Entry, ...] = (
         arguments=(_NUMBER,),
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "forget",
         "delete a fact about you, or all that I know of you here",
         by="memory",
@@ -276,7 +276,7 @@ TABLE: tuple[Entry, ...] = (
         arguments=(Argument("which", "a fact's number, or all", required=True),),
         once=True,
     ),
-    Entry(
+    CommandSpec(
         "role",
         "who may do what, and give somebody a role",
         by="roles",
@@ -289,7 +289,7 @@ TABLE: tuple[Entry, ...] = (
         once=True,
         private=True,
     ),
-    Entry(
+    CommandSpec(
         "pair",
         "who waits to be let in, and let somebody in by their code",
         by="roles",
@@ -301,7 +301,7 @@ TABLE: tuple[Entry, ...] = (
         once=True,
         private=True,
     ),
-    Entry(
+    CommandSpec(
         "usage",
         "what agents took: your questions, this room's, and each persona's",
         by="usage",
@@ -311,7 +311,7 @@ TABLE: tuple[Entry, ...] = (
         once=True,
         private=True,
     ),
-    Entry(
+    CommandSpec(
         "help",
         "what you can say to me",
         by="help",
@@ -323,22 +323,22 @@ TABLE: tuple[Entry, ...] = (
     ),
 )
 
-_BY_NAME: Mapping[str, Entry] = {
+_BY_NAME: Mapping[str, CommandSpec] = {
     name: entry for entry in TABLE for name in (entry.name, *entry.aliases)
 }
 NAMES: tuple[str, ...] = tuple(name for name in _BY_NAME if not name.isdecimal())
 
 
-def entry_of(name: str) -> Entry | None:
+def entry_of(name: str) -> CommandSpec | None:
     """The entry of a command's name, in lower case; every digit is that of `!1`."""
     return _BY_NAME.get("1" if name.isdecimal() else name)
 
 
-def one_line(entry: Entry) -> str:
+def one_line(entry: CommandSpec) -> str:
     """It as a line of `!help`, in Markdown."""
     return f"- `!{entry.name}` {entry.says}"
 
 
-def usage(entry: Entry) -> str:
+def usage(entry: CommandSpec) -> str:
     """How it is written, e.g. `!unpin <number>`."""
     return f"!{entry.name} {entry.shape}".rstrip()

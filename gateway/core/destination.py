@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bots.bot import Bot
-from contract.chat import Place, Voice
+from contract.chat import Destination, PersonaIdentity
 from gateway.core.ledger import Turn
 from gateway.core.pins import PINNER
 from gateway.settings.personas.personas import Persona
 
 
-def place_of(turn: Turn, bot: Bot, persona: Persona | None) -> Place:
+def destination_of(turn: Turn, bot: Bot, persona: Persona | None) -> Destination:
     """The place of everything that is posted in a turn.
 
     An account that serves several personas speaks as the one whose turn it is; a command's reply is
@@ -17,6 +17,6 @@ def place_of(turn: Turn, bot: Bot, persona: Persona | None) -> Place:
     """
     persona_speaks = turn.header is not None or turn.fault is not None
     if not persona_speaks or turn.persona == PINNER or len(bot.personas) < 2:
-        return Place(turn.room, turn.thread_id, only_for=turn.record.get("only_for"))
-    voice = Voice(turn.persona, persona.front.avatar if persona else None)
-    return Place(turn.room, turn.thread_id, voice)
+        return Destination(turn.room, turn.thread_id, only_for=turn.record.get("only_for"))
+    voice = PersonaIdentity(turn.persona, persona.front.avatar if persona else None)
+    return Destination(turn.room, turn.thread_id, voice)

@@ -10,7 +10,7 @@ from gateway.core.cards import Message, OpenQuestion, RoomCard, TurnCard
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessagePosted:
     """A message was stored."""
 
     message: Message
@@ -22,7 +22,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Reworded:
+class MessageEdited:
     """A stored message has a new text."""
 
     message: Message
@@ -34,7 +34,7 @@ class Reworded:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class MessageDeleted:
     """A message was deleted."""
 
     room_id: str
@@ -55,7 +55,7 @@ class TurnChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class DraftChanged:
     """What the agent has said so far in a turn: a snapshot."""
 
     room_id: str
@@ -65,7 +65,7 @@ class Drafted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionAsked:
     """The agent's program asks the room."""
 
     question: OpenQuestion
@@ -89,7 +89,7 @@ class QuestionClosed:
 
 
 @dataclass(frozen=True, slots=True)
-class Typing:
+class TypingChanged:
     """A persona works in a room; "" ends it."""
 
     room_id: str
@@ -99,7 +99,7 @@ class Typing:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class MemoryChanged:
     """The memory of a room may have changed: fetch it again."""
 
     room_id: str
@@ -150,21 +150,21 @@ class Stopping:
     type: ClassVar[str] = "stopping"
 
 
-Happening = (
-    Said
-    | Reworded
-    | Gone
+AppEvent = (
+    MessagePosted
+    | MessageEdited
+    | MessageDeleted
     | TurnChanged
-    | Drafted
-    | Asked
+    | DraftChanged
+    | QuestionAsked
     | QuestionClosed
-    | Typing
-    | Remembered
+    | TypingChanged
+    | MemoryChanged
     | PersonasChanged
     | AccessChanged
     | BotsChanged
     | RoomOpened
     | Stopping
 )
-EPHEMERAL = (Drafted, Typing)
+EPHEMERAL = (DraftChanged, TypingChanged)
 """Snapshots that the next one replaces: not kept for a client that comes back."""

@@ -50,7 +50,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TurnRequest:
     """A turn to be made. answer: set when it needs no agent (a command's reply)."""
 
     id: str
@@ -61,7 +61,7 @@ class Wanted:
     answer: str | None = None
 
 
-Also = Callable[[Connection, int], Sequence[Wanted]]
+Also = Callable[[Connection, int], Sequence[TurnRequest]]
 """Given the seq of a message that was just stored; returns what more is wanted for it."""
 
 
@@ -101,7 +101,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class UnusedSession:
     """A session that ended. used_at: when its last turn had ended, in microseconds."""
 
     session: EndedSession
@@ -115,7 +115,7 @@ class Ledger(Protocol):
         self,
         inbound: Inbound,
         scope: str,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[TurnRequest],
         hop: int,
         now: datetime,
         also: Also | None = None,
@@ -158,7 +158,7 @@ class Ledger(Protocol):
         turn: Turn,
         posts: Sequence[Post],
         by: Speaker,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[TurnRequest],
         now: datetime,
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
         """All posts arrived: store the answer as a message, queue the turns it hands over to.
@@ -191,16 +191,16 @@ class Ledger(Protocol):
     ) -> None:
         """The same of a session that is known: on disk soon."""
 
-    async def retire_session(self, persona: str, scope: str) -> Ended | None:
+    async def retire_session(self, persona: str, scope: str) -> UnusedSession | None:
         """Resume it no more. None when there is none, or its end is known already."""
 
-    async def idle_sessions(self, since: datetime) -> list[Ended]:
+    async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
         """Sessions not used after `since` of which the memory knows no end, longest idle first."""
 
     async def used_first(self) -> datetime | None:
         """When the longest idle session that did not end yet was used."""
 
-    async def ended_session(self, ended: Ended, now: datetime) -> None:
+    async def ended_session(self, ended: UnusedSession, now: datetime) -> None:
         """The memory knows of the end; nothing changes when the session was used again."""
 
     async def last_turn(self, scope: str) -> Turn | None:

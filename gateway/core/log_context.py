@@ -14,7 +14,7 @@ from gateway.core.show import session_id
 
 
 @dataclass(slots=True, weakref_slot=True)
-class Subject:
+class LogContext:
     """Ids; "": not about one.
 
     A session's is shared by all its tasks, of which some live longer than a turn: who takes a
@@ -33,18 +33,18 @@ class Subject:
         return {name: value for name in _NAMES if (value := getattr(self, name))}
 
 
-_NAMES = tuple(field.name for field in fields(Subject))
-_NOBODY = Subject()
-_now: ContextVar[Subject] = ContextVar("subject", default=_NOBODY)
+_NAMES = tuple(field.name for field in fields(LogContext))
+_NOBODY = LogContext()
+_now: ContextVar[LogContext] = ContextVar("subject", default=_NOBODY)
 
 
-def subject() -> Subject:
+def subject() -> LogContext:
     """What this task's work is about now."""
     return _now.get()
 
 
 @contextmanager
-def about(it: Subject) -> Iterator[Subject]:
+def log_context(it: LogContext) -> Iterator[LogContext]:
     """Work on it within the block; tasks begun there are about it, too."""
     token = _now.set(it)
     try:
@@ -54,36 +54,36 @@ def about(it: Subject) -> Iterator[Subject]:
 
 
 @contextmanager
-def about_also(**more: str) -> Iterator[Subject]:
+def own_log_context(**more: str) -> Iterator[LogContext]:
     """What it is about already, and these."""
-    with about(replace(subject(), **more)) as it:
+    with log_context(replace(subject(), **more)) as it:
         yield it
 
 
-def subject_of(turn: Turn) -> Subject:
+def log_context_of(turn: Turn) -> LogContext:
     """Of a turn; the same for as long as it lives, whatever its session goes on to."""
-    return Subject(
+    return LogContext(
         turn.id, turn.room.id, turn.persona, session_id(turn.persona, turn.scope), turn.bot, turn.id
     )
 
 
-class SessionSubjects:
+class SessionLogContexts:
     """One subject a session, for as long as a task works on it."""
 
     def __init__(self) -> None:
-        self._of: WeakValueDictionary[str, Subject] = WeakValueDictionary()
+        self._of: WeakValueDictionary[str, LogContext] = WeakValueDictionary()
 
     @contextmanager
-    def take(self, turn: Turn) -> Iterator[Subject]:
+    def take(self, turn: Turn) -> Iterator[LogContext]:
         """The session is at this turn until the block is left."""
         session = session_id(turn.persona, turn.scope)
         it = self._of.get(session)
         if it is None:
-            it = self._of[session] = Subject(persona=turn.persona, session=session)
+            it = self._of[session] = LogContext(persona=turn.persona, session=session)
         it.turn = it.trace_id = turn.id
         it.room, it.bot = turn.room.id, turn.bot
         try:
-            with about(it):
+            with log_context(it):
                 yield it
         finally:
             it.turn = it.trace_id = ""

@@ -22,7 +22,7 @@ from gateway.core.cards import (
     TurnState,
 )
 from gateway.core.ledger import Post, State, Turn
-from gateway.sessions.sessions import Live, Program
+from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
 from store.timestamps import moment
 from store.transcript import StoredMessage
@@ -101,7 +101,7 @@ def turn_card(
     )
 
 
-def persona_card(persona: Persona, program: Program) -> PersonaCard:
+def persona_card(persona: Persona, program: AgentProgram) -> PersonaCard:
     """A persona for a list, with what its agent wants when it can't answer."""
     hint = "" if program.available else program.hint
     about = persona.front.description
@@ -177,7 +177,7 @@ def _timings(turn: Turn) -> tuple[Timing, ...]:
     return tuple(timings)
 
 
-def session(live: Live) -> SessionCard:
+def session(live: LiveSession) -> SessionCard:
     """A living session for a list."""
     return SessionCard(
         id=session_id(live.persona, live.scope),

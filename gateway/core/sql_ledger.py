@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract.chat import Inbound, Room, Speaker
-from gateway.core.ledger import Accepted, Also, Post, Turn, Wanted
+from gateway.core.ledger import Accepted, Also, Post, Turn, TurnRequest
 from gateway.core.sql_rows import (
     ANSWER_WITH,
     ASKED,
@@ -72,7 +72,7 @@ class SqlLedger(SqlSessions):
         self,
         inbound: Inbound,
         scope: str,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[TurnRequest],
         hop: int,
         now: datetime,
         also: Also | None = None,
@@ -91,7 +91,7 @@ class SqlLedger(SqlSessions):
         return accepted
 
     def queue(
-        self, connection: Connection, message_seq: int, wanted: Sequence[Wanted], now: datetime
+        self, connection: Connection, message_seq: int, wanted: Sequence[TurnRequest], now: datetime
     ) -> tuple[Turn, ...]:
         """Turns for a message that lies in the store, in a commit of the caller's."""
         row = connection.execute(ASKED, {"of": message_seq}).one()
@@ -100,13 +100,13 @@ class SqlLedger(SqlSessions):
         return self._queue_all(connection, asked, wanted, now)
 
     def _queue_all(
-        self, connection: Connection, asked: _Asked, wanted: Sequence[Wanted], now: datetime
+        self, connection: Connection, asked: _Asked, wanted: Sequence[TurnRequest], now: datetime
     ) -> tuple[Turn, ...]:
         made = (self._queue(connection, asked, want, now) for want in wanted)
         return tuple(turn for turn in made if turn is not None)
 
     def _queue(
-        self, connection: Connection, asked: _Asked, want: Wanted, now: datetime
+        self, connection: Connection, asked: _Asked, want: TurnRequest, now: datetime
     ) -> Turn | None:
         """The new turn; None when this message asked this persona before."""
         turn = entered(
@@ -171,7 +171,7 @@ class SqlLedger(SqlSessions):
         turn: Turn,
         posts: Sequence[Post],
         by: Speaker,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[TurnRequest],
         now: datetime,
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
         changed = entered(turn, "posted", now)

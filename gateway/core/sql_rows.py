@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from contract.chat import Room
-from gateway.core.ledger import Ended, Post, State, Turn
+from gateway.core.ledger import Post, State, Turn, UnusedSession
 from memory.layer import EndedSession
 from store.schema import decisions, messages, posts, rooms, sessions, turns
 from store.timestamps import micros
@@ -180,9 +180,9 @@ def posts_of(connection: Connection, turn_id: str) -> list[Post]:
     ]
 
 
-def ended_of(row: Row[Any]) -> Ended:
+def ended_of(row: Row[Any]) -> UnusedSession:
     room = Room(row.id, row.name, row.kind, row.project)
-    return Ended(
+    return UnusedSession(
         EndedSession(row.scope, row.persona, room, row.agent_session_id or ""), row.used_at
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from gateway.core.ledger import Ended
+from gateway.core.ledger import UnusedSession
 from gateway.core.sql_rows import (
     END_SESSION,
     IDLE_SESSIONS,
@@ -58,17 +58,17 @@ class SqlSessions:
 
         self._store.write_later(work)
 
-    async def retire_session(self, persona: str, scope: str) -> Ended | None:
+    async def retire_session(self, persona: str, scope: str) -> UnusedSession | None:
         where = {"of_persona": persona, "of_scope": scope}
 
-        def work(connection: Connection) -> Ended | None:
+        def work(connection: Connection) -> UnusedSession | None:
             row = connection.execute(ONE_SESSION, where).first()
             connection.execute(RETIRE_SESSION, where)
             return None if row is None else ended_of(row)
 
         return await self._store.write(work)
 
-    async def idle_sessions(self, since: datetime) -> list[Ended]:
+    async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
         where = {"since": micros(since)}
         return await self._store.read(
             lambda connection: [ended_of(row) for row in connection.execute(IDLE_SESSIONS, where)]
@@ -78,7 +78,7 @@ class SqlSessions:
         at = await self._store.read(lambda connection: connection.execute(USED_FIRST).scalar())
         return None if at is None else moment(at)
 
-    async def ended_session(self, ended: Ended, now: datetime) -> None:
+    async def ended_session(self, ended: UnusedSession, now: datetime) -> None:
         values = {
             "of_persona": ended.session.persona,
             "of_scope": ended.session.scope,

@@ -32,7 +32,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Trail:
+class TurnTrace:
     """The steps of one turn, as they ended."""
 
     steps: list[Step] = field(default_factory=list)
@@ -76,18 +76,18 @@ class Trail:
         return (self.steps[-1].ended_ns - queued_ns) / 1e9
 
 
-class Trails:
+class TurnTraces:
     """Those of the turns that are under way. ended: told of each turn once it is over."""
 
-    def __init__(self, ended: Callable[[Turn, Trail], None] = lambda turn, trail: None) -> None:
+    def __init__(self, ended: Callable[[Turn, TurnTrace], None] = lambda turn, trail: None) -> None:
         self._ended = ended
-        self._open: OrderedDict[str, Trail] = OrderedDict()
+        self._open: OrderedDict[str, TurnTrace] = OrderedDict()
 
-    def of(self, turn_id: str) -> Trail:
+    def of(self, turn_id: str) -> TurnTrace:
         """A turn's, begun if it isn't known yet."""
         trail = self._open.get(turn_id)
         if trail is None:
-            trail = self._open[turn_id] = Trail()
+            trail = self._open[turn_id] = TurnTrace()
             if len(self._open) > _MOST_OPEN:
                 self._open.popitem(last=False)
         return trail
@@ -101,10 +101,10 @@ class Trails:
 
 
 @dataclass(slots=True)
-class Clockwork:
+class StepTimer:
     """Milliseconds of each step of a turn, in their order; they go into its trail as well."""
 
-    trail: Trail
+    trail: TurnTrace
     ms: dict[str, float] = field(default_factory=dict)
     since_ns: int = field(default_factory=time.time_ns)
     _since: float = field(default_factory=time.perf_counter)

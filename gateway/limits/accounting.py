@@ -11,17 +11,17 @@ from uuid import uuid4
 from contract.agent import Usage
 from contract.chat import Inbound, Speaker
 from gateway.audit.audit import Audit
-from gateway.core.ledger import Ledger, Turn, Wanted
+from gateway.core.ledger import Ledger, Turn, TurnRequest
 from gateway.core.pins import PINNER
 from gateway.limits.limits import Limits
-from gateway.limits.usage import Took, UsageBook
+from gateway.limits.usage import TurnUsage, UsageBook
 from store.transcript import StoredMessage, Transcript
 
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class Accounting:
     """The audit log, the usage and the limits, as turns need them."""
 
     audit: Audit
@@ -29,12 +29,12 @@ class Books:
     limits: Limits
     ledger: Ledger
     transcript: Transcript
-    count: Callable[[Took], None]
+    count: Callable[[TurnUsage], None]
     clock: Callable[[], datetime]
 
     # ── At the door ─────────────────────────────────────────────────────────────────────
 
-    async def admit(self, inbound: Inbound, wanted: Sequence[Wanted]) -> list[Wanted]:
+    async def admit(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
         """Those of a message's turns that its sender's limits allow, and one line for the rest."""
         by, room = inbound.meta.speaker(), inbound.room
         await self.limits.ready()
@@ -51,7 +51,7 @@ class Books:
         refused = next(want for want in asked if want.persona not in allowed)
         return [*kept, replace(refused, answer=line)]
 
-    def give_back(self, inbound: Inbound, wanted: Sequence[Wanted]) -> None:
+    def give_back(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> None:
         """The message was there before."""
         personas = [want.persona for want in wanted if want.answer is None]
         self.limits.give_back(inbound.meta.speaker(), inbound.room, personas)
@@ -76,7 +76,7 @@ class Books:
         self, turn: Turn, person: Speaker, agent: str, told: Usage | None, seconds: float
     ) -> None:
         """It ended, with an answer or without one."""
-        took = Took(
+        took = TurnUsage(
             turn_id=turn.id,
             at=self.clock(),
             person_id=person.id,
@@ -90,7 +90,7 @@ class Books:
         self.limits.took(took)
         self.count(took)
 
-    async def hand_over(self, turn: Turn, wanted: Sequence[Wanted]) -> list[Wanted]:
+    async def hand_over(self, turn: Turn, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
         """Those of the turns that an answer asks for which its chain's beginner may still ask."""
         asked = await self.transcript.get(turn.message_seq) if wanted else None
         if asked is None:
@@ -101,7 +101,7 @@ class Books:
         kept = [want for want in wanted if want.persona in allowed]
         if over is None or (line := self.limits.line(over, person, turn.room)) is None:
             return kept
-        return [*kept, Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+        return [*kept, TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
     async def beginner(self, asked: StoredMessage) -> Speaker:
         """Who began the chain that a message is of: its sender, where no agent of ours said it."""

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, select
 from contract.chat import Room, Speaker
 from gateway.access.access import Access
 from gateway.core.quoting import quoted
-from gateway.limits.counters import Counters, Kind, Over, Subject, What, Window, start_of
-from gateway.limits.usage import Took
+from gateway.limits.counters import Counters, Kind, LimitSubject, Over, What, Window, start_of
+from gateway.limits.usage import TurnUsage
 from gateway.settings.limits import LimitsTable
 from store.database import Store, insert_of
 from store.gateway_schema import refusals, usage
@@ -91,7 +91,7 @@ class Limits:
         for persona in personas:
             self._count(by, room, persona, -1)
 
-    def took(self, took: Took) -> None:
+    def took(self, took: TurnUsage) -> None:
         """A turn ended."""
         told = took.usage
         amounts: Mapping[What, float] = {
@@ -128,12 +128,12 @@ class Limits:
 
     def _subjects(
         self, by: Speaker, room: Room, persona: str, *, is_guest: bool
-    ) -> Iterator[Subject]:
+    ) -> Iterator[LimitSubject]:
         table = self._table
         usual = table.guest if is_guest and table.guest is not None else table.person
-        yield Subject("person", by.id, table.people.get(by.id, usual))
-        yield Subject("room", room.id, table.rooms.get(room.id, table.room))
-        yield Subject("persona", persona, table.personas.get(persona, table.persona))
+        yield LimitSubject("person", by.id, table.people.get(by.id, usual))
+        yield LimitSubject("room", room.id, table.rooms.get(room.id, table.room))
+        yield LimitSubject("persona", persona, table.personas.get(persona, table.persona))
 
     # ── What is said ────────────────────────────────────────────────────────────────────
 

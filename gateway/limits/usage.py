@@ -33,7 +33,7 @@ _SUMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
+class TurnUsage:
     """What a turn took. person_id: who began the chain that it is of. usage: None: not told."""
 
     turn_id: str
@@ -115,7 +115,7 @@ class UsageBook:
             },
         )
 
-    def note(self, took: Took) -> None:
+    def note(self, took: TurnUsage) -> None:
         """On disk before whatever is written next."""
         told = took.usage
         values = {

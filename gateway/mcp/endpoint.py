@@ -38,7 +38,7 @@ MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves 
 
 
 @dataclass(slots=True)
-class Admission:
+class McpGrant:
     """What one session may see: what its newest turn may, and nothing before its first.
 
     url: where it is served, "" when it is not.
@@ -58,7 +58,7 @@ class Admission:
         return WorkReader(Gate.of(asked), frozenset({self.persona}))
 
 
-class MemoryDoor:
+class McpEndpoint:
     """Gives each session an address that nobody can guess, behind which its own memory is."""
 
     def __init__(self, listener: HookListener, tools: MemoryTools, spawn: Spawn) -> None:
@@ -66,7 +66,7 @@ class MemoryDoor:
         self._tools = tools
         self._spawn = spawn
 
-    def open(self, admission: Admission) -> MemoryServer:
+    def open(self, admission: McpGrant) -> MemoryServer:
         """Serve a session until it is closed."""
 
         async def receive(payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -75,7 +75,7 @@ class MemoryDoor:
         admission.url = self._listener.register(receive)
         return MemoryServer(COMMAND, ((URL, admission.url),), READS)
 
-    def close(self, admission: Admission) -> None:
+    def close(self, admission: McpGrant) -> None:
         """Forget a session: its address answers no more."""
         self._listener.release(admission.url)
         for pipe in admission.pipes.values():
@@ -83,14 +83,14 @@ class MemoryDoor:
         admission.pipes.clear()
         admission.url, admission.invocation = "", None
 
-    async def _answer(self, payload: Mapping[str, Any], admission: Admission) -> Mapping[str, Any]:
+    async def _answer(self, payload: Mapping[str, Any], admission: McpGrant) -> Mapping[str, Any]:
         name, message = payload.get("pipe"), payload.get("message")
         if not isinstance(name, str) or not isinstance(message, dict):
             return {"message": None}
         pipe = admission.pipes.get(name) or await self._new_pipe(name, admission)
         return {"message": await pipe.say(message)}
 
-    async def _new_pipe(self, name: str, admission: Admission) -> Pipe:
+    async def _new_pipe(self, name: str, admission: McpGrant) -> Pipe:
         server = await asyncio.to_thread(_import_server)
         pipe: Pipe = server.Pipe(server.make_server(self._tools, admission.reader), self._spawn)
         if len(admission.pipes) >= MOST_PIPES:

@@ -78,7 +78,7 @@ TOOLS: Mapping[str, type[_Arguments]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ToolReply:
     """What a tool answers. failed: it was called wrongly, and the text says how."""
 
     text: str
@@ -106,27 +106,29 @@ class MemoryTools:
             if name != "recall" or self._recall is not None
         ]
 
-    async def answer(self, tool: str, arguments: Mapping[str, Any], reader: WorkReader) -> Reply:
+    async def answer(
+        self, tool: str, arguments: Mapping[str, Any], reader: WorkReader
+    ) -> ToolReply:
         """The answer of a tool. What the reader may not see is not there for it."""
         if (model := TOOLS.get(tool)) is None:
-            return Reply(f"There is no tool {tool[:40]!r}.", failed=True)
+            return ToolReply(f"There is no tool {tool[:40]!r}.", failed=True)
         try:
             wanted = model.model_validate(dict(arguments))
         except ValidationError as error:
             first = error.errors()[0]
-            return Reply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
+            return ToolReply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
         match wanted:
             case SearchArguments():
-                return Reply(index(await self._log.search(reader, _query(wanted))))
+                return ToolReply(index(await self._log.search(reader, _query(wanted))))
             case TimelineArguments(id=id, before=before, after=after):
                 around = await self._log.timeline(reader, id, before=before, after=after)
-                return Reply(index(around))
+                return ToolReply(index(around))
             case ReadArguments(ids=ids):
                 found = await self._log.read(reader, ids)
                 whole = json.dumps([whole_record(item) for item in found], ensure_ascii=False)
-                return Reply(whole if found else NOTHING)
+                return ToolReply(whole if found else NOTHING)
             case RecallArguments(text=text, limit=limit):
-                return Reply(self._list(await self.facts(text, reader, limit)))
+                return ToolReply(self._list(await self.facts(text, reader, limit)))
         raise AssertionError(tool)
 
     async def titles(self, text: str, reader: WorkReader, limit: int) -> list[StoredObservation]:

@@ -11,7 +11,7 @@ from prometheus_client.exposition import generate_latest
 from contract.agent import Usage
 from gateway.app.supervisor import BotHealth
 from gateway.core import show
-from gateway.core.events import Happening, Said, TurnChanged
+from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.observability.bot_metrics import BotMetrics
 from gateway.observability.bounded_label import BoundedLabel
@@ -76,9 +76,9 @@ class Metrics:
         self.usage = UsageMetrics(registry)
         self._sources = BoundedLabel()
 
-    def heard(self, happening: Happening) -> None:
+    def heard(self, happening: AppEvent) -> None:
         """Count a happening."""
-        if isinstance(happening, Said):
+        if isinstance(happening, MessagePosted):
             self._messages.labels(happening.message.by.kind).inc()
         elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
             self._turns.labels(happening.turn.persona, happening.turn.state).inc()

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from gateway.core.ledger import Turn
 from gateway.core.redaction import Redactor
-from gateway.core.trace import Attribute, Step, Trail
+from gateway.core.trace import Attribute, Step, TurnTrace
 from gateway.observability.sending import Sender
 from gateway.settings.logs import TelemetryTable
 
@@ -26,7 +26,7 @@ _PATH = "/v1/traces"
 _EXPORT_S = 5.0  # for one try
 _CLOSE_S = 3.0  # for what is left; a collector that is away must not keep the house
 
-Export = Callable[[Turn, Trail], None]
+Export = Callable[[Turn, TurnTrace], None]
 
 
 class Telemetry:
@@ -37,7 +37,7 @@ class Telemetry:
         self._ids = ids
         self._redactor = redactor
 
-    def turn(self, turn: Turn, trail: Trail) -> None:
+    def turn(self, turn: Turn, trail: TurnTrace) -> None:
         """A turn that is over: a root span, and below it a span a step; linked to the turn whose
         answer handed over to it."""
         if not trail.steps:

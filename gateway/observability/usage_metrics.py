@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter
 
-from gateway.limits.usage import Took
+from gateway.limits.usage import TurnUsage
 
 
 class UsageMetrics:
@@ -27,7 +27,7 @@ class UsageMetrics:
             "moot_agent_seconds", "Seconds of agents' work", ["persona"], registry=registry
         )
 
-    def took(self, took: Took) -> None:
+    def took(self, took: TurnUsage) -> None:
         """Take in a turn."""
         self._seconds.labels(took.persona).inc(took.seconds)
         if took.usage is None:

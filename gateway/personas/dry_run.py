@@ -21,10 +21,10 @@ from contract.chat import Room, Speaker
 from contract.errors import AgentError, MootError, Rejected
 from gateway.core.ledger import Turn
 from gateway.sessions.opener import Opener
-from gateway.sessions.sessions import Live, Program
+from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.briefing import Briefings
-from gateway.turns.turn_context import occasion_of
+from gateway.turns.briefing import BriefingMaker
+from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Window, Windows
 from memory.scopes import home_scope
 from store.timestamps import micros
@@ -40,12 +40,12 @@ class Preview:
 
     system: str
     header: Header
-    program: Program
+    program: AgentProgram
     missing: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class DryRun:
     """asked: titles of the permission questions that were refused. trouble: why there is no
     answer; "": there is one."""
 
@@ -101,13 +101,13 @@ class _Refusing:
         return next(refusing, len(question.options) - 1)
 
 
-class Rehearsal:
+class DryRuns:
     """Previews and dry runs, of a persona as it is or as it would be. One dry run at a time."""
 
     def __init__(
         self,
         *,
-        briefings: Briefings,
+        briefings: BriefingMaker,
         windows: Windows,
         transcript: Transcript,
         personas: Personas,
@@ -132,7 +132,7 @@ class Rehearsal:
         """What it would be given if `by` wrote `text` in a room now."""
         return (await self._compose(persona, room_id, by, text))[0]
 
-    async def dry_run(self, persona: Persona, room_id: str, by: Speaker, text: str) -> Rehearsed:
+    async def dry_run(self, persona: Persona, room_id: str, by: Speaker, text: str) -> DryRun:
         """The same, and the answer of its agent, asked in a HOME and a workspace that are gone
         afterwards. Raises Busy when another one is under way."""
         if self._stage.locked():
@@ -152,7 +152,7 @@ class Rehearsal:
                 trouble = f"No end after {self.answer_s:g} s."
             seconds = time.perf_counter() - began
             said = untyped(answer.text)
-            return Rehearsed(preview, said, reply.asked, answer.tools, seconds, trouble)
+            return DryRun(preview, said, reply.asked, answer.tools, seconds, trouble)
 
     async def _compose(
         self, persona: Persona, room_id: str, by: Speaker, text: str
@@ -162,7 +162,7 @@ class Rehearsal:
         bot = self._bot(room, persona)
         asked = self._message(room, persona, by, text)
         turn = self._turn(asked, room, persona, bot)
-        live = Live(
+        live = LiveSession(
             persona.name, turn.scope, room, program, _Nobody(),
             started_at=asked.sent_at, used_at=asked.sent_at,
         )  # fmt: skip
@@ -180,7 +180,7 @@ class Rehearsal:
             mentions = [p.mention for p in people if p.mention]
             prompt = typable(prompt, [*names, *(p.name for p in people)], mentions)
         preview = Preview(persona.body, header, program, known.missing)
-        return preview, prompt, occasion_of(briefing, asked), room
+        return preview, prompt, turn_context_of(briefing, asked), room
 
     async def _room(self, room_id: str, persona: Persona, by: Speaker) -> Room:
         """The room, as it is known; a direct message with the page when none is named."""

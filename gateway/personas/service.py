@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from gateway.personas.versions import Version, Versions, Why
-from gateway.settings.personas.check import Checked, Finding
+from gateway.settings.personas.check import Checked, PersonaFinding
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound, unified
 from gateway.settings.personas.files import (
     check_name,
@@ -27,7 +27,7 @@ from gateway.settings.personas.personas import FrontMatter, Persona, Personas, c
 State = Literal["good", "broken", "deleted"]
 
 
-class Note(Protocol):
+class AuditNote(Protocol):
     """Writes the audit log."""
 
     def __call__(
@@ -44,7 +44,7 @@ class Note(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PersonaFile:
     """A persona's file as it is now. base: what an edit of it carries. version: the newest;
     None: it has none yet. A deleted one has the text that it had last."""
 
@@ -56,7 +56,7 @@ class Sheet:
     version: Version | None
 
 
-class PersonaDesk:
+class PersonaService:
     """The files of one folder and their history. One edit at a time."""
 
     def __init__(
@@ -65,7 +65,7 @@ class PersonaDesk:
         versions: Versions,
         *,
         own_folder: Path,
-        note: Note,
+        note: AuditNote,
         changed: Callable[[], object] = lambda: None,
     ) -> None:
         """own_folder: where edits go when the personas in use are those that come with Moot.
@@ -98,7 +98,7 @@ class PersonaDesk:
 
     # ── Looking ─────────────────────────────────────────────────────────────────────────
 
-    async def sheets(self) -> list[Sheet]:
+    async def sheets(self) -> list[PersonaFile]:
         """Every persona that is or was, by name."""
         await self.catch_up()
         newest = await self.versions.newest()
@@ -106,7 +106,7 @@ class PersonaDesk:
         gone = {name for name, version in newest.items() if version.deleted}
         return [self._sheet(name, newest.get(name)) for name in sorted(here | gone)]
 
-    async def sheet(self, name: str) -> Sheet:
+    async def sheet(self, name: str) -> PersonaFile:
         """One of them. Raises Unknown."""
         check_name(name)
         await self.catch_up()
@@ -120,18 +120,18 @@ class PersonaDesk:
             return replace(sheet, text=last)
         return sheet
 
-    def _sheet(self, name: str, newest: Version | None) -> Sheet:
+    def _sheet(self, name: str, newest: Version | None) -> PersonaFile:
         try:
             data = self._now(name)
         except ConfigError as error:
-            fault = Finding("error", 1, 1, 1, 1, str(error))
-            return Sheet(name, "broken", "", "", Checked(None, "", (fault,)), newest)
+            fault = PersonaFinding("error", 1, 1, 1, 1, str(error))
+            return PersonaFile(name, "broken", "", "", Checked(None, "", (fault,)), newest)
         if data is None:
-            return Sheet(name, "deleted", "", "", Checked(None, "", ()), newest)
+            return PersonaFile(name, "deleted", "", "", Checked(None, "", ()), newest)
         text = data.decode("utf-8-sig", errors="replace")
         checked = self.check(name, text)
         state: State = "good" if checked.front is not None else "broken"
-        return Sheet(name, state, text, digest(data), checked, newest)
+        return PersonaFile(name, state, text, digest(data), checked, newest)
 
     def _now(self, name: str) -> bytes | None:
         """The file's bytes; None: there is no file that could be read."""

@@ -7,10 +7,10 @@ import logging
 from collections.abc import Sequence
 
 from bots.bot import Bot
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 from gateway.core.ledger import Ledger, Post, Turn
-from gateway.core.trace import Trail
+from gateway.core.trace import TurnTrace
 from store.timestamps import moment
 
 log = logging.getLogger("moot.delivery")
@@ -42,7 +42,12 @@ def _summary(answer: str) -> str:
 
 
 async def deliver(
-    turn: Turn, posts: Sequence[Post], bot: Bot, place: Place, ledger: Ledger, trail: Trail
+    turn: Turn,
+    posts: Sequence[Post],
+    bot: Bot,
+    place: Destination,
+    ledger: Ledger,
+    trail: TurnTrace,
 ) -> list[Post]:
     """Send every piece that the platform doesn't have yet; return them as sent.
 
@@ -62,7 +67,7 @@ async def deliver(
     return sent
 
 
-async def _send(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) -> Post:
+async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Ledger) -> Post:
     uncertain = post.uncertain
     message_id = post.platform_id
     wait_s = 0.5
@@ -90,14 +95,14 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Place, ledger: Ledger) 
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
 
-async def _put(post: Post, bot: Bot, place: Place) -> str:
+async def _put(post: Post, bot: Bot, place: Destination) -> str:
     if post.kind == "text":
         return await bot.post(place, post.text, post.key)
     data = post.text.encode("utf-8", "replace")
     return await bot.upload(place, "answer.md", data, "", post.key)
 
 
-async def look(turn: Turn, key: str, bot: Bot, place: Place, ledger: Ledger) -> str | None:
+async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: Ledger) -> str | None:
     """The platform's id of a post that may have arrived: it is not older than its question.
 
     Raises PlatformError when the platform can't tell now; None when it never can.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from bots.bot import Bot
 from bots.kit.questions import agreed_markdown, decided_markdown, left_markdown
 from contract.agent import Question
-from contract.chat import Place, Speaker
+from contract.chat import Destination, Speaker
 from contract.errors import PlatformError
 from gateway.core.ledger import Ledger, Turn
 from gateway.questions.delivery import look
-from gateway.questions.open_question import Waiting
+from gateway.questions.open_question import PendingQuestion
 
 log = logging.getLogger("moot.questions")
 
@@ -28,7 +28,7 @@ class QuestionPosts:
 
     ledger: Ledger
 
-    async def show(self, entry: Waiting) -> None:
+    async def show(self, entry: PendingQuestion) -> None:
         """Post it; once more when one of two agreed: an edit would take its buttons."""
         key = f"{entry.turn.id}:{entry.question.id}"
         first = await self._post(entry, key)
@@ -44,7 +44,7 @@ class QuestionPosts:
         if await self._post(entry, f"{key}:2") is not None:
             entry.message_ids.remove(first)
 
-    async def _post(self, entry: Waiting, key: str) -> str | None:
+    async def _post(self, entry: PendingQuestion, key: str) -> str | None:
         """Send the question, and note its id. Waits out rate limits and outages until it is closed.
 
         None: the platform refuses it, or it was closed before it could be sent.
@@ -75,7 +75,7 @@ class QuestionPosts:
 
     async def close(
         self,
-        entry: Waiting,
+        entry: PendingQuestion,
         showing: asyncio.Task[None],
         chosen: int,
         by: Speaker | None,
@@ -95,7 +95,7 @@ class QuestionPosts:
         for noted in (key, f"{key}:2")[: entry.ballot.needs]:
             self.ledger.close_question(noted)
 
-    async def _edit(self, bot: Bot, place: Place, message_id: str, text: str) -> bool:
+    async def _edit(self, bot: Bot, place: Destination, message_id: str, text: str) -> bool:
         try:
             await bot.edit(place, message_id, text)
         except PlatformError as error:
@@ -103,7 +103,9 @@ class QuestionPosts:
             return False
         return True
 
-    async def tell(self, turn: Turn, question: Question, bot: Bot, place: Place, line: str) -> None:
+    async def tell(
+        self, turn: Turn, question: Question, bot: Bot, place: Destination, line: str
+    ) -> None:
         """Say why a question was refused without being asked."""
         key = f"{turn.id}:{question.id}"
         try:
@@ -114,7 +116,7 @@ class QuestionPosts:
         await self.ledger.note_question(turn, question.id, message_id)
         self.ledger.close_question(key)
 
-    async def close_left(self, turn: Turn, bot: Bot, place: Place) -> list[str]:
+    async def close_left(self, turn: Turn, bot: Bot, place: Destination) -> list[str]:
         """Close those of an earlier process; return their ids."""
         left = await self.ledger.left_questions(turn.id)
         for key, message_id, title in left:

@@ -13,17 +13,17 @@ from typing import TypedDict, TypeVar
 from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
 from contract.agent import Question
-from contract.chat import Place, Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.bus import Publish
 from gateway.core.cards import OpenQuestion
-from gateway.core.events import Asked, QuestionClosed
+from gateway.core.events import QuestionAsked, QuestionClosed
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.quoting import quoted
 from gateway.questions.ballot import Ballot
-from gateway.questions.open_question import Waiting, label, refusing, told
+from gateway.questions.open_question import PendingQuestion, label, refusing, told
 from gateway.questions.posts import QuestionPosts
 from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
@@ -63,8 +63,8 @@ class Questions:
         self._clock = clock
         self._timeout_s = timeout_s
         self._danger = Danger.of(access.table.dangerous)
-        self._open: dict[str, Waiting] = {}
-        self._closed: OrderedDict[str, Waiting] = OrderedDict()
+        self._open: dict[str, PendingQuestion] = {}
+        self._closed: OrderedDict[str, PendingQuestion] = OrderedDict()
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
@@ -74,7 +74,7 @@ class Questions:
         question: Question,
         turn: Turn,
         bot: Bot,
-        place: Place,
+        place: Destination,
         workspace: Path | None = None,
     ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
@@ -85,7 +85,7 @@ class Questions:
             return await self._refuse_at_once(question, turn, bot, place, nobody)
         now = self._clock()
         refuses = [i for i, option in enumerate(question.options) if option.refuses]
-        entry = self._open[question.id] = Waiting(
+        entry = self._open[question.id] = PendingQuestion(
             question,
             turn,
             bot,
@@ -99,10 +99,10 @@ class Questions:
         self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
         return await self._wait(entry)
 
-    async def _wait(self, entry: Waiting) -> int:
+    async def _wait(self, entry: PendingQuestion) -> int:
         """Show it, wait for its answer, and have it on disk before anybody acts on it."""
         chosen, by, reason = refusing(entry.question), None, "stopped"
-        self._publish(Asked(entry.card()))
+        self._publish(QuestionAsked(entry.card()))
         name = f"question {entry.question.id}"
         showing = asyncio.create_task(self._posts.show(entry), name=name)
         try:
@@ -151,7 +151,7 @@ class Questions:
         return "" if enough else ALONE
 
     async def _refuse_at_once(
-        self, question: Question, turn: Turn, bot: Bot, place: Place, why: str
+        self, question: Question, turn: Turn, bot: Bot, place: Destination, why: str
     ) -> int:
         refusal = refusing(question)
         reason = "nobody" if why == NOBODY else "alone"
@@ -163,7 +163,9 @@ class Questions:
 
     # ── On record ───────────────────────────────────────────────────────────────────────
 
-    async def _record_answer(self, entry: Waiting, chosen: int, by: Speaker, via: str) -> None:
+    async def _record_answer(
+        self, entry: PendingQuestion, chosen: int, by: Speaker, via: str
+    ) -> None:
         """Both rows in one commit; whichever fails, the agent is told no."""
         noted = self._audit.note(
             "answer",
@@ -190,7 +192,7 @@ class Questions:
         log.info("question.decided turn=%s option=%d by=%s", turn.id, chosen, by)
 
     def _note(
-        self, entry: Waiting, act: str, by: Speaker, **detail: str | int | bool | None
+        self, entry: PendingQuestion, act: str, by: Speaker, **detail: str | int | bool | None
     ) -> None:
         """On disk before whatever is written next."""
         self._audit.note_later(act, by, **_where(entry.turn), **told(entry.question), **detail)
@@ -225,12 +227,12 @@ class Questions:
                 self._agreed(entry, option, by, via)
         return "agreed"
 
-    def _agreed(self, entry: Waiting, option: int, by: Speaker, via: str) -> None:
+    def _agreed(self, entry: PendingQuestion, option: int, by: Speaker, via: str) -> None:
         """One of two people allowed it."""
         self._note(entry, "agree", by, option=label(entry.question, option), via=via)
         entry.agreed = entry.agreed or (option, by)
         entry.moved.set()
-        self._publish(Asked(entry.card()))
+        self._publish(QuestionAsked(entry.card()))
 
     def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
         """What to tell somebody who chose, in Markdown: once each; "": nothing."""
@@ -295,7 +297,7 @@ class Questions:
         """The questions that wait in any room, oldest first."""
         return [entry.card() for entry in self._open.values()]
 
-    async def close_left(self, turn: Turn, bot: Bot, place: Place) -> None:
+    async def close_left(self, turn: Turn, bot: Bot, place: Destination) -> None:
         """Close what an earlier process asked in a turn that is taken up again."""
         for question_id in await self._posts.close_left(turn, bot, place):
             self._audit.note_later(

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
-from gateway.core.ledger import Ended, Ledger
+from gateway.core.ledger import Ledger, UnusedSession
 from memory.layer import EndedSession
 from memory.layers import Spawn
 
@@ -18,7 +18,7 @@ SOONEST_S = 1.0
 AT_ONCE = 2  # ends that are learned from at a time: a start after a long while may find hundreds
 
 
-class Idle:
+class IdleSessions:
     """Tells the memory once of every session that ended, and notes it when that was learned.
 
     The note names the session's last use: a session that is used again may end again, and an end
@@ -63,12 +63,12 @@ class Idle:
         ended = await asyncio.gather(*(self._end_idle(one) for one in found))
         return sum(ended)
 
-    def end(self, ended: Ended) -> None:
+    def end(self, ended: UnusedSession) -> None:
         """Tell the memory at once, behind what it was told before."""
         learned = self._remember(ended.session)
         self._spawn(self._note(ended, learned), f"end {ended.session.persona}")
 
-    async def _end_idle(self, ended: Ended) -> bool:
+    async def _end_idle(self, ended: UnusedSession) -> bool:
         session = ended.session
         async with self._slots:
             if self._busy(session.persona, session.scope):
@@ -77,7 +77,7 @@ class Idle:
             await self._note(ended, self._remember(session))
         return True
 
-    async def _note(self, ended: Ended, learned: asyncio.Future[None]) -> None:
+    async def _note(self, ended: UnusedSession, learned: asyncio.Future[None]) -> None:
         """Note the end as soon as it is learned; not when that was broken off."""
         await asyncio.wait([learned])
         if not learned.cancelled():

@@ -18,7 +18,7 @@ log = logging.getLogger("moot.memory")
 HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
 
 
-class Hearing:
+class MemoryIngest:
     """Tells the layers, in the background. extraction, recall: None when there is none."""
 
     def __init__(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.core.log_context import Subject, about
+from gateway.core.log_context import LogContext, log_context
 from gateway.core.show import session_id
 from gateway.observability.telemetry import Telemetry
 from memory.layer import AnsweredTurn, EndedSession
@@ -18,7 +18,7 @@ def learning(told: AnsweredTurn | EndedSession, telemetry: Telemetry | None) -> 
     turn_id = told.turn_id if isinstance(told, AnsweredTurn) else ""
     session = session_id(told.persona, told.scope)
     began_ns = time.time_ns()
-    with about(Subject(turn_id, told.room.id, told.persona, session, trace_id=turn_id)):
+    with log_context(LogContext(turn_id, told.room.id, told.persona, session, trace_id=turn_id)):
         yield
     if telemetry is not None:
         learned = {"moot.room.id": told.room.id, "moot.persona": told.persona}

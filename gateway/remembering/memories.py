@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from contract.briefing import Budget
 from gateway.mcp.tools import MemoryTools
-from gateway.remembering.ingest import HEARD_S, Hearing
-from gateway.remembering.recall import Recalling
+from gateway.remembering.ingest import HEARD_S, MemoryIngest
+from gateway.remembering.recall import RecallCommands
 from gateway.settings.tables import MemoryTable
 from memory.calls import Called, Calls
 from memory.extraction.consolidation import Consolidation
@@ -113,7 +113,9 @@ class Memories:
         )
 
         # Who follows the chat, and who goes over what is known at night
-        self.hearing = Hearing(self.messages, self.extraction, self.recall, spawn, heard_s=heard_s)
+        self.hearing = MemoryIngest(
+            self.messages, self.extraction, self.recall, spawn, heard_s=heard_s
+        )
         self.consolidation = Consolidation(
             store, index=index, model=self._model_of("consolidation"), clock=clock
         )
@@ -121,7 +123,7 @@ class Memories:
         # Who asks: people of their own memory and of their room's, agents by their tools
         self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
         self.tools = MemoryTools(WorkLog(store), self.recall, zone)
-        self.recalling = Recalling(store, self.tools)
+        self.recalling = RecallCommands(store, self.tools)
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:
         """None where nothing is to be extracted, or nobody is there to do it."""

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"#(\d{1,18})")
 _ID = re.compile(r"#?([a-z0-9-]+_[0-9a-f]{8}_\d{8}_\d{3,})")
 
 
-class Recalling:
+class RecallCommands:
     """Answers `!recall <words>` and `!recall #id`."""
 
     def __init__(self, store: Store, tools: MemoryTools) -> None:

@@ -22,7 +22,7 @@ from gateway.access.access import Access, reaches
 from gateway.core.command_table import entry_of
 from gateway.core.pins import begins_with_pin
 from gateway.core.sql_ledger import SqlLedger
-from gateway.personas.service import Note
+from gateway.personas.service import AuditNote
 from gateway.schedules.configured import configured, key_of
 from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
@@ -32,7 +32,7 @@ from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
 from gateway.turns.briefing import MOOT
 from gateway.turns.commands import parse_command
-from gateway.turns.intake import Door
+from gateway.turns.intake import Intake
 from store.transcript import Transcript
 
 log = logging.getLogger("moot.schedules")
@@ -63,7 +63,7 @@ class Schedules:
         self,
         rows: ScheduleRows,
         *,
-        door: Callable[[], Door],
+        door: Callable[[], Intake],
         ledger: SqlLedger,
         transcript: Transcript,
         access: Access,
@@ -72,7 +72,7 @@ class Schedules:
         table: SchedulingTable,
         zone: ZoneInfo,
         clock: Callable[[], datetime],
-        note: Note,
+        note: AuditNote,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         """zone: of whoever names none. note: keeps who changed what, in the audit log. count: told

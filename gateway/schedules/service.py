@@ -14,12 +14,12 @@ from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import ScheduleError, Schedules
 from gateway.settings.personas.personas import Personas
 from gateway.settings.when import WhenError
-from gateway.web.protocols import Wish
+from gateway.web.protocols import ScheduleRequest
 from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleDesk:
+class ScheduleService:
     """Implements Scheduling."""
 
     schedules: Schedules
@@ -32,7 +32,7 @@ class ScheduleDesk:
         rows = self.schedules.rows
         return await (rows.all() if room_id is None else rows.of_room(room_id))
 
-    async def create(self, wish: Wish) -> Schedule:
+    async def create(self, wish: ScheduleRequest) -> Schedule:
         room = await self.transcript.room(wish.room_id)
         if room is None:
             raise Rejected("room_id", "there is no such room")

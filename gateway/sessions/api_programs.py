@@ -10,7 +10,7 @@ from adapters.agent import Agent, Launch
 from adapters.api.session import TITLE, ApiAgent
 from adapters.api.settings import API, ApiSettings
 from contract.errors import AgentError, ConfigError
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import place_of, reason_of
 from gateway.settings.tables import AgentTable
 
@@ -20,7 +20,7 @@ HINT = f"Set {KEY} in the environment that Moot is started with."
 SAY = f"I have no key for the {TITLE}: an administrator sets {KEY}."
 
 
-def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, str]) -> Program:
+def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, str]) -> AgentProgram:
     """The Anthropic API, as [agents.`name`] has it. Raises ConfigError with the remedy."""
     settings = _settings(name, table)
     env = {**environment, **table.env}
@@ -43,7 +43,7 @@ def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, st
             raise
         return agent
 
-    return Program(
+    return AgentProgram(
         name=name,
         title=TITLE,
         agent=f"{TITLE} agent",
@@ -57,7 +57,7 @@ def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, st
     )
 
 
-API_PROGRAMS: Mapping[str, Callable[[str, AgentTable, Mapping[str, str]], Program]] = {
+API_PROGRAMS: Mapping[str, Callable[[str, AgentTable, Mapping[str, str]], AgentProgram]] = {
     "anthropic": anthropic_program
 }
 """By the name of their profile."""

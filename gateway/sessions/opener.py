@@ -17,9 +17,9 @@ from adapters.session.disk import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.core.private_folders import SCOPES, make_private
-from gateway.mcp.endpoint import Admission, MemoryDoor
+from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import Live, Program, scope_folder
+from gateway.sessions.sessions import AgentProgram, LiveSession, scope_folder
 from gateway.settings.personas.personas import Persona
 
 log = logging.getLogger("moot.sessions")
@@ -45,11 +45,11 @@ class Opener:
     def __init__(
         self,
         *,
-        programs: Callable[[str], Program],
+        programs: Callable[[str], AgentProgram],
         ledger: KnownSessions,
         data_dir: Path,
         clock: Callable[[], datetime],
-        memory_door: MemoryDoor | None = None,
+        memory_door: McpEndpoint | None = None,
         sandboxing: Sandboxing | None = None,
     ) -> None:
         self.programs = programs
@@ -68,7 +68,7 @@ class Opener:
         other._memory_door = None
         return other
 
-    async def open(self, persona: Persona, scope: str, room: Room) -> Live:
+    async def open(self, persona: Persona, scope: str, room: Room) -> LiveSession:
         """Start or resume it. Raises AgentError."""
         program = self.programs(persona.front.agent)
         folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
@@ -78,7 +78,7 @@ class Opener:
             workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
         sandbox = await self._sandbox(persona, program, room)
-        admission = Admission(persona.name, scope)
+        admission = McpGrant(persona.name, scope)
         launch = Launch(
             home=home,
             workspace=workspace,
@@ -101,7 +101,7 @@ class Opener:
             "session.opened persona=%s agent=%s resumed=%s", persona.name, program.name, resumed
         )
         now = self._clock()
-        return Live(
+        return LiveSession(
             persona.name,
             scope,
             room,
@@ -116,13 +116,13 @@ class Opener:
             lends=launch.files,
         )
 
-    async def _sandbox(self, persona: Persona, program: Program, room: Room) -> Sandbox | None:
+    async def _sandbox(self, persona: Persona, program: AgentProgram, room: Room) -> Sandbox | None:
         """The session's sandbox; none for an agent that runs no program."""
         if self._sandboxing is None or not program.runs:
             return None
         return await self._sandboxing.of(persona, room)
 
-    async def _start(self, program: Program, launch: Launch) -> Agent:
+    async def _start(self, program: AgentProgram, launch: Launch) -> Agent:
         """The program, resumed if it can be."""
         async with self._starting:
             try:
@@ -133,12 +133,12 @@ class Opener:
                 log.warning("session.not_resumed agent=%s reason=%r", program.name, str(error))
                 return await program.open(replace(launch, session_id=None))
 
-    async def close(self, live: Live) -> None:
+    async def close(self, live: LiveSession) -> None:
         """End its program; its door answers no more."""
         self._shut(live.admission)
         await live.agent.close()
 
-    def _shut(self, admission: Admission) -> None:
+    def _shut(self, admission: McpGrant) -> None:
         if self._memory_door:
             self._memory_door.close(admission)
 

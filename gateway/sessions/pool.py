@@ -15,12 +15,12 @@ from typing import Literal, Protocol
 
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import Ended, Ledger
-from gateway.core.log_context import Subject, about
+from gateway.core.ledger import Ledger, UnusedSession
+from gateway.core.log_context import LogContext, log_context
 from gateway.core.show import session_id
 from gateway.sessions.opener import Opener
-from gateway.sessions.sessions import Live, Program, Waits
-from gateway.sessions.slots import Seats
+from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
+from gateway.sessions.slots import SessionSlots
 from gateway.settings.personas.personas import Persona
 
 log = logging.getLogger("moot.sessions")
@@ -47,7 +47,7 @@ class Counts(Protocol):
         """A program is being ended."""
 
 
-class LocalSessions:
+class SessionPool:
     """Sessions that run on this machine."""
 
     def __init__(
@@ -70,17 +70,17 @@ class LocalSessions:
         self._counts = counts
         self._as_set = as_set
         self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
-        self._seats = Seats(most, self._make_room)
-        self._live: dict[Key, Live] = {}  # the one used last at the end
-        self._opening: dict[Key, asyncio.Task[Live]] = {}
+        self._seats = SessionSlots(most, self._make_room)
+        self._live: dict[Key, LiveSession] = {}  # the one used last at the end
+        self._opening: dict[Key, asyncio.Task[LiveSession]] = {}
         self._ending: dict[Key, asyncio.Task[None]] = {}
         self._asleep: set[Key] = set()
 
-    def program(self, persona: Persona) -> Program:
+    def program(self, persona: Persona) -> AgentProgram:
         """What the persona's `agent` stands for now."""
         return self.opener.programs(persona.front.agent)
 
-    def all(self) -> list[Live]:
+    def all(self) -> list[LiveSession]:
         """The sessions that live now."""
         return [live for live in self._live.values() if live.agent.alive()]
 
@@ -104,7 +104,7 @@ class LocalSessions:
     @asynccontextmanager
     async def use(
         self, persona: Persona, scope: str, room: Room, waits: Waits
-    ) -> AsyncIterator[Live]:
+    ) -> AsyncIterator[LiveSession]:
         key = (persona.name, scope)
         persona = await self._as_set(persona, scope)
         live = await self._usable(key, persona, room, waits)
@@ -118,7 +118,7 @@ class LocalSessions:
                 self._live[key] = self._live.pop(key)
             self._make_room()
 
-    async def _usable(self, key: Key, persona: Persona, room: Room, waits: Waits) -> Live:
+    async def _usable(self, key: Key, persona: Persona, room: Room, waits: Waits) -> LiveSession:
         while (opening := self._opening.get(key)) is not None:
             await asyncio.wait({opening})
         live = self._live.get(key)
@@ -128,7 +128,7 @@ class LocalSessions:
 
     async def _open_unless_stopped(
         self, key: Key, persona: Persona, room: Room, waits: Waits
-    ) -> Live:
+    ) -> LiveSession:
         opening = self._opening[key] = asyncio.create_task(
             self._open_in_turn(key, persona, room, waits), name=f"open session {persona.name}"
         )
@@ -144,7 +144,9 @@ class LocalSessions:
         del self._opening[key]
         return live
 
-    async def _open_in_turn(self, key: Key, persona: Persona, room: Room, waits: Waits) -> Live:
+    async def _open_in_turn(
+        self, key: Key, persona: Persona, room: Room, waits: Waits
+    ) -> LiveSession:
         """Open a session when its last process is gone and there is a place for it."""
         if (old := self._live.get(key)) is not None:
             self._end(key, old, "replaced" if old.agent.alive() else "died")
@@ -169,7 +171,7 @@ class LocalSessions:
             return False
         return await self._ledger.agent_session(persona.name, scope, program.name) is not None
 
-    async def keep(self, live: Live) -> None:
+    async def keep(self, live: LiveSession) -> None:
         live.turns += 1
         if live.retire:
             return
@@ -191,7 +193,7 @@ class LocalSessions:
         await live.agent.interrupt()
         return True
 
-    async def renew(self, persona: str, scope: str) -> Ended | None:
+    async def renew(self, persona: str, scope: str) -> UnusedSession | None:
         live = self._live.get((persona, scope))
         if live is not None:
             live.retire = True
@@ -221,7 +223,7 @@ class LocalSessions:
             self._end(key, live, "idle")
         return len(slept)
 
-    def sleep(self, live: Live) -> bool:
+    def sleep(self, live: LiveSession) -> bool:
         """Put it to sleep now; False when somebody uses it, or it could not be gone on with."""
         key = (live.persona, live.scope)
         if self._live.get(key) is not live or not self._is_free(key, live) or not live.keeps():
@@ -236,7 +238,7 @@ class LocalSessions:
         soonest_s = min(((at - self._clock()).total_seconds() for at in due), default=LOOK_S)
         return min(max(soonest_s, SOONEST_S), LOOK_S)
 
-    def _is_free(self, key: Key, live: Live) -> bool:
+    def _is_free(self, key: Key, live: LiveSession) -> bool:
         """Whether nobody uses it: it neither works nor waits for a permission, nor will it soon."""
         return live.users == 0 and key not in self._opening
 
@@ -253,19 +255,19 @@ class LocalSessions:
             self._end(key, live, "cap" if live.agent.alive() else "died")
         return True
 
-    def _end(self, key: Key, live: Live, why: Why) -> None:
+    def _end(self, key: Key, live: LiveSession, why: Why) -> None:
         """End its program in a task of its own, which no `!stop` breaks off."""
         del self._live[key]
         if why in ("idle", "cap"):
             self._asleep.add(key)
         self._counts.session_ended(live.program.name, why)
         name = f"end session {live.persona}"
-        with about(Subject("", live.room.id, live.persona, session_id(*key))):
+        with log_context(LogContext("", live.room.id, live.persona, session_id(*key))):
             told = (live.persona, live.program.name, why)
             log.info("session.ended persona=%s agent=%s why=%s", *told)
             self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
-    async def _close(self, key: Key, live: Live) -> None:
+    async def _close(self, key: Key, live: LiveSession) -> None:
         try:
             await self.opener.close(live)
         finally:

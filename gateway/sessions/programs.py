@@ -18,7 +18,7 @@ from adapters.cli_profile import Profile
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
 from contract.errors import AgentError, ConfigError
 from gateway.sessions.api_programs import API_PROGRAMS
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import place_of, reason_of
 from gateway.settings.tables import AgentTable
 
@@ -41,7 +41,7 @@ class Programs:
         self._hooks = hooks
         self._on_disagreement = on_disagreement
 
-    def __call__(self, name: str) -> Program:
+    def __call__(self, name: str) -> AgentProgram:
         """The program of that name. One that can't be had says why in its hint."""
         table = self._tables.get(name, AgentTable(profile=name))
         try:
@@ -68,7 +68,7 @@ class Programs:
                 raise
             return agent
 
-        return Program(
+        return AgentProgram(
             name=name,
             title=profile.title,
             agent=profile.agent,
@@ -150,11 +150,11 @@ def _described(name: str, table: AgentTable) -> Profile:
     return generic_profile(name, settings)
 
 
-def _unknown(name: str, reason: str) -> Program:
+def _unknown(name: str, reason: str) -> AgentProgram:
     hint = f"Describe it under [agents.{name}] in moot.toml: {reason}."
     say = f"My agent {name!r} is not set up: an administrator describes it under [agents.{name}]."
 
     async def refuse(_launch: Launch) -> Agent:
         raise AgentError("missing", reason, say=say)
 
-    return Program(name, name, f"{name} agent", False, hint, refuse)
+    return AgentProgram(name, name, f"{name} agent", False, hint, refuse)

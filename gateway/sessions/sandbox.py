@@ -27,7 +27,7 @@ REMEDY = "install bubblewrap (0.8 or newer) and allow user namespaces, or set `s
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SandboxRequest:
     """Whether a persona's sessions are to run in a sandbox, and what it shows."""
 
     mode: Mode
@@ -39,12 +39,12 @@ class Wanted:
         return self.mode == "on" or (self.mode == "dms" and room.kind != "room")
 
 
-def wanted(config: Config, persona: Persona) -> Wanted:
+def wanted(config: Config, persona: Persona) -> SandboxRequest:
     """What the persona says, else its agent, else [sandbox]."""
     agent = config.agents.get(persona.front.agent)
     own = [table for table in (persona.front.sandbox, agent.sandbox if agent else None) if table]
     everyone = config.sandbox
-    return Wanted(
+    return SandboxRequest(
         next((table.mode for table in own if table.mode), everyone.mode),
         tuple(dict.fromkeys(m for table in (everyone, *reversed(own)) for m in table.mounts)),
         next((table.network for table in own if table.network), everyone.network),
@@ -76,7 +76,7 @@ class Sandboxing:
             raise AgentError("missing", f"no sandbox: {self._trouble}", say=say)
         return self.make(asked)
 
-    def make(self, asked: Wanted) -> Sandbox:
+    def make(self, asked: SandboxRequest) -> Sandbox:
         """The sandbox that was asked for."""
         bwrap = shutil.which(BWRAP, path=self._path)
         assert bwrap is not None

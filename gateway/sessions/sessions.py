@@ -15,13 +15,13 @@ from typing import Literal, Protocol
 from adapters.agent import Agent, Compacting, Launch
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import Ended
-from gateway.mcp.endpoint import Admission
+from gateway.core.ledger import UnusedSession
+from gateway.mcp.endpoint import McpGrant
 from gateway.settings.personas.personas import Persona
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class AgentProgram:
     """What a persona's `agent` stands for.
 
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
@@ -52,7 +52,7 @@ Waits = Callable[[], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Live:
+class LiveSession:
     """A living session.
 
     given: seq of the newest message that the agent was told of; given_from: of the oldest.
@@ -62,7 +62,7 @@ class Live:
     persona: str
     scope: str
     room: Room
-    program: Program
+    program: AgentProgram
     agent: Agent
     started_at: datetime
     used_at: datetime
@@ -73,7 +73,7 @@ class Live:
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
-    admission: Admission = field(default_factory=Admission)
+    admission: McpGrant = field(default_factory=McpGrant)
     began_as: tuple[object, ...] = ()  # see Persona.start
     lends: Path | None = None  # where its program finds copies of attachments; None: it sees them
     compacted: bool = False  # its program has forgotten some of it, and got no summary since
@@ -93,7 +93,7 @@ class Live:
         return self.program.resumes and session_id is not None and session_id == self.kept
 
 
-async def compact(live: Live) -> None:
+async def compact(live: LiveSession) -> None:
     """Let its agent condense what it holds of the conversation. Raises AgentError."""
     if not isinstance(live.agent, Compacting):
         say = f"{live.program.title} can't do that. Say `!new` to begin a new conversation."
@@ -112,13 +112,13 @@ class Sessions(Protocol):
 
     def use(
         self, persona: Persona, scope: str, room: Room, waits: Waits
-    ) -> AbstractAsyncContextManager[Live]:
+    ) -> AbstractAsyncContextManager[LiveSession]:
         """The session, started or resumed if it doesn't run; it lives on until this is left.
 
         Raises AgentError, also when it is stopped while it waits or starts.
         """
 
-    async def keep(self, live: Live) -> None:
+    async def keep(self, live: LiveSession) -> None:
         """Remember that it was used, and the agent's session id, to resume it after a restart."""
 
     async def known(self, persona: Persona, scope: str) -> bool:
@@ -127,7 +127,7 @@ class Sessions(Protocol):
     async def interrupt(self, persona: str, scope: str) -> bool:
         """Break off what it does or waits for; False when it does nothing."""
 
-    async def renew(self, persona: str, scope: str) -> Ended | None:
+    async def renew(self, persona: str, scope: str) -> UnusedSession | None:
         """Let the next turn begin a new session; the one that ends by this, if there was one."""
 
 

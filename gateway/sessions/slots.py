@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 
-class Seats:
+class SessionSlots:
     """Places for living programs, and the line of those who wait for one.
 
     make_room: called when the line grows; True when enough places are about to be left.

@@ -9,15 +9,15 @@ from dataclasses import asdict
 from contract.agent import Answer
 from contract.briefing import Briefing, Header
 from gateway.core.ledger import Turn
-from gateway.core.trace import Attribute, Trail
-from gateway.sessions.sessions import Live
+from gateway.core.trace import Attribute, TurnTrace
+from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window
 from memory.layer import LayerAnswers
 
 log = logging.getLogger("moot.prompt")
 
 
-def tell_ready(live: Live, ms: float) -> None:
+def tell_ready(live: LiveSession, ms: float) -> None:
     """The agent can be asked."""
     log.info("agent.ready agent=%s in_ms=%.1f", live.program.name, ms)
 
@@ -27,7 +27,7 @@ def tell_window(window: Window) -> None:
     log.info("prompt.window messages=%d since_last_reply=%s", len(window.lines), window.again)
 
 
-def tell_layers(known: LayerAnswers, trail: Trail, began_ns: int) -> None:
+def tell_layers(known: LayerAnswers, trail: TurnTrace, began_ns: int) -> None:
     """What each layer of the memory had to say; all were asked at once."""
     hits = _hits(known)
     for layer, ms in known.ms:
@@ -58,14 +58,14 @@ def tell_composed(header: Header, ms: float) -> None:
         log.info("prompt.trimmed section=%s chars=%d", trim.section, trim.chars)
 
 
-def tell_asked(live: Live, prompt: str) -> None:
+def tell_asked(live: LiveSession, prompt: str) -> None:
     """The prompt is handed over: typed into a terminal, or sent."""
     if live.program.typed:
         log.info("prompt.typed chars=%d", len(prompt))
     log.info("agent.asked agent=%s chars=%d", live.program.name, len(prompt))
 
 
-def tell_answered(live: Live, answer: Answer, fault: str | None, ms: float) -> None:
+def tell_answered(live: LiveSession, answer: Answer, fault: str | None, ms: float) -> None:
     """What the agent said is known, or why it said nothing."""
     log.info(
         "agent.answered agent=%s in_ms=%.0f chars=%d source=%s ended_by=%s tools=%d fault=%s",
@@ -84,7 +84,7 @@ def _hits(known: LayerAnswers) -> Mapping[str, int]:
     }
 
 
-def agent_attributes(turn: Turn, live: Live, answer: Answer) -> Mapping[str, Attribute]:
+def agent_attributes(turn: Turn, live: LiveSession, answer: Answer) -> Mapping[str, Attribute]:
     """Of the step in which the agent worked, by OpenTelemetry's conventions for agents.
 
     Tokens only where the program tells them.

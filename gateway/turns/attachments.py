@@ -16,7 +16,7 @@ from contract.chat import Attachment
 log = logging.getLogger("moot.lending")
 
 
-async def lend(briefing: Briefing, folder: Path | None) -> Briefing:
+async def copy_attachments(briefing: Briefing, folder: Path | None) -> Briefing:
     """The briefing, with attachments as `folder` has them. None: as they are."""
     if folder is None or not any(line.attachments for line in briefing.transcript):
         return briefing

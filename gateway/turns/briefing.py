@@ -12,7 +12,7 @@ from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters
 from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
-from gateway.sessions.sessions import Live
+from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window, Windows
 from memory.layer import BriefRequest, LayerAnswers
 from memory.layers import Layers
@@ -24,7 +24,7 @@ MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
 
 
 @dataclass(frozen=True, slots=True)
-class Briefings:
+class BriefingMaker:
     """Where a briefing's parts come from."""
 
     transcript: Transcript
@@ -39,7 +39,13 @@ class Briefings:
     max_hops: int
 
     async def brief(
-        self, turn: Turn, asked: StoredMessage, window: Window, live: Live, *, peek: bool = False
+        self,
+        turn: Turn,
+        asked: StoredMessage,
+        window: Window,
+        live: LiveSession,
+        *,
+        peek: bool = False,
     ) -> tuple[Briefing, LayerAnswers]:
         """All that the prompt is made of, and what the memory had a part in.
 
@@ -102,7 +108,7 @@ class Briefings:
         turn: Turn,
         asked: StoredMessage,
         window: Window,
-        live: Live,
+        live: LiveSession,
         roster: Sequence[Speaker],
         *,
         peek: bool,

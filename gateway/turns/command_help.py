@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 
-from gateway.core.command_table import GROUPS, NAMES, TABLE, Entry, entry_of, one_line, usage
+from gateway.core.command_table import GROUPS, NAMES, TABLE, CommandSpec, entry_of, one_line, usage
 from gateway.settings.personas.personas import Persona
 
 SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` may be anything
 
 
-def help_reply(argument: str, here: Sequence[Persona], may: Callable[[Entry], bool]) -> str:
+def help_reply(argument: str, here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
     """What can be said here; argument: a command of which everything is told."""
     wanted = argument.strip("`").lstrip("!/").lower()
     if not wanted:
@@ -20,7 +20,7 @@ def help_reply(argument: str, here: Sequence[Persona], may: Callable[[Entry], bo
     return _one(entry) if entry else unknown(wanted)
 
 
-def _all(here: Sequence[Persona], may: Callable[[Entry], bool]) -> str:
+def _all(here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
     lines = ["Mention somebody to ask:"]
     lines += [f"- @{p.name}: {p.front.description or p.front.agent}" for p in here]
     for group, title in GROUPS.items():
@@ -29,7 +29,7 @@ def _all(here: Sequence[Persona], may: Callable[[Entry], bool]) -> str:
     return "\n".join([*lines, "", "`!help pin` tells more of one."])
 
 
-def _one(entry: Entry) -> str:
+def _one(entry: CommandSpec) -> str:
     lines = [f"`{usage(entry)}`: {entry.says}"]
     if entry.more:
         lines += ["", entry.more]

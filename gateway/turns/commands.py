@@ -13,8 +13,8 @@ from gateway.access.acts import act_of
 from gateway.access.permits import Permits
 from gateway.core import show
 from gateway.core.addressing import as_typed, named
-from gateway.core.command_table import Entry, entry_of
-from gateway.core.ledger import Ended, Ledger, Turn
+from gateway.core.command_table import CommandSpec, entry_of
+from gateway.core.ledger import Ledger, Turn, UnusedSession
 from gateway.questions.questions import Questions
 from gateway.sessions.sessions import Sessions, compact
 from gateway.settings.personas.personas import Persona
@@ -33,14 +33,14 @@ _LAST = ".,;!?…。 \t\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ParsedCommand:
     """A command's name, as it was typed but in lower case, and what was written behind it."""
 
     name: str
     argument: str = ""
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> CommandSpec | None:
         """What the table says of it; None: it knows none by that name."""
         return entry_of(self.name)
 
@@ -55,7 +55,7 @@ class Command:
         return self.entry is not None and self.entry.in_order
 
 
-def parse_command(text: str, *, addressed: bool) -> Command | None:
+def parse_command(text: str, *, addressed: bool) -> ParsedCommand | None:
     """The command in a message, or None.
 
     addressed: the message is meant for us anyway (a mention or a DM); only then is an unknown
@@ -73,8 +73,8 @@ def parse_command(text: str, *, addressed: bool) -> Command | None:
     if first.startswith("/") and not (addressed and entry):
         return None
     if entry is None:
-        return Command(name, rest) if addressed or surely_meant(name, rest) else None
-    return Command(name, rest if entry.text else rest.rstrip(_LAST))
+        return ParsedCommand(name, rest) if addressed or surely_meant(name, rest) else None
+    return ParsedCommand(name, rest if entry.text else rest.rstrip(_LAST))
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -94,7 +94,7 @@ class Commands:
         questions: Questions,
         permits: Permits,
         page_url: Callable[[], str],
-        ended: Callable[[Ended], object],
+        ended: Callable[[UnusedSession], object],
         hands: Mapping[str, Hand],
     ) -> None:
         """ended: told of every session that `!new` ends. hands: of whoever the table names beside
@@ -113,7 +113,7 @@ class Commands:
         }
 
     async def run(
-        self, command: Command, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+        self, command: ParsedCommand, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
         """Do what it says; return the reply."""
         entry = command.entry
@@ -126,7 +126,7 @@ class Commands:
         theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
         return await self._hands[entry.by](name, argument, turn, asked, theirs)
 
-    def _may(self, entry: Entry, turn: Turn, asked: StoredMessage) -> bool:
+    def _may(self, entry: CommandSpec, turn: Turn, asked: StoredMessage) -> bool:
         return self._permits.given(entry.name, turn, asked)
 
     async def _agents(

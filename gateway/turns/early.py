@@ -9,7 +9,7 @@ from contract.chat import Deleted, Edited, Inbound
 _REMEMBERED = 1_000
 
 
-class Early:
+class EarlyChanges:
     """The last ones, by room and message; forgotten when the process ends."""
 
     def __init__(self) -> None:

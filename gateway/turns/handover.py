@@ -11,8 +11,8 @@ from contract.chat import Speaker
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters
-from gateway.access.unknown_users import Strangers
-from gateway.core.ledger import Ledger, Turn, Wanted
+from gateway.access.unknown_users import UnknownUsers
+from gateway.core.ledger import Ledger, Turn, TurnRequest
 from store.transcript import Transcript
 
 
@@ -24,11 +24,11 @@ class HandOver:
     rosters: Rosters
     max_hops: int
     access: Access
-    strangers: Strangers
+    strangers: UnknownUsers
     transcript: Transcript
     ledger: Ledger
 
-    async def peers(self, turn: Turn, bot: Bot) -> list[Wanted]:
+    async def peers(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
         """The peers that an answer addresses, within the hop limit. Each answers through an account
         that is in the room, its own or this one."""
         if turn.fault or turn.header is None or turn.room.kind not in ("room", "gdm"):
@@ -49,14 +49,16 @@ class HandOver:
         wanted = [await self._wanted(turn, asker, *one) for one in addressed.items()]
         return [one for one in wanted if one is not None]
 
-    async def _wanted(self, turn: Turn, asker: Speaker, name: str, through: str) -> Wanted | None:
+    async def _wanted(
+        self, turn: Turn, asker: Speaker, name: str, through: str
+    ) -> TurnRequest | None:
         """The turn of a peer, or the line for somebody who may not ask it."""
         line = None
         if not self.access.may_invoke(turn.room, asker.id, name, is_bot=asker.kind == "bot"):
             line = await self.strangers.handed_over(turn.room, asker, name)
             if not line:
                 return None
-        return Wanted(uuid4().hex, name, through, turn.thread_id, turn.hop + 1, line)
+        return TurnRequest(uuid4().hex, name, through, turn.thread_id, turn.hop + 1, line)
 
     async def _asker(self, turn: Turn) -> Speaker | None:
         """Who began the chain: what a persona says to another is on that person's behalf."""

@@ -16,22 +16,22 @@ from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.presence import Presence
-from gateway.access.unknown_users import Refusal, Strangers
+from gateway.access.unknown_users import AccessRefusal, UnknownUsers
 from gateway.core import show
 from gateway.core.bus import Publish
 from gateway.core.cards import RoomCard
-from gateway.core.events import Gone, Reworded, RoomOpened, Said
-from gateway.core.ledger import Accepted, Ledger, Wanted
+from gateway.core.events import MessageDeleted, MessageEdited, MessagePosted, RoomOpened
+from gateway.core.ledger import Accepted, Ledger, TurnRequest
 from gateway.core.pins import PINNER
-from gateway.core.trace import Trails
-from gateway.limits.accounting import Books
+from gateway.core.trace import TurnTraces
+from gateway.limits.accounting import Accounting
 from gateway.questions.questions import Questions
 from gateway.settings.personas.personas import Personas
 from gateway.turns.commands import parse_command
-from gateway.turns.early import Early
+from gateway.turns.early import EarlyChanges
 from gateway.turns.platform_pins import NOBODY, PlatformPins
-from gateway.turns.queue import Rooms
-from gateway.turns.routing import Addressees, takers_of
+from gateway.turns.queue import TurnQueues
+from gateway.turns.routing import MessageRouter, targets_of
 from memory.scopes import home_scope
 from store.transcript import LATEST, StoredMessage, Transcript
 
@@ -40,23 +40,23 @@ log = logging.getLogger("moot.door")
 _REMEMBERED = 1_000  # deliveries that need not be looked up again
 
 
-class Door:
+class Intake:
     """Takes what bots and the HTTP API bring. Every message of every platform goes through
     `message`, in which it is stored and its turns are queued in one commit."""
 
     def __init__(
         self,
         *,
-        rooms: Rooms,
+        rooms: TurnQueues,
         ledger: Ledger,
         transcript: Transcript,
         personas: Personas,
         accounts: Accounts,
         presence: Presence,
         access: Access,
-        strangers: Strangers,
+        strangers: UnknownUsers,
         questions: Questions,
-        books: Books,
+        books: Accounting,
         pins: PlatformPins,
         publish: Publish,
         clock: Callable[[], datetime],
@@ -64,7 +64,7 @@ class Door:
         max_hops: int,
         heard: Callable[[str], None] = lambda _: None,
         changed: Callable[[StoredMessage], None] = lambda _: None,
-        trails: Trails | None = None,
+        trails: TurnTraces | None = None,
         refused: Callable[[str], None] = lambda platform: None,
     ) -> None:
         """mention_free: names of the bots that answer every message of their rooms. heard:
@@ -82,14 +82,14 @@ class Door:
         self._pins = pins
         self._publish = publish
         self._clock = clock
-        self._addressees = Addressees(ledger, transcript, accounts, mention_free)
+        self._addressees = MessageRouter(ledger, transcript, accounts, mention_free)
         self._max_hops = max_hops
         self._heard = heard
         self._changed = changed
-        self._trails = trails or Trails()
+        self._trails = trails or TurnTraces()
         self._refusal_of = refused
         self._seen_rooms: set[str] = set()
-        self._early = Early()
+        self._early = EarlyChanges()
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
 
     async def receive(self, event: Event, bot: Bot) -> None:
@@ -104,13 +104,13 @@ class Door:
                     await self.message(event, bot)
             case Edited():
                 if stored := await self._transcript.edit(event):
-                    self._publish(Reworded(show.message(stored)))
+                    self._publish(MessageEdited(show.message(stored)))
                     self._changed(stored)
                 else:
                     await self._keep_early(event)
             case Deleted():
                 if stored := await self._transcript.delete(event, self._clock()):
-                    self._publish(Gone(stored.room_id, stored.message_id))
+                    self._publish(MessageDeleted(stored.room_id, stored.message_id))
                     await self._rooms.withdraw(stored.seq)
                     self._changed(stored)
                 else:
@@ -150,7 +150,7 @@ class Door:
         first = next((persona.name for persona in addressed or here), NOBODY)
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
-        takers = takers_of(inbound, addressed) if hop <= self._max_hops else []
+        takers = targets_of(inbound, addressed) if hop <= self._max_hops else []
         allowed = [name for name in takers if trusted or self._may(inbound, name, asks=asks)]
         wanted = self._wanted(inbound, bot, allowed, hop)
         if notice and wanted:
@@ -172,7 +172,7 @@ class Door:
             if inbound.room.id not in self._seen_rooms:
                 self._seen_rooms.add(inbound.room.id)
                 self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
-            self._publish(Said(show.inbound(inbound)))
+            self._publish(MessagePosted(show.inbound(inbound)))
             if has_part:
                 self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:
@@ -214,9 +214,11 @@ class Door:
             before = await self._transcript.window(scope, size=1, after=0, trigger=0)
         return before[-1].hop + 1 if before else 1
 
-    def _wanted(self, inbound: Inbound, bot: Bot, allowed: Sequence[str], hop: int) -> list[Wanted]:
+    def _wanted(
+        self, inbound: Inbound, bot: Bot, allowed: Sequence[str], hop: int
+    ) -> list[TurnRequest]:
         thread_id = _thread(inbound, bot)
-        return [Wanted(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
+        return [TurnRequest(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
 
     def _may(self, inbound: Inbound, taker: str, *, asks: bool) -> bool:
         """Whether a turn is made of it. Who has any role here may say a command: it asks itself."""
@@ -235,12 +237,12 @@ class Door:
         allowed: Sequence[str],
         *,
         asks: bool,
-    ) -> Refusal | None:
+    ) -> AccessRefusal | None:
         """What is done about turns that its sender may not have. Bots are told nothing."""
         refused = [name for name in takers if name not in allowed]
         if not refused or inbound.meta.sender_type == "bot":
             return None
-        return Refusal(
+        return AccessRefusal(
             self._strangers,
             inbound,
             bot.name,

@@ -18,12 +18,12 @@ from gateway.core.addressing import unaddressed
 from gateway.core.bus import Publish
 from gateway.core.events import TurnChanged
 from gateway.core.ledger import Ledger, Turn
-from gateway.core.log_context import SessionSubjects, about, subject_of
+from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
 from gateway.core.pins import PINNER
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.commands import Command, Commands, parse_command
-from gateway.turns.reactions import Marks
-from gateway.turns.turn import Middle
+from gateway.turns.commands import Commands, ParsedCommand, parse_command
+from gateway.turns.reactions import TurnReactions
+from gateway.turns.turn import TurnRunner
 from store.transcript import StoredMessage, Transcript
 
 log = logging.getLogger("moot.rooms")
@@ -37,7 +37,7 @@ class _Queued:
     it; None: nobody's."""
 
     turn: Turn
-    command: Command | None
+    command: ParsedCommand | None
     message_id: str | None
 
     def is_asked_by(self, message_seq: int) -> bool:
@@ -55,21 +55,21 @@ class _Queue:
     current: _Queued | None = None
 
 
-class Rooms:
+class TurnQueues:
     """The sessions' queues and workers."""
 
     def __init__(
         self,
         *,
         group: asyncio.TaskGroup,
-        middle: Middle,
+        middle: TurnRunner,
         ledger: Ledger,
         transcript: Transcript,
         personas: Personas,
         accounts: Accounts,
         bots: Mapping[str, Bot],
         commands: Commands,
-        marks: Marks,
+        marks: TurnReactions,
         publish: Publish,
         clock: Callable[[], datetime],
     ) -> None:
@@ -85,7 +85,7 @@ class Rooms:
         self._publish = publish
         self._clock = clock
         self._queues: dict[tuple[str, str], _Queue] = {}
-        self._subjects = SessionSubjects()
+        self._subjects = SessionLogContexts()
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopping = False  # no turn begins any more; what waits is on disk
 
@@ -100,20 +100,22 @@ class Rooms:
         else:
             self._begin(turn, command, message_id)
 
-    def _begin(self, turn: Turn, command: Command | None, message_id: str | None) -> None:
+    def _begin(self, turn: Turn, command: ParsedCommand | None, message_id: str | None) -> None:
         if command is None or command.in_order:
             self._enqueue(turn, message_id, command)
         else:
             self._spawn(self._alone(turn, command), f"command {turn.id}")
 
-    def _enqueue(self, turn: Turn, message_id: str | None, command: Command | None = None) -> None:
+    def _enqueue(
+        self, turn: Turn, message_id: str | None, command: ParsedCommand | None = None
+    ) -> None:
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
         ahead = len(queue.waiting) + queue.working
         queue.waiting.append(_Queued(turn, command, message_id))
         trail = self._middle.trails.of(turn.id)
         trail.queued_ns = trail.now_ns()
-        with about(subject_of(turn)):
+        with log_context(log_context_of(turn)):
             log.info("turn.queued turn=%s persona=%s ahead=%d", turn.id, turn.persona, ahead)
         self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
         if self.stopping:
@@ -122,7 +124,7 @@ class Rooms:
             queue.working = True
             self._spawn(self._work(key, queue), f"session {turn.persona} {turn.scope}")
         elif message_id is not None:
-            place = self._middle.place_of(turn)
+            place = self._middle.destination_of(turn)
             self._marks.waiting(turn.id, self._bots[turn.bot], place, message_id)
 
     async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
@@ -131,7 +133,7 @@ class Rooms:
             queue.current = item = queue.waiting.popleft()
             turn = item.turn
             if item.command is None and item.message_id is not None:
-                place = self._middle.place_of(turn)
+                place = self._middle.destination_of(turn)
                 self._marks.began(turn.id, self._bots[turn.bot], place, item.message_id)
             with self._subjects.take(turn):
                 await self._begun(turn, item.command)
@@ -168,19 +170,19 @@ class Rooms:
             for item in gone:
                 await self._middle.drop(item.turn)
 
-    async def _alone(self, turn: Turn, command: Command | None = None) -> None:
+    async def _alone(self, turn: Turn, command: ParsedCommand | None = None) -> None:
         """A turn that waits for no other one."""
-        with about(subject_of(turn)):
+        with log_context(log_context_of(turn)):
             await self._guarded(turn, command)
 
-    async def _begun(self, turn: Turn, command: Command | None) -> None:
+    async def _begun(self, turn: Turn, command: ParsedCommand | None) -> None:
         """A turn that waited in its queue."""
         if (waited_s := self._middle.trails.of(turn.id).began()) is not None:
             log.info("turn.began turn=%s waited_ms=%.1f", turn.id, waited_s * 1000)
             self._middle.waited(waited_s)
         await self._guarded(turn, command)
 
-    async def _guarded(self, turn: Turn, command: Command | None = None) -> None:
+    async def _guarded(self, turn: Turn, command: ParsedCommand | None = None) -> None:
         """One turn; its failure is that session's alone."""
         try:
             if command is not None:
@@ -204,7 +206,7 @@ class Rooms:
             log.exception("turn.lost turn=%s", turn.id)
             self._middle.trails.ended(outcome, "lost")
 
-    async def _command(self, turn: Turn, command: Command) -> None:
+    async def _command(self, turn: Turn, command: ParsedCommand) -> None:
         asked = await self._transcript.get(turn.message_seq)
         if asked is None:
             return
@@ -282,8 +284,8 @@ class Rooms:
         return ids.index(turn.id) + queue.working if turn.id in ids else 0
 
 
-def _command_in(turn: Turn, content: str) -> Command | None:
+def _command_in(turn: Turn, content: str) -> ParsedCommand | None:
     """What a turn carries out itself; None: its persona's agent is asked."""
     if turn.persona == PINNER:
-        return Command("pin")
+        return ParsedCommand("pin")
     return parse_command(content, addressed=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bots.bot import Bot, Reaction
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = logging.getLogger("moot.marks")
@@ -31,7 +31,7 @@ class _Message:
     that did not end yet."""
 
     bot: Bot
-    place: Place
+    place: Destination
     id: str
     turns: dict[str, Reaction] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
@@ -63,7 +63,7 @@ class _Line:
             await asyncio.sleep(-self.left * EVERY_S)
 
 
-class Marks:
+class TurnReactions:
     """Marks messages in the background, each bot's one after the other: nothing is held up by it,
     and two hundred at once don't flood a platform. What is out of date by then is left out.
 
@@ -79,13 +79,13 @@ class Marks:
         self._turns: dict[str, _Message] = {}
         self._soon: dict[str, asyncio.TimerHandle] = {}
 
-    def waiting(self, turn_id: str, bot: Bot, place: Place, message_id: str) -> None:
+    def waiting(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
         """The turn waits behind others; told twice it is marked once."""
         if self._knows(turn_id, bot, place, message_id):
             self._calm(turn_id)
             self._enter(turn_id, "waiting")
 
-    def began(self, turn_id: str, bot: Bot, place: Place, message_id: str) -> None:
+    def began(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
         """The turn has begun."""
         if self._shown == "all" and self._knows(turn_id, bot, place, message_id):
             self.goes_on(turn_id)
@@ -116,7 +116,7 @@ class Marks:
             message.turns.pop(turn_id, None)
         self._line_up(message)
 
-    def _knows(self, turn_id: str, bot: Bot, place: Place, message_id: str) -> bool:
+    def _knows(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> bool:
         """Remember whose message it is; False where nothing is marked."""
         if self._shown == "off" or bot.name not in self._lines:
             return False

@@ -13,13 +13,13 @@ from pathlib import Path
 from adapters.agent import TurnContext
 from bots.bot import Bot
 from contract.agent import Question
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import PlatformError
 from gateway.core.bus import Publish
-from gateway.core.events import Drafted
+from gateway.core.events import DraftChanged
 from gateway.core.ledger import Ledger, Post, Turn
-from gateway.core.log_context import about, subject_of
-from gateway.core.trace import Trail
+from gateway.core.log_context import log_context, log_context_of
+from gateway.core.trace import TurnTrace
 from gateway.questions.delivery import pieces
 from gateway.questions.questions import Questions
 
@@ -38,7 +38,7 @@ class LiveReply:
         self,
         turn: Turn,
         bot: Bot,
-        place: Place,
+        place: Destination,
         *,
         occasion: TurnContext,
         workspace: Path,
@@ -47,7 +47,7 @@ class LiveReply:
         publish: Publish,
         clock: Callable[[], datetime],
         shown: Callable[[str], str],
-        trail: Trail,
+        trail: TurnTrace,
     ) -> None:
         """shown: makes of what the agent has said so far what may be shown of it."""
         self.occasion = occasion
@@ -80,7 +80,7 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
-        with about(subject_of(self._turn)), self._trail.step("question", "agent.ask"):
+        with log_context(log_context_of(self._turn)), self._trail.step("question", "agent.ask"):
             return await self._questions.ask(
                 question, self._turn, self._bot, self._place, self._workspace
             )
@@ -108,7 +108,7 @@ class LiveReply:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            self._publish(Drafted(self._turn.room.id, self._turn.id, self._latest))
+            self._publish(DraftChanged(self._turn.room.id, self._turn.id, self._latest))
             await asyncio.sleep(PAGE_DRAFTS_S)
 
     async def _show(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bots.bot import Bot
 from contract.chat import Inbound
-from gateway.access.accounts import Accounts, Peer
+from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, route, unaddressed
 from gateway.core.ledger import Ledger
 from gateway.core.pins import PINNER, asks_to_pin, begins_with_pin
@@ -17,7 +17,7 @@ from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class Addressees:
+class MessageRouter:
     """mention_free: names of the bots that answer every message of their rooms."""
 
     ledger: Ledger
@@ -76,12 +76,12 @@ class Addressees:
         mentioned = await self._mentioned(inbound, bot)
         return any(peer is not None and peer.bot is not bot for peer in mentioned)
 
-    async def _mentioned(self, inbound: Inbound, bot: Bot) -> list[Peer | None]:
+    async def _mentioned(self, inbound: Inbound, bot: Bot) -> list[AccountPeer | None]:
         peers = await self.accounts.peers(inbound.room, bot)
         return list(self.accounts.addressing(peers).mentions(inbound.content))
 
 
-def takers_of(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
+def targets_of(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
     """Whose turns a message makes: of the personas that it addresses, and for what it pins.
 
     What begins with a pin is one as a whole; on a later line it leaves the rest as it was.

@@ -17,21 +17,21 @@ from composer.header import compose
 from composer.typed import typable, untyped
 from contract.agent import Answer
 from contract.briefing import Briefing
-from contract.chat import Place
+from contract.chat import Destination
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
 from gateway.core import show
 from gateway.core.bus import Publish
-from gateway.core.destination import place_of
-from gateway.core.events import Said, TurnChanged
-from gateway.core.ledger import Ledger, Post, Turn, Wanted
+from gateway.core.destination import destination_of
+from gateway.core.events import MessagePosted, TurnChanged
+from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
 from gateway.core.pins import PINNER
 from gateway.core.redaction import Redactor
-from gateway.core.trace import Clockwork, Trails
-from gateway.limits.accounting import Books
+from gateway.core.trace import StepTimer, TurnTraces
+from gateway.limits.accounting import Accounting
 from gateway.questions.delivery import deliver, plan
 from gateway.questions.questions import Questions
-from gateway.sessions.sessions import Live, Sessions
+from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import TurnsTable
 from gateway.turns.assembly import (
@@ -44,12 +44,12 @@ from gateway.turns.assembly import (
     tell_ready,
     tell_window,
 )
-from gateway.turns.attachments import lend
-from gateway.turns.briefing import MOOT, Briefings, speaker
+from gateway.turns.attachments import copy_attachments
+from gateway.turns.briefing import MOOT, BriefingMaker, speaker
 from gateway.turns.handover import HandOver
-from gateway.turns.reactions import Marks
+from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply
-from gateway.turns.turn_context import occasion_of
+from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Windows
 from memory.layer import AnsweredTurn
 from memory.layers import Layers
@@ -70,13 +70,13 @@ class _Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Middle:
+class TurnRunner:
     """What a turn needs, and how one is taken."""
 
     transcript: Transcript
     windows: Windows
     layers: Layers
-    briefings: Briefings
+    briefings: BriefingMaker
     hand_over: HandOver
     suggest: Callable[[Turn], Awaitable[str | None]]
     ledger: Ledger
@@ -85,15 +85,15 @@ class Middle:
     bots: Mapping[str, Bot]
     presence: Presence
     questions: Questions
-    marks: Marks
-    books: Books
+    marks: TurnReactions
+    books: Accounting
     publish: Publish
     measure: Callable[[Turn], None]
     clock: Callable[[], datetime]
     limits: TurnsTable
     version: Callable[[Persona], Awaitable[int]]
     redactor: Redactor = field(default_factory=Redactor)
-    trails: Trails = field(default_factory=Trails)
+    trails: TurnTraces = field(default_factory=TurnTraces)
     waited: Callable[[float], None] = lambda seconds: None
     withdrawn: set[str] = field(default_factory=set)
     cast: dict[str, Persona] = field(default_factory=dict)  # who plays each turn that runs
@@ -116,7 +116,7 @@ class Middle:
         if turn.state == "answered":
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
             return await self._post(turn, posts)
-        clockwork = Clockwork(self.trails.of(turn.id))
+        clockwork = StepTimer(self.trails.of(turn.id))
         try:
             outcome = await self._ask(turn, persona, clockwork)
         finally:
@@ -138,7 +138,7 @@ class Middle:
     async def drop(self, turn: Turn) -> None:
         """End a turn whose message was deleted; nothing of it stays in the room."""
         self.marks.ended(turn.id, None)
-        bot, place = self.bots[turn.bot], self.place_of(turn)
+        bot, place = self.bots[turn.bot], self.destination_of(turn)
         for post in await self.ledger.posts(turn.id):
             if post.platform_id is not None:
                 try:
@@ -149,16 +149,16 @@ class Middle:
         self._tell(dropped)
         self.trails.ended(dropped, "withdrawn")
 
-    def place_of(self, turn: Turn) -> Place:
+    def destination_of(self, turn: Turn) -> Destination:
         """Where everything goes that is posted in a turn."""
         persona = self.cast.get(turn.id) or self.personas.get(turn.persona)
-        return place_of(turn, self.bots[turn.bot], persona)
+        return destination_of(turn, self.bots[turn.bot], persona)
 
     async def close_questions(self, turn: Turn) -> None:
         """Close the questions of a turn that an earlier process took."""
-        await self.questions.close_left(turn, self.bots[turn.bot], self.place_of(turn))
+        await self.questions.close_left(turn, self.bots[turn.bot], self.destination_of(turn))
 
-    async def answer(self, outcome: Turn, clockwork: Clockwork | None = None) -> tuple[Turn, ...]:
+    async def answer(self, outcome: Turn, clockwork: StepTimer | None = None) -> tuple[Turn, ...]:
         """Record an answer, then post it; an empty one is recorded only."""
         bot = self.bots[outcome.bot]
         if outcome.answer:
@@ -172,7 +172,7 @@ class Middle:
         return await self._post(outcome, posts, clockwork)
 
     async def _ask(
-        self, turn: Turn, persona: Persona | None, clockwork: Clockwork
+        self, turn: Turn, persona: Persona | None, clockwork: StepTimer
     ) -> _Outcome | None:
         """Brief the agent and get its answer, or the line that says why there is none.
 
@@ -200,10 +200,12 @@ class Middle:
         asked = await self.transcript.get(turn.message_seq)
         self._tell(replace(turn, state="queued"), asked, FULL_HOUSE)
         if asked is not None:
-            self.marks.waiting(turn.id, self.bots[turn.bot], self.place_of(turn), asked.message_id)
+            self.marks.waiting(
+                turn.id, self.bots[turn.bot], self.destination_of(turn), asked.message_id
+            )
 
     async def _ask_live(
-        self, turn: Turn, persona: Persona, live: Live, clockwork: Clockwork
+        self, turn: Turn, persona: Persona, live: LiveSession, clockwork: StepTimer
     ) -> _Outcome | None:
         began_ns = clockwork.since_ns
         window = await self.windows.choose(turn, live)
@@ -215,7 +217,7 @@ class Middle:
         briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
         tell_layers(known, clockwork.trail, began_ns)
         clockwork.step("brief")
-        briefing = self.redactor.clean(await lend(briefing, live.lends))
+        briefing = self.redactor.clean(await copy_attachments(briefing, live.lends))
         header = self.redactor.clean(compose(briefing))
         if turn.id in self.withdrawn:
             return None
@@ -230,7 +232,7 @@ class Middle:
         person = await self.books.began(turn, asked, live.program.name)
         began_at = time.perf_counter()
         live.state = "working"
-        reply = self._reply(turn, occasion_of(briefing, asked), live.workspace)
+        reply = self._reply(turn, turn_context_of(briefing, asked), live.workspace)
         tell_asked(live, prompt)
         try:
             async with reply.showing():
@@ -261,7 +263,7 @@ class Middle:
         return LiveReply(
             turn,
             self.bots[turn.bot],
-            self.place_of(turn),
+            self.destination_of(turn),
             occasion=occasion,
             workspace=workspace,
             ledger=self.ledger,
@@ -273,7 +275,7 @@ class Middle:
         )
 
     async def _answer(
-        self, live: Live, prompt: str, reply: LiveReply
+        self, live: LiveSession, prompt: str, reply: LiveReply
     ) -> tuple[Answer, AgentFault | None]:
         """The agent's answer, or the line that says why there is none, and the fault."""
         try:
@@ -289,9 +291,9 @@ class Middle:
         return self.redactor.clean(replace(answer, text=text)), None
 
     async def _post(
-        self, turn: Turn, posts: list[Post], clockwork: Clockwork | None = None
+        self, turn: Turn, posts: list[Post], clockwork: StepTimer | None = None
     ) -> tuple[Turn, ...]:
-        bot, place = self.bots[turn.bot], self.place_of(turn)
+        bot, place = self.bots[turn.bot], self.destination_of(turn)
         trail = self.trails.of(turn.id)
         began_ns = trail.now_ns()
         try:
@@ -314,7 +316,7 @@ class Middle:
         wanted = [*peers, *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
-            self.publish(Said(show.answer(done, sent[0], by)))
+            self.publish(MessagePosted(show.answer(done, sent[0], by)))
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
@@ -322,13 +324,13 @@ class Middle:
         self.trails.ended(done)
         return more
 
-    async def _suggested(self, turn: Turn) -> list[Wanted]:
+    async def _suggested(self, turn: Turn) -> list[TurnRequest]:
         """What is to be said after an agent's answer, as a post of its own."""
         line = await self.suggest(turn) if turn.header is not None else None
         if line is None:
             return []
         line = self.redactor(line)
-        return [Wanted(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+        return [TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
@@ -336,7 +338,7 @@ class Middle:
         self.publish(TurnChanged(replace(card, status=status)))
 
 
-def _lesson(turn: Turn, asked: StoredMessage, live: Live, answer: Answer) -> AnsweredTurn:
+def _lesson(turn: Turn, asked: StoredMessage, live: LiveSession, answer: Answer) -> AnsweredTurn:
     return AnsweredTurn(
         turn_id=turn.id,
         scope=turn.scope,

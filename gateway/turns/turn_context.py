@@ -9,7 +9,7 @@ from contract.briefing import Briefing
 from store.transcript import StoredMessage
 
 
-def occasion_of(briefing: Briefing, asked: StoredMessage) -> TurnContext:
+def turn_context_of(briefing: Briefing, asked: StoredMessage) -> TurnContext:
     """Where the question was asked, by whom and when, and whether it is one at all.
 
     The role is the roster's. The time is told in the room's zone: no platform says a person's.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from contract.briefing import Budget
 from gateway.core.ledger import Turn
-from gateway.sessions.sessions import Live
+from gateway.sessions.sessions import LiveSession
 from memory.summaries.unsummarised import LABEL_CHARS
 from store.transcript import StoredMessage, Transcript
 
@@ -44,7 +44,7 @@ class Windows:
     budget: Budget
     full: bool
 
-    async def choose(self, turn: Turn, live: Live) -> Window:
+    async def choose(self, turn: Turn, live: LiveSession) -> Window:
         """The window of a turn in a session."""
         again = live.given > 0 and not self.full
         if not again:
@@ -60,7 +60,7 @@ class Windows:
                 return Window(self._newest(new, turn), True, covered)
         return Window(self._newest(new, turn), True)
 
-    async def without_summary(self, turn: Turn, live: Live, window: Window) -> Window:
+    async def without_summary(self, turn: Turn, live: LiveSession, window: Window) -> Window:
         """The same when the summary could not be had: nothing is left out for it."""
         after = live.given if window.again else 0
         return Window(await self._after(turn, after), window.again)

@@ -11,9 +11,9 @@ from aiohttp import web
 from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from contract.errors import Rejected
-from gateway.audit.audit import Entry, Wish
+from gateway.audit.audit import AuditEntry, AuditFilter
 from gateway.web.body import answer
-from gateway.web.protocols import House
+from gateway.web.protocols import WebServiceProtocol
 from gateway.web.views import SpeakerView
 
 ENTRIES, MOST_ENTRIES = 50, 200
@@ -59,7 +59,7 @@ class VerdictView(BaseModel):
 class AuditApi:
     """The routes, over the House."""
 
-    house: House
+    house: WebServiceProtocol
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/audit."""
@@ -69,7 +69,7 @@ class AuditApi:
         ]
 
     async def entries(self, request: web.Request) -> web.Response:
-        wish = Wish(
+        wish = AuditFilter(
             room_id=_word(request, "room"),
             person_id=_word(request, "person"),
             persona=_word(request, "persona"),
@@ -99,7 +99,7 @@ class AuditApi:
         )
 
 
-def page_of(found: Sequence[Entry], limit: int) -> EntriesView:
+def page_of(found: Sequence[AuditEntry], limit: int) -> EntriesView:
     """One more row than the limit tells that there is a next page."""
     items = [EntryView.model_validate(entry) for entry in found[:limit]]
     return EntriesView(items=items, next_before=items[-1].seq if len(found) > limit else None)

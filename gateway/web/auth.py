@@ -33,7 +33,7 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is turned away: the HTTP status, and a sentence with the remedy."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class PageAuth:
     """Who may come in. hosts: names besides loopback's by which the page is reached."""
 
     token: str | None = None
@@ -103,37 +103,39 @@ def host_name(request: web.Request) -> str:
         return ""
 
 
-def admit(request: web.Request, access: Access) -> None:
+def check_request(request: web.Request, access: PageAuth) -> None:
     """Raise Refused unless this request may go on."""
     if not access.knows(host_name(request)):
-        raise Refused(421, "this host name is not mine: add it to the page's hosts")
+        raise RequestRefused(421, "this host name is not mine: add it to the page's hosts")
     if not access.token and not is_loopback(request.remote or ""):
-        raise Refused(403, "only this machine may come in: set a token for the page")
+        raise RequestRefused(403, "only this machine may come in: set a token for the page")
     _refuse_other_sites(request, access)
     if access.token and request.path not in OPEN_PATHS and not _has_token(request, access):
-        raise Refused(401, "a token is needed: send it as Authorization: Bearer, or open /?token=")
+        raise RequestRefused(
+            401, "a token is needed: send it as Authorization: Bearer, or open /?token="
+        )
 
 
-def _refuse_other_sites(request: web.Request, access: Access) -> None:
+def _refuse_other_sites(request: web.Request, access: PageAuth) -> None:
     """Browsers say who started a request; programs say nothing and pass."""
     reads = request.method in ("GET", "HEAD")
     site = request.headers.get("Sec-Fetch-Site", "none")
     visit = reads and request.headers.get("Sec-Fetch-Mode") == "navigate"
     if site not in ("same-origin", "none") and not visit:
-        raise Refused(403, "another web site started this request")
+        raise RequestRefused(403, "another web site started this request")
     origin = request.headers.get("Origin")
     if origin is not None and not _is_ours(origin, request.headers.get("Host", ""), access):
-        raise Refused(403, "another web site started this request")
+        raise RequestRefused(403, "another web site started this request")
 
 
-def _is_ours(origin: str, host: str, access: Access) -> bool:
+def _is_ours(origin: str, host: str, access: PageAuth) -> bool:
     """The page's own origin, also when a proxy before it changed the Host header."""
     scheme, _, rest = origin.lower().partition("://")
     named = rest.partition(":")[0] in {name.lower() for name in access.hosts}
     return scheme in ("http", "https") and (named or rest == host.lower())
 
 
-def _has_token(request: web.Request, access: Access) -> bool:
+def _has_token(request: web.Request, access: PageAuth) -> bool:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and access.proves(given.strip()):
         return True

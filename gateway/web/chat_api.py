@@ -16,9 +16,9 @@ from contract.errors import Rejected
 from gateway.web import stream
 from gateway.web.auth import is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
-from gateway.web.protocols import House, Picture, Receipt
+from gateway.web.protocols import Picture, Receipt, WebServiceProtocol
 from gateway.web.submission import SubmitBody, wait_seconds
-from gateway.web.uploads import SAFE_IMAGES, Files, TooLarge
+from gateway.web.uploads import SAFE_IMAGES, TooLarge, Uploads
 from gateway.web.views import (
     PersonaView,
     ReceiptView,
@@ -51,9 +51,9 @@ class Api:
     """The routes. wait_s: how long `wait: true` is; most_wait_s: the longest wait allowed.
     mask: covers secrets in a terminal's picture."""
 
-    house: House
+    house: WebServiceProtocol
     hub: stream.Hub
-    files: Files
+    files: Uploads
     wait_s: float = 300.0
     most_wait_s: float = 3_600.0
     mask: Callable[[Picture], Picture] = lambda picture: picture

@@ -19,15 +19,15 @@ from gateway.web.access.api import AccessApi
 from gateway.web.admin.api import AdminApi
 from gateway.web.assets import Asset
 from gateway.web.audit_api import AuditApi
-from gateway.web.auth import Access, Refused
+from gateway.web.auth import PageAuth, RequestRefused
 from gateway.web.body import answer, error
 from gateway.web.chat_api import Api
 from gateway.web.memory.api import MemoryApi
-from gateway.web.protocols import House
-from gateway.web.sandbox_caller import is_inmate
+from gateway.web.protocols import WebServiceProtocol
+from gateway.web.sandbox_caller import is_sandbox_caller
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.stream import Hub
-from gateway.web.uploads import Files
+from gateway.web.uploads import Uploads
 from gateway.web.usage_api import UsageApi
 from gateway.web.views import HealthView, happening_view
 
@@ -48,7 +48,7 @@ class PageSettings:
     files: Path
     host: str = "127.0.0.1"
     port: int = 0
-    access: Access = field(default_factory=Access)
+    access: PageAuth = field(default_factory=PageAuth)
     most_body_bytes: int = 2 << 20
     most_file_bytes: int = 25 << 20
     wait_s: float = 300.0
@@ -59,7 +59,7 @@ class PageSettings:
 
 @asynccontextmanager
 async def open_page(
-    house: House,
+    house: WebServiceProtocol,
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
     more: Sequence[web.RouteDef] = (),
@@ -91,14 +91,14 @@ async def open_page(
 
 
 def make_app(
-    house: House,
+    house: WebServiceProtocol,
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
     more: Sequence[web.RouteDef] = (),
 ) -> web.Application:
     """The application. It owns one task, which reads the house's events."""
     open_paths = frozenset(route.path for route in webhooks)
-    files = Files(settings.files.absolute(), most_bytes=settings.most_file_bytes)
+    files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
     hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
     front = Front(house, settings.access, assets.load(), settings.metrics)
@@ -137,8 +137,8 @@ def make_app(
 class Front:
     """The page itself, its static files, and what a machine asks of it."""
 
-    house: House
-    access: Access
+    house: WebServiceProtocol
+    access: PageAuth
     assets: Mapping[str, Asset]
     tells_metrics: bool = True
 
@@ -192,7 +192,7 @@ class Front:
             headers=headers if status == 200 else {"Cache-Control": "no-store"},
         )  # fmt: skip
 
-    def turn_away(self, request: web.Request, refused: Refused) -> web.Response:
+    def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
         """What somebody sees who may not come in: a person gets a form for the token."""
         person = request.path == "/" and "text/html" in request.headers.get("Accept", "")
         if refused.status == 401 and person:
@@ -213,10 +213,10 @@ def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             if _pattern(request) not in open_paths:
-                auth.admit(request, settings.access)
+                auth.check_request(request, settings.access)
                 await _refuse_inmates(request, settings)
             return await handler(request)
-        except Refused as refused:
+        except RequestRefused as refused:
             return front.turn_away(request, refused)
         except Rejected as rejected:
             return error(400, str(rejected), rejected.field)
@@ -242,8 +242,8 @@ async def _refuse_inmates(request: web.Request, settings: PageSettings) -> None:
         return
     ends = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
     caller, ours = (tuple(end[:2]) for end in ends)
-    if await asyncio.to_thread(is_inmate, caller, ours):
-        raise Refused(403, "an agent in a sandbox may not come in")
+    if await asyncio.to_thread(is_sandbox_caller, caller, ours):
+        raise RequestRefused(403, "an agent in a sandbox may not come in")
 
 
 def _pattern(request: web.Request) -> str:

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Room
 from contract.errors import ConfigError, Rejected
-from gateway.personas.dry_run import Busy, Preview, Rehearsal
-from gateway.personas.service import PersonaDesk, Sheet
+from gateway.personas.dry_run import Busy, DryRuns, Preview
+from gateway.personas.service import PersonaFile, PersonaService
 from gateway.personas.versions import Version
-from gateway.settings.personas.check import Checked, Finding
+from gateway.settings.personas.check import Checked, PersonaFinding
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
 from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
@@ -100,8 +100,8 @@ class VersionView(View):
 class PersonaApi:
     """The routes. Whoever comes this far is an owner: see doorman."""
 
-    desk: PersonaDesk
-    rehearsal: Rehearsal
+    desk: PersonaService
+    rehearsal: DryRuns
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of it."""
@@ -254,7 +254,7 @@ def _number(given: str, field: str) -> int:
     return int(given)
 
 
-def _findings(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def _findings(findings: Sequence[PersonaFinding]) -> list[dict[str, Any]]:
     return [FindingView.model_validate(finding).json_ready() for finding in findings]
 
 
@@ -266,7 +266,7 @@ def _version(version: Version) -> dict[str, Any]:
     return VersionView.model_validate(version).json_ready()
 
 
-def _card(sheet: Sheet) -> dict[str, Any]:
+def _card(sheet: PersonaFile) -> dict[str, Any]:
     front = sheet.checked.front
     return {
         "name": sheet.name,
@@ -279,7 +279,7 @@ def _card(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _sheet(sheet: Sheet) -> dict[str, Any]:
+def _sheet(sheet: PersonaFile) -> dict[str, Any]:
     told = {"text": sheet.text, "base": sheet.base, "findings": _findings(sheet.checked.findings)}
     return _card(sheet) | told
 

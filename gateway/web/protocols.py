@@ -8,17 +8,17 @@ from typing import Any, Literal, Protocol
 
 from contract.chat import Speaker
 from gateway.access.admissions import AccessOverview
-from gateway.access.grants import Kept, Span
+from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Decision, Pairing
 from gateway.audit.audit import AuditLog
 from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
-from gateway.core.events import Happening
+from gateway.core.events import AppEvent
 from gateway.limits.usage import UsageReports
 from gateway.schedules.scheduled import Schedule
 from gateway.settings.access import Role
 from gateway.settings.schedules import Missed
 from gateway.web.admin.protocol import Admin
-from gateway.web.memory.room_memory import Found, Overview
+from gateway.web.memory.room_memory import MemorySearch, Overview
 from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilter, Page, TitleRow
 
 
@@ -48,7 +48,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthReport:
     """ok: messages are taken and turns run. detail: a word for each part, no secrets."""
 
     ok: bool
@@ -63,7 +63,7 @@ Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
 
 
-class Memories(Protocol):
+class RoomMemoryProtocol(Protocol):
     """What is remembered of a room, for people who look. None: there is no such room."""
 
     async def overview(self, room_id: str) -> Overview | None:
@@ -80,7 +80,7 @@ class Memories(Protocol):
     async def observation(self, room_id: str, observation_id: str) -> ObservationContext | None:
         """One of them and its timeline; None also when the room holds none of this id."""
 
-    async def search(self, room_id: str, query: str) -> Found | None:
+    async def search(self, room_id: str, query: str) -> MemorySearch | None:
         """Facts and observations."""
 
 
@@ -91,11 +91,11 @@ class Roles(Protocol):
         """All of it."""
 
     async def grant(
-        self, person: Speaker, role: Role, span: Span, by: Speaker, *, named: bool
-    ) -> Kept:
+        self, person: Speaker, role: Role, span: GrantSpan, by: Speaker, *, named: bool
+    ) -> KeptGrant:
         """Give a role. named: the person's name was told, too. Raises Rejected."""
 
-    async def revoke(self, seq: int, by: Speaker) -> Kept | None:
+    async def revoke(self, seq: int, by: Speaker) -> KeptGrant | None:
         """Take a kept role back."""
 
     async def decide(self, code: str, decision: Decision, by: Speaker) -> Pairing | None:
@@ -103,7 +103,7 @@ class Roles(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ScheduleRequest:
     """What is to be scheduled. when: as behind `!every`."""
 
     room_id: str
@@ -121,7 +121,7 @@ class Scheduling(Protocol):
     async def all(self, room_id: str | None) -> Sequence[Schedule]:
         """Those of a room, or every one."""
 
-    async def create(self, wish: Wish) -> Schedule:
+    async def create(self, wish: ScheduleRequest) -> Schedule:
         """A new one. Raises MootError."""
 
     async def pause(self, seq: int, by: Speaker, *, paused: bool) -> Schedule | None:
@@ -131,7 +131,7 @@ class Scheduling(Protocol):
         """End it; False: there is none. Raises Rejected for one of moot.toml."""
 
 
-class House(Protocol):
+class WebServiceProtocol(Protocol):
     """The gateway behind the page.
 
     The three entries take the body as it came (see `gateway.web.submission.parse_submission`, which
@@ -140,7 +140,7 @@ class House(Protocol):
     """
 
     @property
-    def memory(self) -> Memories:
+    def memory(self) -> RoomMemoryProtocol:
         """What is remembered, by room."""
 
     @property
@@ -199,11 +199,11 @@ class House(Protocol):
     async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
         """Answer a question. Raises Rejected when there is no such option."""
 
-    def subscribe(self) -> AsyncIterator[Happening]:
+    def subscribe(self) -> AsyncIterator[AppEvent]:
         """Everything that happens from now on, in order, until the house closes."""
 
     async def metrics(self) -> bytes:
         """Prometheus text."""
 
-    async def health(self) -> Health:
+    async def health(self) -> HealthReport:
         """Whether it does its work."""

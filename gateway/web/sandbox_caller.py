@@ -14,7 +14,7 @@ import psutil
 Address = tuple[str, int]
 
 
-def is_inmate(caller: Address, ours: Address) -> bool:
+def is_sandbox_caller(caller: Address, ours: Address) -> bool:
     """Whether the other end of a loopback connection is held by a process in another pid namespace,
     or by nobody any more. Reads /proc: off the loop.
 

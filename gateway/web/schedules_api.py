@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Speaker
 from contract.errors import Rejected
-from gateway.core.command_table import TABLE, Entry, usage
+from gateway.core.command_table import TABLE, CommandSpec, usage
 from gateway.schedules.scheduled import Schedule
 from gateway.settings.schedules import TEXT_CHARS
 from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
-from gateway.web.protocols import House, Wish
+from gateway.web.protocols import ScheduleRequest, WebServiceProtocol
 
 OWN = Speaker("web:page", "the page")  # of whoever doesn't say who they are
 
@@ -47,7 +47,7 @@ class PausedBody(BaseModel):
 class SchedulesApi:
     """The routes, over the House."""
 
-    house: House
+    house: WebServiceProtocol
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of both."""
@@ -69,7 +69,7 @@ class SchedulesApi:
     async def create(self, request: web.Request) -> web.Response:
         body = parse(ScheduleBody, await read_object(request))
         by = OWN if body.by is None else speaker_of(body.by)
-        wish = Wish(
+        wish = ScheduleRequest(
             body.room_id, body.persona, body.when, body.text, by, body.missed, body.thread_id
         )
         return answer(schedule_view(await self.house.schedules.create(wish)))
@@ -87,7 +87,7 @@ class SchedulesApi:
         )
 
 
-def command_view(entry: Entry) -> dict[str, Any]:
+def command_view(entry: CommandSpec) -> dict[str, Any]:
     """An entry of the table, for whoever completes what is typed."""
     return {
         "name": entry.name,

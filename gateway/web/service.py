@@ -13,13 +13,13 @@ from typing import Any
 from bots.bot import Bot
 from contract.chat import Inbound, Room, Speaker
 from contract.errors import Rejected
-from gateway.access.service import AccessDesk
+from gateway.access.service import AccessService
 from gateway.audit.audit import Audit
 from gateway.core import show
 from gateway.core.addressing import route
-from gateway.core.bus import Bus
+from gateway.core.bus import EventBus
 from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
-from gateway.core.events import Happening, RoomOpened
+from gateway.core.events import AppEvent, RoomOpened
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.usage import UsageBook
@@ -27,42 +27,42 @@ from gateway.observability.metering import Taken, measure
 from gateway.observability.metrics import Metrics
 from gateway.observability.session_metrics import Counted, Load
 from gateway.questions.questions import Questions
-from gateway.schedules.service import ScheduleDesk
-from gateway.sessions.pool import LocalSessions
-from gateway.sessions.sessions import Live, scope_folder
+from gateway.schedules.service import ScheduleService
+from gateway.sessions.pool import SessionPool
+from gateway.sessions.sessions import LiveSession, scope_folder
 from gateway.settings.personas.personas import Personas
-from gateway.turns.intake import Door
-from gateway.turns.queue import Rooms
-from gateway.web.admin.service import Overseer
-from gateway.web.memory.room_memory import RoomMemories
-from gateway.web.protocols import Choice, Health, Picture, Receipt, TurnReply
+from gateway.turns.intake import Intake
+from gateway.turns.queue import TurnQueues
+from gateway.web.admin.service import AdminService
+from gateway.web.memory.room_memory import RoomMemoryService
+from gateway.web.protocols import Choice, HealthReport, Picture, Receipt, TurnReply
 from gateway.web.submission import DIRECT, Submission, parse_submission
 from memory.scopes import home_scope
 from store.transcript import Transcript
 
 
-class Desk:
+class WebService:
     """`gateway.web.protocols.House` over the real rooms."""
 
     def __init__(
         self,
         *,
-        door: Door,
-        rooms: Rooms,
+        door: Intake,
+        rooms: TurnQueues,
         transcript: Transcript,
         ledger: SqlLedger,
-        sessions: LocalSessions,
+        sessions: SessionPool,
         personas: Personas,
         questions: Questions,
-        bus: Bus,
+        bus: EventBus,
         bots: Mapping[str, Bot],
         metrics: Metrics,
-        memory: RoomMemories,
+        memory: RoomMemoryService,
         audit: Audit,
         usage: UsageBook,
-        roles: AccessDesk,
-        admin: Overseer,
-        schedules: ScheduleDesk,
+        roles: AccessService,
+        admin: AdminService,
+        schedules: ScheduleService,
         clock: Callable[[], datetime],
     ) -> None:
         self.memory = memory
@@ -241,7 +241,7 @@ class Desk:
             return "forbidden"
         return self._questions.choose(question_id, option, by, trusted=True)
 
-    def subscribe(self) -> AsyncIterator[Happening]:
+    def subscribe(self) -> AsyncIterator[AppEvent]:
         """Everything that happens from now on, in order, until the house closes."""
         return self._bus.subscribe()
 
@@ -260,17 +260,17 @@ class Desk:
             ),
         )
 
-    async def health(self) -> Health:
+    async def health(self) -> HealthReport:
         """Whether it does its work."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
         await self._transcript.room("web:health")
         if self._rooms.stopping:
-            return Health(False, {**detail, "gateway": "stopping"})
-        return Health(True, {**detail, "gateway": "ok"})
+            return HealthReport(False, {**detail, "gateway": "stopping"})
+        return HealthReport(True, {**detail, "gateway": "ok"})
 
 
-def _load(live: Live, taken: Taken) -> Load:
+def _load(live: LiveSession, taken: Taken) -> Load:
     name = scope_folder(live.scope).rpartition("-")[2][:8]
     return Load(live.persona, live.program.name, name, taken)

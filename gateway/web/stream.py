@@ -20,8 +20,8 @@ from typing import Any
 
 from aiohttp import web
 
-from gateway.core.events import EPHEMERAL, Drafted, Happening
-from gateway.web.protocols import House, Picture
+from gateway.core.events import EPHEMERAL, AppEvent, DraftChanged
+from gateway.web.protocols import Picture, WebServiceProtocol
 
 log = logging.getLogger("moot.gateway")
 
@@ -111,8 +111,8 @@ class Hub:
 
     def __init__(
         self,
-        house: House,
-        view: Callable[[Happening], Mapping[str, Any]],
+        house: WebServiceProtocol,
+        view: Callable[[AppEvent], Mapping[str, Any]],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -148,7 +148,7 @@ class Hub:
             self._forget("restart")
             await asyncio.sleep(RETRY_S)
 
-    def publish(self, happening: Happening) -> None:
+    def publish(self, happening: AppEvent) -> None:
         """Hand one event to the clients that want it; nothing is kept while there are none."""
         if not self._clients and self._clock() > self._left_at + KEPT_S:
             self._number += not isinstance(happening, EPHEMERAL)
@@ -158,7 +158,11 @@ class Hub:
         data = self._view(happening)
         room_id = happening.room_id
         if isinstance(happening, EPHEMERAL):
-            key = (happening.room_id, happening.turn_id) if isinstance(happening, Drafted) else None
+            key = (
+                (happening.room_id, happening.turn_id)
+                if isinstance(happening, DraftChanged)
+                else None
+            )
             encoded = frame(happening.type, data)
         else:
             key = None

@@ -28,7 +28,7 @@ class TooLarge(Exception):
     """A file is larger than the cap."""
 
 
-class Files:
+class Uploads:
     """Uploaded files in a directory, `<root>/<id>/<name>`."""
 
     def __init__(self, root: Path, *, most_bytes: int) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from contract.errors import Rejected
 from gateway.web.body import answer
-from gateway.web.protocols import House
+from gateway.web.protocols import WebServiceProtocol
 
 DAYS, MOST_DAYS = 30, 366
 
@@ -45,7 +45,7 @@ class ReportView(BaseModel):
 class UsageApi:
     """The route, over the House."""
 
-    house: House
+    house: WebServiceProtocol
 
     def routes(self) -> list[web.RouteDef]:
         """It alone."""

@@ -13,13 +13,13 @@ from contract.chat import Attachment
 from gateway.core.cards import Message, OpenQuestion, RoomCard, Timeline, TurnRecord
 from gateway.core.events import (
     AccessChanged,
-    Asked,
+    AppEvent,
     BotsChanged,
-    Happening,
+    MessageEdited,
+    MessagePosted,
     PersonasChanged,
-    Reworded,
+    QuestionAsked,
     RoomOpened,
-    Said,
     Stopping,
     TurnChanged,
 )
@@ -300,15 +300,15 @@ def turn_view(record: TurnRecord) -> TurnRecordView:
     return TurnRecordView.model_validate(card.model_dump() | parts)
 
 
-def happening_view(happening: Happening, file_id: FileId) -> Mapping[str, Any]:
+def happening_view(happening: AppEvent, file_id: FileId) -> Mapping[str, Any]:
     """An event: its type, its room, and what changed."""
     head: dict[str, Any] = {"type": happening.type, "room_id": happening.room_id}
     match happening:
-        case Said(message) | Reworded(message):
+        case MessagePosted(message) | MessageEdited(message):
             return head | {"message": message_view(message, file_id).json_ready()}
         case TurnChanged(turn):
             return head | {"turn": TurnView.model_validate(turn).json_ready()}
-        case Asked(question):
+        case QuestionAsked(question):
             return head | {"question": question_view(question).json_ready()}
         case RoomOpened(room):
             return head | {"room": room_view(room).json_ready()}

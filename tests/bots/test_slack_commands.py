@@ -8,7 +8,7 @@ import pytest
 
 from bots.slack.bot import SlackBot
 from bots.slack.events import Account, CommandUse, commander, heard
-from contract.chat import Place, Room
+from contract.chat import Destination, Room
 from tests.bots.test_slack_http import posted, served, settled, stamped
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import DM, GENERAL, OLIVIA, SlackDouble
@@ -29,8 +29,8 @@ async def test_a_slash_command_is_what_one_would_type(
         async with asyncio.timeout(PATIENCE_S):
             await given.over.wait()
         (message,) = inbox.messages
-        await bot.post(Place(message.room), "All is well.", "k1")
-        private = Place(message.room, only_for=message.message_id)
+        await bot.post(Destination(message.room), "All is well.", "k1")
+        private = Destination(message.room, only_for=message.message_id)
         await bot.post(private, "What I know of you", "k2")
     assert (message.content, message.mentioned) == ("/moot status", True)
     assert message.room == ROOM

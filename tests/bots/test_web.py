@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from bots.bot import Bot
 from bots.web import WebBot
 from contract.agent import Option, Question
-from contract.chat import Place, Room
+from contract.chat import Destination, Room
 
-PLACE = Place(Room("web:general", "general"))
+PLACE = Destination(Room("web:general", "general"))
 
 
 async def test_a_posts_id_is_its_key_so_that_posting_again_is_the_same_message() -> None:

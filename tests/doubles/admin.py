@@ -15,11 +15,11 @@ from gateway.web.admin.values import (
     BotCard,
     Day,
     Disk,
+    PersonaUsage,
     Problem,
     RoomLine,
     SessionAct,
     SessionLine,
-    Spent,
     Summary,
     Today,
     TurnLine,
@@ -198,8 +198,8 @@ def _line(seq: int, at: datetime) -> TurnLine:
 def _day(now: datetime, back: int) -> Day:
     turns = {"posted": 20 + (back * 13) % 31, "failed": back % 5, "stopped": back % 3}
     spent = (
-        Spent("claude", 40_000 + back * 900, 9_000, 12_000, 0.4 + back / 50),
-        Spent("codex", 12_000 + (back * 7919) % 9_000, 3_000, 0, None),
+        PersonaUsage("claude", 40_000 + back * 900, 9_000, 12_000, 0.4 + back / 50),
+        PersonaUsage("codex", 12_000 + (back * 7919) % 9_000, 3_000, 0, None),
     )
     return Day(
         day=(now - timedelta(days=back)).date(),

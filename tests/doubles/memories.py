@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gateway.web.memory.room_memory import Found, Overview
+from gateway.web.memory.room_memory import MemorySearch, Overview
 from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilter, Page, TitleRow
 
 EMPTY = Overview(
@@ -44,9 +44,9 @@ class FakeMemories:
         self.asked.append(("observation", room_id, observation_id))
         return self.records.get(observation_id)
 
-    async def search(self, room_id: str, query: str) -> Found | None:
+    async def search(self, room_id: str, query: str) -> MemorySearch | None:
         self.asked.append(("search", room_id, query))
         held = self.rooms.get(room_id)
         if held is None:
             return None
-        return Found(held.facts.items, held.observations.items, "recall")
+        return MemorySearch(held.facts.items, held.observations.items, "recall")

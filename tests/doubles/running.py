@@ -13,9 +13,9 @@ from bots.bot import Bot
 from bots.web import WebBot
 from composer.headings import HEADINGS
 from contract.chat import Event, Inbound
-from gateway.app.app import House
+from gateway.app.app import App
 from gateway.core.ledger import Accepted
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.access import AccessTable
 from gateway.settings.config import Config
 from gateway.settings.limits import LimitsTable
@@ -35,7 +35,7 @@ PERSONA = "---\nagent: scripted\ndescription: {0}\n---\nYou are {0}.\n"
 class Opened:
     """A running gateway: the bot posts, the programs were asked."""
 
-    house: House
+    house: App
     bot: FakeBot
     programs: ScriptedPrograms
 
@@ -76,7 +76,7 @@ async def gateway(
     *,
     bot: FakeBot | None = None,
     siblings: Sequence[FakeBot] = (),
-    programs: Callable[[str], Program] | None = None,
+    programs: Callable[[str], AgentProgram] | None = None,
     personas: tuple[str, ...] = ("demo",),
     access: AccessTable | None = None,
     turns: TurnsTable | None = None,
@@ -114,7 +114,7 @@ async def gateway(
     async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:
             async with asyncio.TaskGroup() as group:
-                house = House(
+                house = App(
                     config,
                     group=group,
                     store=store,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from contract.chat import Speaker
 from gateway.schedules.scheduled import Schedule
-from gateway.web.protocols import Wish
+from gateway.web.protocols import ScheduleRequest
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ class FakeSchedules:
     async def all(self, room_id: str | None) -> Sequence[Schedule]:
         return [one for one in self.living.values() if room_id in (None, one.room_id)]
 
-    async def create(self, wish: Wish) -> Schedule:
+    async def create(self, wish: ScheduleRequest) -> Schedule:
         self.asked.append(("create", wish))
         seq = len(self.living) + 1
         self.living[seq] = Schedule(

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract.chat import Room
-from gateway.core.ledger import Wanted
+from gateway.core.ledger import TurnRequest
 from gateway.core.sql_ledger import SqlLedger
-from gateway.remembering.idle import LOOK_S, Idle
+from gateway.remembering.idle import LOOK_S, IdleSessions
 from gateway.settings.tables import MemoryTable
 from memory.layer import EndedSession
 from store.database import Store
@@ -38,7 +38,7 @@ class Watched:
     def __post_init__(self) -> None:
         self.transcript = Transcript(self.store)
         self.ledger = SqlLedger(self.store, self.transcript)
-        self.idle = Idle(
+        self.idle = IdleSessions(
             ledger=self.ledger,
             remember=self._remember,
             busy=lambda persona, scope: (persona, scope) in self.busy,
@@ -66,7 +66,7 @@ class Watched:
         """A session whose last turn ended `at` minutes from the beginning."""
         scope = f"room:fake:{room}"
         inbound = said("@demo hi", room=Room(f"fake:{room}", room))
-        wanted = Wanted(f"t{inbound.message_id}", persona, "fake", None)
+        wanted = TurnRequest(f"t{inbound.message_id}", persona, "fake", None)
         await self.ledger.accept(inbound, scope, [wanted], 0, self.now)
         when = datetime(2026, 4, 21, 12, 0, tzinfo=UTC) + timedelta(minutes=at)
         await self.ledger.keep_session(persona, scope, "scripted", "s1", when)
@@ -186,7 +186,7 @@ async def test_a_failing_look_is_not_the_last_one(tmp_path: Path) -> None:
                 raise ValueError
             return False
 
-        at.idle = Idle(
+        at.idle = IdleSessions(
             ledger=at.ledger,
             remember=at._remember,
             busy=fails,

@@ -19,7 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.log_context import SessionSubjects, Subject, about, about_also, subject
+from gateway.core.log_context import (
+    LogContext,
+    SessionLogContexts,
+    log_context,
+    own_log_context,
+    subject,
+)
 from gateway.core.redaction import REMOVED, Redactor
 from gateway.observability.log_events import EVENT, FOREIGN, PROSE, event_of
 from gateway.observability.logs import as_json, human, logging_to
@@ -220,7 +226,7 @@ async def test_a_sessions_long_lived_task_tells_the_turn_of_that_moment() -> Non
 
     from tests.gateway.test_metrics import turn
 
-    subjects = SessionSubjects()
+    subjects = SessionLogContexts()
     first, second = turn(), turn()
     second = type(second)(**{**{f: getattr(second, f) for f in second.__slots__}, "id": "t2"})
     with subjects.take(first):
@@ -240,7 +246,7 @@ async def test_a_sessions_long_lived_task_tells_the_turn_of_that_moment() -> Non
 
 
 def test_what_is_told_more_of_a_subject_ends_with_its_block() -> None:
-    with about(Subject(bot="slack")), about_also(room="slack:C1") as inner:
+    with log_context(LogContext(bot="slack")), own_log_context(room="slack:C1") as inner:
         assert inner.told() == {"room": "slack:C1", "bot": "slack"}
     assert subject().told() == {}
 

@@ -13,7 +13,7 @@ from adapters.agent import Reply
 from bots.bot import PlatformCapabilities, Reaction
 from contract.chat import Deleted, Room
 from contract.errors import AgentError, PlatformError
-from gateway.core.events import Happening, TurnChanged
+from gateway.core.events import AppEvent, TurnChanged
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import SessionsTable, TurnsTable
 from gateway.turns import reactions
@@ -158,7 +158,7 @@ async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) 
         assert len(moot.texts()) == 3
 
 
-async def told_of(happenings: AsyncIterator[Happening], turn_id: str) -> list[str]:
+async def told_of(happenings: AsyncIterator[AppEvent], turn_id: str) -> list[str]:
     """What is told until a turn changes; of other turns nothing."""
     types: list[str] = []
     async with asyncio.timeout(20):

@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 
 from adapters.cli.hooks import HookListener
 from contract.chat import Room
-from gateway.mcp.endpoint import COMMAND, MOST_PIPES, Admission, MemoryDoor
+from gateway.mcp.endpoint import COMMAND, MOST_PIPES, McpEndpoint, McpGrant
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import TOOLS, MemoryTools
 from memory.observations.records import NewObservation
@@ -42,7 +42,7 @@ DM = Room("slack:D1", "Andi", "dm")
 @dataclass
 class Opened:
     store: Store
-    door: MemoryDoor
+    door: McpEndpoint
     tools: MemoryTools
     recall: Recall
     folder: Path
@@ -70,9 +70,9 @@ class Opened:
         await self.store.write(lambda c: add_facts(c, [new], NOW))
         await self.recall.index_pending()
 
-    def admission(self, room: Room, sender: str = "slack:U1", persona: str = "claude") -> Admission:
+    def admission(self, room: Room, sender: str = "slack:U1", persona: str = "claude") -> McpGrant:
         invocation = Invocation(room, sender, persona)
-        return Admission(persona, home_scope(room, sender, persona), invocation)
+        return McpGrant(persona, home_scope(room, sender, persona), invocation)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
             tasks.append(asyncio.create_task(work, name=name))
             return tasks[-1]
 
-        yield Opened(store, MemoryDoor(hooks, tools, spawn), tools, recall, tmp_path)
+        yield Opened(store, McpEndpoint(hooks, tools, spawn), tools, recall, tmp_path)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -195,7 +195,7 @@ async def test_before_its_first_turn_a_session_sees_nothing(opened: Opened) -> N
     await opened.did("room:slack:C1", "Fixed the loop")
     strayed = opened.admission(ROOM)
     strayed.scope = "room:slack:C2"
-    for admission in (Admission("claude", "room:slack:C1"), strayed):
+    for admission in (McpGrant("claude", "room:slack:C1"), strayed):
         server = opened.door.open(admission)
         async with client(dict(server.env), cwd=opened.folder) as mcp:
             assert await call(mcp, "search") == ("There is nothing to look into yet.", True)

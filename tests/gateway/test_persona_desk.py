@@ -9,7 +9,7 @@ import pytest
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
-from gateway.personas.service import PersonaDesk
+from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.files import MOST_BYTES, digest, read_text, write_text
@@ -50,7 +50,7 @@ class Stand:
         self.personas = Personas(shipped or self.folder)
         self.notes = Notes()
         self.changes = 0
-        self.desk = PersonaDesk(
+        self.desk = PersonaService(
             self.personas,
             Versions(store, lambda: datetime(2026, 4, 21, tzinfo=UTC)),
             own_folder=self.folder,

@@ -12,7 +12,7 @@ from bots.bot import PlatformCapabilities
 from contract.agent import Option, Question
 from contract.chat import Chosen, Room, Speaker
 from contract.errors import Rejected
-from gateway.audit.audit import EVERY, Entry
+from gateway.audit.audit import EVERY, AuditEntry
 from gateway.settings.access import AccessTable, PersonaAccessTable
 from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import FakeBot, said
@@ -43,7 +43,7 @@ async def press(moot: Opened, option: int, by: Speaker, question: str = "q1") ->
     await moot.receive(Chosen(question, option, by))
 
 
-async def noted(moot: Opened) -> list[Entry]:
+async def noted(moot: Opened) -> list[AuditEntry]:
     return list(reversed(await moot.house.audit.page(EVERY, before=None, limit=99)))
 
 

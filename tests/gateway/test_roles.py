@@ -10,7 +10,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract.chat import Chosen, Edited, Inbound, Pinned, Room, Speaker
-from gateway.commands.roles import Wish, parse_wish
+from gateway.commands.roles import RoleRequest, parse_wish
 from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
 from gateway.turns.commands import parse_command
 from tests.doubles.platform import ROOM, FakeBot, said
@@ -290,16 +290,16 @@ async def test_nobody_mistypes_a_role_into_effect(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("@Ash member", Wish("@Ash", "member", False, None)),
-        ("Ash K. Ray owner everywhere", Wish("Ash K. Ray", "owner", True, None)),
-        ("<@U1> NONE here", Wish("<@U1>", None, False, None)),
-        ("a guest with @Claude", Wish("a", "guest", False, "claude")),
+        ("@Ash member", RoleRequest("@Ash", "member", False, None)),
+        ("Ash K. Ray owner everywhere", RoleRequest("Ash K. Ray", "owner", True, None)),
+        ("<@U1> NONE here", RoleRequest("<@U1>", None, False, None)),
+        ("a guest with @Claude", RoleRequest("a", "guest", False, "claude")),
         ("member", None),
         ("Ash everywhere", None),
         ("", None),
     ],
 )
-def test_a_wish_is_read(text: str, wish: Wish | None) -> None:
+def test_a_wish_is_read(text: str, wish: RoleRequest | None) -> None:
     assert parse_wish(text) == wish
 
 

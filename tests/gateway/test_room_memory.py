@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 
 from contract.chat import Inbound, IngestMetadata, Room
-from gateway.core.events import Remembered
-from gateway.web.memory.room_memory import RoomMemories, scopes_of
+from gateway.core.events import MemoryChanged
+from gateway.web.memory.room_memory import RoomMemoryService, scopes_of
 from gateway.web.page import PageSettings, open_page
 from memory.browse.view_rows import ObservationFilter
 from memory.recall.facts import replace_facts
@@ -137,7 +137,7 @@ async def test_a_room_of_unknown_kind_shows_what_was_said_there_alone(moot: Open
 
 async def test_a_search_without_an_index_goes_by_the_words(moot: Opened) -> None:
     house = moot.house
-    plain = RoomMemories(house.memories.store, house.transcript, None)
+    plain = RoomMemoryService(house.memories.store, house.transcript, None)
     found = await plain.search("web:other", "MINUTES tokens")
     assert found is not None
     assert (found.by, [fact.scope for fact in found.facts]) == ("words", ["room:web:other"])
@@ -192,7 +192,7 @@ async def test_an_answered_turn_tells_that_the_memory_changed(moot: Opened) -> N
     await until(lambda: not moot.house.memories.layers.learning())
     moot.house.bus.close()
     async for happening in events:
-        told += [happening.room_id] if isinstance(happening, Remembered) else []
+        told += [happening.room_id] if isinstance(happening, MemoryChanged) else []
     assert told == ["fake:C9"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from bots.bot import PlatformCapabilities
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
-from gateway.audit.audit import Wish as AuditWish
+from gateway.audit.audit import AuditFilter as AuditWish
 from gateway.commands.schedules import ScheduleCommands
 from gateway.observability.session_metrics import Counted
 from gateway.schedules.rows import ScheduleRows

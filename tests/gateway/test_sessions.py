@@ -14,7 +14,7 @@ from contract.agent import Option, Question
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.core.ledger import Turn
-from gateway.sessions.sessions import Live
+from gateway.sessions.sessions import LiveSession
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import SessionsTable, TurnsTable
 from tests.doubles.platform import ROOM, said
@@ -61,12 +61,12 @@ def living(moot: Opened) -> list[str]:
     return [live.room.name for live in moot.house.sessions.all()]
 
 
-def only(moot: Opened) -> Live:
+def only(moot: Opened) -> LiveSession:
     [live] = moot.house.sessions.all()
     return live
 
 
-def age(live: Live, seconds: float) -> None:
+def age(live: LiveSession, seconds: float) -> None:
     """Let time pass since its last use."""
     live.used_at -= timedelta(seconds=seconds)
 

@@ -14,8 +14,8 @@ from contract.chat import Speaker
 from contract.errors import ConfigError, MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.admissions import Admissions
-from gateway.access.grants import Span
-from gateway.access.service import AccessDesk
+from gateway.access.grants import GrantSpan
+from gateway.access.service import AccessService
 from gateway.audit.audit import Audit
 from gateway.core.clock import clock
 from gateway.core.lock import InUse, address_of, hold
@@ -67,14 +67,14 @@ async def open_registry(config: Config, environment: Mapping[str, str]) -> Async
             ledger, audit = SqlLedger(store, transcript), Audit(store, clock)
             admissions = Admissions.over(store, ledger, access, audit, clock)
             await admissions.load()
-            yield _Stored(AccessDesk(access, admissions, transcript))
+            yield _Stored(AccessService(access, admissions, transcript))
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """The database. What a decision makes is posted by the next start of Moot."""
 
-    desk: AccessDesk
+    desk: AccessService
 
     async def overview(self) -> dict[str, Any]:
         return access_view(await self.desk.overview())
@@ -83,7 +83,7 @@ class _Stored:
         given = parse(GrantBody, body)
         name = given.person_name or ""
         person = Speaker(given.person_id, name or given.person_id.partition(":")[2])
-        span = Span(given.room_id, given.persona, given.where)
+        span = GrantSpan(given.room_id, given.persona, given.where)
         kept = await self.desk.grant(person, given.role, span, SHELL, named=bool(name))
         return grant_view(kept).json_ready()
 

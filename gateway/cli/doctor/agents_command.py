@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gateway.cli.command_line import add_config, configured, environment_of
 
 if TYPE_CHECKING:
-    from gateway.cli.doctor.preflight import Health
+    from gateway.cli.doctor.preflight import AgentHealth
 
 
 def add_agents(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +41,7 @@ def run_agents(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-async def _examine_all(arguments: argparse.Namespace) -> list[Health]:
+async def _examine_all(arguments: argparse.Namespace) -> list[AgentHealth]:
     from tqdm import tqdm
 
     from gateway.cli.doctor.preflight import Preflight, wanted
@@ -61,7 +61,7 @@ async def _examine_all(arguments: argparse.Namespace) -> list[Health]:
                     doing[name] = what
                 bar.set_postfix_str("; ".join(f"{n}: {w}" for n, w in doing.items()))
 
-            async def examine(name: str) -> Health:
+            async def examine(name: str) -> AgentHealth:
                 health = await preflight.examine(name, told, asks=not arguments.list)
                 bar.update()
                 if not arguments.json:

@@ -19,7 +19,7 @@ from gateway.sessions.programs import make_profile, without_acp
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import AgentTable
-from gateway.web.auth import Access
+from gateway.web.auth import PageAuth
 
 _OURS = re.compile(
     r"MOOT_|SLACK_|ROCKETCHAT_|DISCORD_|MATRIX_|BLUEBUBBLES_|ANTHROPIC_|OPENAI_|GEMINI_|OTEL_"
@@ -27,7 +27,7 @@ _OURS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One line. mistake: Moot can't do what the files say until it is mended. warning: it can, and
     somebody will be surprised."""
 
@@ -44,16 +44,16 @@ class Finding:
         return "✗" if self.mistake else "⚠" if self.warning else "·"
 
 
-def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
+def check(config: Config, environment: Mapping[str, str]) -> list[CheckFinding]:
     """Look at the configuration, the personas and the programs; opens and starts nothing."""
     personas = Personas(config.personas_folder, tuple(HEADINGS))
-    findings = [Finding(problem, True) for problem in personas.problems.values()]
-    findings += [Finding(text, warning=True) for text in personas.warnings.values()]
+    findings = [CheckFinding(problem, True) for problem in personas.problems.values()]
+    findings += [CheckFinding(text, warning=True) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     findings += _access(config)
     for number, bot in enumerate(config.bots):
         findings += [
-            Finding(
+            CheckFinding(
                 f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}", True
             )
             for name in bot.personas
@@ -61,24 +61,24 @@ def check(config: Config, environment: Mapping[str, str]) -> list[Finding]:
         ]
     for test in (
         lambda: make_bots(config, environment, personas),
-        lambda: Access(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
+        lambda: PageAuth(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
     ):
         try:
             test()
         except ConfigError as error:
-            findings.append(Finding(error.say, True))
-    findings += [Finding(text, warning=True) for text in weak_secrets(environment)]
+            findings.append(CheckFinding(error.say, True))
+    findings += [CheckFinding(text, warning=True) for text in weak_secrets(environment)]
     try:
-        findings.append(Finding(describe_model(config, environment)))
+        findings.append(CheckFinding(describe_model(config, environment)))
     except ConfigError as error:
-        findings.append(Finding(error.say, True))
+        findings.append(CheckFinding(error.say, True))
     findings += _second_person(config)
     if not any(finding.mistake for finding in findings):
-        findings.append(Finding("the configuration is sound"))
+        findings.append(CheckFinding("the configuration is sound"))
     return findings
 
 
-def _second_person(config: Config) -> list[Finding]:
+def _second_person(config: Config) -> list[CheckFinding]:
     """Two people who must agree, and fewer who may."""
     access = config.access
     rules = {access.second_person, *(own.second_person for own in access.personas.values())}
@@ -89,10 +89,10 @@ def _second_person(config: Config) -> list[Finding]:
         f"access.second_person: two people must agree, and {len(may)} may answer: such questions "
         "are refused, unless somebody is given the role; add to `approvers` or `owners`"
     )
-    return [Finding(text, warning=True)]
+    return [CheckFinding(text, warning=True)]
 
 
-def _access(config: Config) -> list[Finding]:
+def _access(config: Config) -> list[CheckFinding]:
     """Whether anybody on a platform may ask at all, and anybody can let somebody in."""
     access = config.access
     if not config.bots:
@@ -105,14 +105,14 @@ def _access(config: Config) -> list[Finding]:
             "`moot access grant ID owner`; `moot access list` tells who was let in so "
             "(docs/access.md)"
         )
-        return [Finding(text, warning=True)]
+        return [CheckFinding(text, warning=True)]
     if not access.owners and not any(grant.role == "owner" for grant in access.grants):
         text = (
             "moot.toml makes nobody an owner in the chat: `!pair`, `!role` and permission "
             'questions need owners = ["<platform>:<id>"] under [access], or `moot access grant '
             "ID owner`; until then the page and `moot pair` do"
         )
-        return [Finding(text, warning=True)]
+        return [CheckFinding(text, warning=True)]
     return []
 
 
@@ -138,13 +138,15 @@ def readable_by_others(file: Path) -> list[str]:
     return [f"{file} holds secrets and others on this machine can read it: chmod 600 {file}"]
 
 
-def _agents(config: Config, environment: Mapping[str, str], personas: Personas) -> list[Finding]:
+def _agents(
+    config: Config, environment: Mapping[str, str], personas: Personas
+) -> list[CheckFinding]:
     findings = []
     for name, table in config.agents.items():
         try:
             _describe(name, table, environment)
         except ConfigError as error:
-            findings.append(Finding(str(error), True))
+            findings.append(CheckFinding(str(error), True))
     for persona in personas.all().values():
         agent = persona.front.agent
         table = config.agents.get(agent, AgentTable(profile=agent))
@@ -153,21 +155,21 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
         except ConfigError:
             if agent not in config.agents:
                 findings.append(
-                    Finding(
+                    CheckFinding(
                         f"@{persona.name} can't answer: no agent {agent!r}; add [agents.{agent}]"
                     )
                 )
             continue
         if reason := _misled(agent, table, persona):
-            findings.append(Finding(f"@{persona.name} can't answer: {reason}", True))
+            findings.append(CheckFinding(f"@{persona.name} can't answer: {reason}", True))
             continue
         if place is None:
-            findings.append(Finding(f"@{persona.name} can't answer yet: {hint}", warning=True))
+            findings.append(CheckFinding(f"@{persona.name} can't answer yet: {hint}", warning=True))
         else:
-            findings.append(Finding(f"@{persona.name} answers with {title} ({place})"))
+            findings.append(CheckFinding(f"@{persona.name} answers with {title} ({place})"))
         if table.profile in API_PROGRAMS and (persona.front.driver or persona.front.login):
             text = f"@{persona.name} runs no program: leave out `driver` and `login`"
-            findings.append(Finding(text, warning=True))
+            findings.append(CheckFinding(text, warning=True))
     return findings
 
 

@@ -30,7 +30,7 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Print the lines; return the exit code."""
     from contract.errors import ConfigError
-    from gateway.cli.doctor.diagnosis import Line
+    from gateway.cli.doctor.diagnosis import Diagnosis
     from gateway.cli.doctor.doctor import Doctor
     from gateway.core.clock import clock
 
@@ -41,12 +41,12 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     try:
         config = configured(arguments)
     except ConfigError as error:
-        lines = [Line("✗", "configuration", error.say)]
+        lines = [Diagnosis("✗", "configuration", error.say)]
     else:
         try:
             environment = dict(environment_of(arguments))
         except ConfigError as error:
-            first = [Line("✗", "secrets", error.say)]
+            first = [Diagnosis("✗", "secrets", error.say)]
         asks = not arguments.offline
         doctor = Doctor(config, file, environment, now=clock(), asks=asks, agents=asks)
         lines = first + asyncio.run(doctor.examine())

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError
 from contract.errors import ConfigError
 from gateway.backup.archive import read
 from gateway.backup.backup import newest_first
-from gateway.cli.doctor.diagnosis import Line
+from gateway.cli.doctor.diagnosis import Diagnosis
 from gateway.core.lock import holder
 from gateway.settings.config import Config
 from store.database import HEAD
@@ -35,77 +35,83 @@ class DataFolder:
         self._config, self._now = config, now
         self._folder = config.gateway.data_dir
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[Diagnosis]:
         """The disk, the lock, the database, the newest back-up. Reads the two whole: minutes."""
         return [*self._data(), self._held(), *self._database(), self._backup()]
 
-    def _data(self) -> list[Line]:
+    def _data(self) -> list[Diagnosis]:
         folder = self._folder
         if not folder.exists():
-            return [Line("✓", "data", f"{folder} is not there yet: `moot run` makes it")]
+            return [Diagnosis("✓", "data", f"{folder} is not there yet: `moot run` makes it")]
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             remedy = f"let it belong to whom runs Moot: chown -R USER {folder}"
-            return [Line("✗", "data", f"{folder} can't be written", remedy)]
+            return [Diagnosis("✗", "data", f"{folder} can't be written", remedy)]
         lines = [self._space(folder)]
         if folder.stat().st_mode & (stat.S_IROTH | stat.S_IXOTH | stat.S_IWOTH):
             text = f"everybody on this machine can look into {folder}"
-            lines.append(Line("⚠", "data", text, f"chmod 700 {folder}"))
+            lines.append(Diagnosis("⚠", "data", text, f"chmod 700 {folder}"))
         return lines
 
-    def _space(self, folder: Path) -> Line:
+    def _space(self, folder: Path) -> Diagnosis:
         free = shutil.disk_usage(folder).free
         text = f"{folder} is writable, {free / 1e9:.1f} GB free"
         remedy = "make room: answers and back-ups need it"
         if free < NO_BYTES:
-            return Line("✗", "data", text, remedy)
-        return Line("⚠", "data", text, remedy) if free < LITTLE_BYTES else Line("✓", "data", text)
+            return Diagnosis("✗", "data", text, remedy)
+        return (
+            Diagnosis("⚠", "data", text, remedy)
+            if free < LITTLE_BYTES
+            else Diagnosis("✓", "data", text)
+        )
 
-    def _held(self) -> Line:
+    def _held(self) -> Diagnosis:
         pid = holder(self._folder)
-        return Line("✓", "lock", "free" if pid is None else f"held by process {pid}: Moot runs")
+        return Diagnosis(
+            "✓", "lock", "free" if pid is None else f"held by process {pid}: Moot runs"
+        )
 
-    def _database(self) -> list[Line]:
+    def _database(self) -> list[Diagnosis]:
         try:
             url = make_url(self._config.store_url)
         except ArgumentError:
-            return [Line("✗", "database", "[store] url is not a database's address")]
+            return [Diagnosis("✗", "database", "[store] url is not a database's address")]
         if url.get_backend_name() != "sqlite":
-            return [Line("✓", "database", f"{url.get_backend_name()}; `moot run` tries it")]
+            return [Diagnosis("✓", "database", f"{url.get_backend_name()}; `moot run` tries it")]
         path = Path(url.database or "")
         if not path.exists():
-            return [Line("✓", "database", f"{path} is not there yet: `moot run` makes it")]
+            return [Diagnosis("✓", "database", f"{path} is not there yet: `moot run` makes it")]
         remedy = "stop Moot, then: moot restore BACKUP --force"
         try:
             found, sound = _looked_through(path)
             check_known(found, HEAD)
         except sqlite3.Error as error:
-            return [Line("✗", "database", f"{path} can't be read: {error}", remedy)]
+            return [Diagnosis("✗", "database", f"{path} can't be read: {error}", remedy)]
         except ConfigError as error:
-            return [Line("✗", "database", error.say)]
+            return [Diagnosis("✗", "database", error.say)]
         text = f"{path.stat().st_size / 1e6:.1f} MB, version {found}"
         if sound != "ok":
-            return [Line("✗", "database", f"{text}, damaged: {sound}", remedy)]
+            return [Diagnosis("✗", "database", f"{text}, damaged: {sound}", remedy)]
         if found != HEAD:
             text += f"; the next start copies it and brings it to {HEAD}"
-        return [Line("✓", "database", f"{text}, sound")]
+        return [Diagnosis("✓", "database", f"{text}, sound")]
 
-    def _backup(self) -> Line:
+    def _backup(self) -> Diagnosis:
         made = newest_first(self._folder / FOLDER)
         if not made and not self._folder.exists():
-            return Line("✓", "back-up", "there is nothing to back up yet")
+            return Diagnosis("✓", "back-up", "there is nothing to back up yet")
         if not made:
             remedy = 'moot backup, or [backup] every = "daily 03:00"'
-            return Line("⚠", "back-up", "there is none in the data folder", remedy)
+            return Diagnosis("⚠", "back-up", "there is none in the data folder", remedy)
         try:
             manifest = read(made[0])
         except ConfigError as error:
-            return Line("✗", "back-up", error.say, "moot backup")
+            return Diagnosis("✗", "back-up", error.say, "moot backup")
         age_days = (self._now - datetime.fromisoformat(manifest.made_at)).days
         text = f"{made[0].name}, {age_days} days old, database {manifest.schema_version}, whole"
         return (
-            Line("⚠", "back-up", text, "moot backup")
+            Diagnosis("⚠", "back-up", text, "moot backup")
             if age_days > OLD_DAYS
-            else Line("✓", "back-up", text)
+            else Diagnosis("✓", "back-up", text)
         )
 
 

@@ -9,7 +9,7 @@ Mark = Literal["✓", "⚠", "✗"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Diagnosis:
     """One finding. what: the part of Moot it is about. remedy: what to do; "": nothing."""
 
     mark: Mark

@@ -18,7 +18,7 @@ from adapters.cli.hooks import HookListener
 from adapters.session.version import find_version, is_older
 from contract.errors import AgentError, ConfigError
 from gateway.sessions.programs import Programs, agent_names, make_profile
-from gateway.sessions.sessions import Program
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
 from gateway.settings.tables import AgentTable
 
@@ -40,7 +40,7 @@ Told = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class AgentHealth:
     """What is known of one agent.
 
     version: as it tells; tested: the one that Moot was tested with. started_s, answered_s:
@@ -107,7 +107,7 @@ class Preflight:
         """Every agent that can be named, those of moot.toml first."""
         return agent_names(self._config.agents)
 
-    async def examine(self, name: str, told: Told, *, asks: bool = True) -> Health:
+    async def examine(self, name: str, told: Told, *, asks: bool = True) -> AgentHealth:
         """Try one agent. asks: start it and let it answer; else only look for it."""
         async with self._turnstile:
             try:
@@ -115,16 +115,16 @@ class Preflight:
             finally:
                 told(name, "")
 
-    async def _examine(self, name: str, told: Told, asks: bool) -> Health:
+    async def _examine(self, name: str, told: Told, asks: bool) -> AgentHealth:
         program = self._programs(name)
-        health = Health(name, program.title, installed=program.available)
+        health = AgentHealth(name, program.title, installed=program.available)
         if not program.available:
             return replace(health, trouble=program.hint)
         told(name, "asking its version")
         health = await self._with_version(name, health)
         return await self._asked(health, program, told) if asks else health
 
-    async def _with_version(self, name: str, health: Health) -> Health:
+    async def _with_version(self, name: str, health: AgentHealth) -> AgentHealth:
         table = self._config.agents.get(name, AgentTable(profile=name))
         try:
             profile = make_profile(name, table)
@@ -143,7 +143,7 @@ class Preflight:
             trouble = f"Moot needs {profile.at_least} or newer: update it."
         return replace(health, version=version, tested=profile.tested, trouble=trouble)
 
-    async def _asked(self, health: Health, program: Program, told: Told) -> Health:
+    async def _asked(self, health: AgentHealth, program: AgentProgram, told: Told) -> AgentHealth:
         told(health.name, "starting")
         folder = self._folder / health.name
         began = time.monotonic()

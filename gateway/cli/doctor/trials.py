@@ -10,16 +10,18 @@ from adapters.catalog import profiles
 from bots.bot import Bot
 from contract.errors import MootError
 from gateway.app.platforms import make_bots
-from gateway.cli.doctor.check import Finding
+from gateway.cli.doctor.check import CheckFinding
 from gateway.cli.doctor.platform_check import ask_platforms
-from gateway.cli.doctor.preflight import Health, Preflight
+from gateway.cli.doctor.preflight import AgentHealth, Preflight
 from gateway.sessions.api_programs import API_PROGRAMS, KEY
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 from gateway.settings.tables import AgentTable
 
 
-async def try_bot(config: Config, number: int, environment: Mapping[str, str]) -> Sequence[Finding]:
+async def try_bot(
+    config: Config, number: int, environment: Mapping[str, str]
+) -> Sequence[CheckFinding]:
     """What the platform of one [[bots]] table says. A MootError is a finding, too."""
     alone = config.model_copy(update={"bots": (config.bots[number],)})
     try:
@@ -27,13 +29,13 @@ async def try_bot(config: Config, number: int, environment: Mapping[str, str]) -
             make_bots(alone, environment, Personas(config.personas_folder)).values()
         )
     except MootError as error:
-        return [Finding(error.say, True)]
+        return [CheckFinding(error.say, True)]
     return await ask_platforms([bot for bot in bots if bot.platform != "web"])
 
 
 async def try_agents(
     config: Config, environment: Mapping[str, str], names: Sequence[str] = (), *, asks: bool
-) -> list[Health]:
+) -> list[AgentHealth]:
     """Each of these agents, or all that can be named; nothing is left behind on disk."""
     with tempfile.TemporaryDirectory(prefix="moot-init-") as folder:
         gateway = config.gateway.model_copy(update={"data_dir": Path(folder)})

@@ -57,7 +57,7 @@ def add_init(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run_init(arguments: argparse.Namespace) -> int:
     """Exit code 130: interrupted, and nothing was written. Raises ConfigError."""
     from gateway.cli.init.asking import Asker
-    from gateway.cli.init.wizard import Dialog, Given
+    from gateway.cli.init.wizard import Given, Wizard
     from gateway.settings.env_file import with_secrets
 
     file: Path = arguments.config.absolute()
@@ -78,7 +78,7 @@ def run_init(arguments: argparse.Namespace) -> int:
     )
     try:
         environment = with_secrets(os.environ, file, base=file.parent)
-        dialog = Dialog(given, ask, environment, _zone())
+        dialog = Wizard(given, ask, environment, _zone())
         written = _write(dialog.run(), ask)
     except KeyboardInterrupt:
         ask.say("\nStopped: nothing was written.")

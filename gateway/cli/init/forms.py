@@ -38,7 +38,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PlatformForm:
     """A platform. url_key: the key of its table that takes an address; needs_url: there is no
     default for it. person: what an id of a person looks like, and where one finds it."""
 
@@ -59,7 +59,7 @@ class Form:
 
 _BOT_TOKEN = Value("SLACK_BOT_TOKEN", "the bot token, xoxb-...", r"xox[a-z]-\S+")
 
-SLACK = Form(
+SLACK = PlatformForm(
     "slack",
     "Slack",
     (
@@ -80,7 +80,7 @@ SLACK = Form(
     url_key="api_url",
     needs_url=False,
 )
-ROCKETCHAT = Form(
+ROCKETCHAT = PlatformForm(
     "rocketchat",
     "Rocket.Chat",
     (
@@ -103,7 +103,7 @@ ROCKETCHAT = Form(
     "rocketchat:rbAXPnMktTFbNpwtJ — Administration, Users, you: the last part of the address",
     "in a channel: /invite @{name}, then: @{name} hello",
 )
-DISCORD = Form(
+DISCORD = PlatformForm(
     "discord",
     "Discord",
     (Way("a bot token", (Value("DISCORD_TOKEN", "the bot's token"),)),),
@@ -114,7 +114,7 @@ DISCORD = Form(
     url_key="api_url",
     needs_url=False,
 )
-MATRIX = Form(
+MATRIX = PlatformForm(
     "matrix",
     "Matrix",
     (
@@ -131,7 +131,7 @@ MATRIX = Form(
     "matrix:@olivia:example.org — your full Matrix id",
     "invite it to a room, then: @{name} hello",
 )
-BLUEBUBBLES = Form(
+BLUEBUBBLES = PlatformForm(
     "bluebubbles",
     "iMessage (BlueBubbles)",
     (Way("the password", (Value("BLUEBUBBLES_PASSWORD", "the server's password", r".+"),)),),
@@ -140,7 +140,7 @@ BLUEBUBBLES = Form(
     "write to its account in Messages; in a group: @{name} hello",
 )
 
-FORMS: Mapping[str, Form] = {
+FORMS: Mapping[str, PlatformForm] = {
     form.platform: form for form in (SLACK, ROCKETCHAT, DISCORD, MATRIX, BLUEBUBBLES)
 }
 assert FORMS.keys() == TABLES.keys()

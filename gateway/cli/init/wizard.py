@@ -17,7 +17,7 @@ from contract.errors import ConfigError
 from gateway.cli.doctor.trials import keys_of, try_agents, try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
-from gateway.cli.init.forms import FORMS, PAGE, Form, Way
+from gateway.cli.init.forms import FORMS, PAGE, PlatformForm, Way
 from gateway.settings.config import SHIPPED_PERSONAS, Config, parse_config, secret
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
@@ -44,7 +44,7 @@ class Given:
     tries: bool = True
 
 
-class Dialog:
+class Wizard:
     """One run of the wizard."""
 
     def __init__(self, given: Given, ask: Asker, environment: Mapping[str, str], zone: str) -> None:
@@ -204,7 +204,7 @@ class Dialog:
 
     # ── a platform ──────────────────────────────────────────────────────────────────────
 
-    def _platform(self, form: Form) -> None:
+    def _platform(self, form: PlatformForm) -> None:
         self._ask.say(f"\n{form.title}: how to make the bot's account is told in {form.docs}.")
         self._address(form, self._given.urls.get(form.platform, ""))
         while True:
@@ -215,7 +215,7 @@ class Dialog:
             if form.needs_url:
                 self._address(form)
 
-    def _address(self, form: Form, url: str = "") -> None:
+    def _address(self, form: PlatformForm, url: str = "") -> None:
         if not url and form.needs_url:
             now = str(self._table(form).get(form.url_key, ""))
             question = f"The address of the {form.title} server"
@@ -226,12 +226,12 @@ class Dialog:
             url = url.rstrip("/") + "/"  # slack-sdk appends a method's name to it
         self._put(form, {form.url_key: url} if url else {})
 
-    def _put(self, form: Form, values: Mapping[str, Any]) -> None:
+    def _put(self, form: PlatformForm, values: Mapping[str, Any]) -> None:
         personas = joined(self._table(form).get("personas"), [self._persona])
         name = self._given.name or None
         put_bot(self._toml, form.platform, name, {"personas": personas, **values})
 
-    def _table(self, form: Form) -> Mapping[str, Any]:
+    def _table(self, form: PlatformForm) -> Mapping[str, Any]:
         name = self._given.name or None
         tables: Sequence[Mapping[str, Any]] = self._toml.get("bots", [])
         wanted = (form.platform, name)
@@ -248,7 +248,7 @@ class Dialog:
         known = secret(self._environment, key, self._given.name or "") or ""
         return "" if key in self._refused else known
 
-    def _way(self, form: Form) -> Way:
+    def _way(self, form: PlatformForm) -> Way:
         """How it gets in: what the environment has secrets for, else what is chosen."""
         ready = [way for way in form.ways if all(self._has(v.key) for v in way.values)]
         if ready:
@@ -256,7 +256,7 @@ class Dialog:
         options = [(str(number), way.title) for number, way in enumerate(form.ways)]
         return form.ways[int(self._ask.choose("How does it get in?", options, "the environment"))]
 
-    def _keep(self, form: Form, way: Way) -> None:
+    def _keep(self, form: PlatformForm, way: Way) -> None:
         """Take the way's secrets and write its keys into the table."""
         for value in way.values:
             key, known = self._key(value.key), self._has(value.key)
@@ -271,7 +271,7 @@ class Dialog:
             self._secrets[key] = ask(question, f"{key} in the environment", fault=value.fault)
         self._put(form, way.table)
 
-    def _lets_in(self, form: Form) -> bool:
+    def _lets_in(self, form: PlatformForm) -> bool:
         """Whether the platform takes it; says what is missing. Quiet: raises ConfigError."""
         config = self._config()
         wanted = (form.platform, self._given.name or None)
@@ -288,7 +288,7 @@ class Dialog:
 
     # ── who may ask ─────────────────────────────────────────────────────────────────────
 
-    def _access(self, forms: Sequence[Form]) -> None:
+    def _access(self, forms: Sequence[PlatformForm]) -> None:
         now = self._config().access
         rooms = self._given.rooms or (now.rooms if self._ask.quiet else "")
         if forms and not rooms:
@@ -311,7 +311,7 @@ class Dialog:
             line = form.invite.format(name=self._persona, docs=form.docs)
             self._next.append(f"{form.title}: {line}")
 
-    def _owners(self, forms: Sequence[Form]) -> list[str]:
+    def _owners(self, forms: Sequence[PlatformForm]) -> list[str]:
         if self._ask.quiet or not forms:
             return []
         self._ask.say("Whose word counts? An owner approves people and answers agents' questions.")
@@ -321,7 +321,7 @@ class Dialog:
         owner = self._ask.optional("Your id", fault=_no_person)
         return [owner] if owner else []
 
-    def _admits(self, form: Form, rooms: str, somebody: bool) -> None:
+    def _admits(self, form: PlatformForm, rooms: str, somebody: bool) -> None:
         """A Matrix account has to follow somebody's invitation to be in a room at all."""
         if form.platform == "matrix" and rooms == "open" and not somebody:
             self._put(form, {"invites": "everybody"})

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TextIO
 
-from gateway.cli.memory.context import Upkeep
+from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.delete_person import delete_person
 from gateway.cli.memory.index import check, consolidate, rebuild
 from gateway.cli.memory.lists import list_facts, list_scopes, search
@@ -20,7 +20,7 @@ from gateway.settings.config import Config, load_config
 from memory.model import Model
 from store.database import Store
 
-COMMANDS: Mapping[str, Callable[[Upkeep], Awaitable[int]]] = {
+COMMANDS: Mapping[str, Callable[[MemoryContext], Awaitable[int]]] = {
     "list": list_facts,
     "scopes": list_scopes,
     "search": search,
@@ -53,7 +53,7 @@ async def look_after(
         open_index(config) as index,
         _model(config, environment, given.command) as configured,
     ):
-        on = Upkeep(config, store, index, model or configured, given, out=out or sys.stdout)
+        on = MemoryContext(config, store, index, model or configured, given, out=out or sys.stdout)
         try:
             return await COMMANDS[given.command](on)
         finally:

@@ -21,7 +21,7 @@ from store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class MemoryContext:
     """An open house. index, model: None when there is none. given: the command line."""
 
     config: Config

@@ -12,7 +12,7 @@ from contract.errors import MootError
 from gateway.audit.anchor import ANCHOR, write_anchor
 from gateway.audit.audit import append, row_of
 from gateway.audit.chain import ERASE, ranges
-from gateway.cli.memory.context import Upkeep
+from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.index import index_what_waits
 from gateway.cli.memory.person_files import OnDisk, find, remove
 from gateway.core.clock import clock
@@ -30,7 +30,7 @@ from store.timestamps import micros
 STAYS = "what other people wrote stays, also where it mentions them"
 
 
-async def delete_person(on: Upkeep) -> int:
+async def delete_person(on: MemoryContext) -> int:
     """Say what goes; with --yes, do it. Exit code 1: there is nothing of them."""
     person = on.given.person
     if not is_person(person):
@@ -46,7 +46,7 @@ async def delete_person(on: Upkeep) -> int:
     return 0 if _is_known(doomed, on_disk) else 1
 
 
-async def _look(on: Upkeep, person: str) -> tuple[ErasurePlan, OnDisk]:
+async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
     doomed = await on.store.read(partial(plan_erasure, person=person))
     find_files = partial(
         find,
@@ -58,7 +58,7 @@ async def _look(on: Upkeep, person: str) -> tuple[ErasurePlan, OnDisk]:
     return doomed, await asyncio.to_thread(find_files)
 
 
-def _workspaces(on: Upkeep) -> list[Path]:
+def _workspaces(on: MemoryContext) -> list[Path]:
     """Working directories that somebody configured: they are not the house's."""
     personas = Personas(on.config.personas_folder)
     given = [persona.front.workspace for persona in personas.all().values()]
@@ -66,7 +66,7 @@ def _workspaces(on: Upkeep) -> list[Path]:
     return [workspace for workspace in given if workspace is not None]
 
 
-async def _carry_out(on: Upkeep, doomed: ErasurePlan, on_disk: OnDisk) -> None:
+async def _carry_out(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
     if on.index is not None:
         await on.index.remove(sorted(doomed.facts | doomed.reworded))
@@ -97,7 +97,7 @@ def _is_known(doomed: ErasurePlan, on_disk: OnDisk) -> bool:
     return bool(doomed.counts() or doomed.changed or on_disk.files or on_disk.folders)
 
 
-def _tell(on: Upkeep, doomed: ErasurePlan, on_disk: OnDisk, what: str) -> None:
+def _tell(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk, what: str) -> None:
     changed = {
         name: len([key for key in rows if key not in doomed.rows[name]])
         for name, rows in doomed.changed.items()

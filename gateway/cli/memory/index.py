@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from gateway.cli.memory.context import CountedIndex, Upkeep, progress
+from gateway.cli.memory.context import CountedIndex, MemoryContext, progress
 from gateway.core.clock import clock
 from memory.browse.admin_stats import compare, count_waiting, forget_index
 from memory.calls import Calls
@@ -13,7 +13,7 @@ from memory.recall.recall import Recall
 from memory.scopes import check_scope
 
 
-async def index_what_waits(on: Upkeep) -> int:
+async def index_what_waits(on: MemoryContext) -> int:
     """Give the index what it doesn't hold; return how many facts those were."""
     if on.index is None:
         return 0
@@ -23,7 +23,7 @@ async def index_what_waits(on: Upkeep) -> int:
         return await Recall(on.store, counted).index_pending()
 
 
-async def rebuild(on: Upkeep) -> int:
+async def rebuild(on: MemoryContext) -> int:
     """Empty the index and fill it again."""
     await on.searched().clear()
     await on.store.write(forget_index)
@@ -32,7 +32,7 @@ async def rebuild(on: Upkeep) -> int:
     return 0
 
 
-async def check(on: Upkeep) -> int:
+async def check(on: MemoryContext) -> int:
     """What the index lacks, and what it has too much."""
     index = on.searched()
     held = await index.ids()
@@ -54,7 +54,7 @@ async def check(on: Upkeep) -> int:
     return 0 if found.sound else 1
 
 
-async def consolidate(on: Upkeep) -> int:
+async def consolidate(on: MemoryContext) -> int:
     """One pass over a scope, or over every one. Exit code 1: it could not be finished."""
     model = on.model
     calls = None if model is None else Calls(model, on.store, clock)
@@ -75,7 +75,7 @@ async def consolidate(on: Upkeep) -> int:
     return 1 if any(outcome.stopped for outcome in outcomes) else 0
 
 
-def _tell(on: Upkeep, outcome: Outcome) -> None:
+def _tell(on: MemoryContext, outcome: Outcome) -> None:
     stopped = "; not finished, the next pass goes on" if outcome.stopped else ""
     on.say(
         f"{outcome.scope}  {outcome.merged} merged, {outcome.superseded} superseded, "

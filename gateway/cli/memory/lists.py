@@ -9,7 +9,7 @@ from datetime import tzinfo
 from functools import partial
 from typing import Any
 
-from gateway.cli.memory.context import Upkeep
+from gateway.cli.memory.context import MemoryContext
 from memory.browse.admin_stats import count_by_scope, facts_like
 from memory.gate import Gate
 from memory.recall.facts import StoredFact
@@ -18,7 +18,7 @@ from memory.scopes import check_scope
 from store.timestamps import day
 
 
-async def list_facts(on: Upkeep) -> int:
+async def list_facts(on: MemoryContext) -> int:
     """Facts, in the order in which they came."""
     given, zone = on.given, on.config.gateway.zone
     if given.scope is not None:
@@ -41,7 +41,7 @@ async def list_facts(on: Upkeep) -> int:
         after = page[-1].seq
 
 
-async def list_scopes(on: Upkeep) -> int:
+async def list_scopes(on: MemoryContext) -> int:
     """How much there is, by scope."""
     for census in await on.store.read(count_by_scope):
         rows = {f"{name}s": count for name, count in census.rows.items()}
@@ -52,7 +52,7 @@ async def list_scopes(on: Upkeep) -> int:
     return 0
 
 
-async def search(on: Upkeep) -> int:
+async def search(on: MemoryContext) -> int:
     """The hits of one query; or with `-` of every line, a line of JSON for each."""
     zone = on.config.gateway.zone
     recall = Recall(on.store, on.searched())

@@ -14,7 +14,7 @@ from typing import IO, cast
 from sqlalchemy import Connection
 
 from contract.errors import ConfigError, MootError
-from gateway.cli.memory.context import Upkeep, progress
+from gateway.cli.memory.context import MemoryContext, progress
 from gateway.cli.memory.index import index_what_waits
 from gateway.core.clock import clock
 from memory.browse.admin_stats import count_by_scope
@@ -24,7 +24,7 @@ from memory.transfer.rows import check_lines
 SPOOL_BYTES = 64 << 20  # of standard input that is held in memory
 
 
-async def export_all(on: Upkeep) -> int:
+async def export_all(on: MemoryContext) -> int:
     """Everything, to a file or to standard output."""
 
     def work(connection: Connection, write: Callable[[bytes], object]) -> None:
@@ -51,7 +51,7 @@ async def export_all(on: Upkeep) -> int:
     return 0
 
 
-async def import_all(on: Upkeep) -> int:
+async def import_all(on: MemoryContext) -> int:
     """Check every line, store all in one transaction, and index what is new."""
     with _opened(on.given.file) as file:
         count = check_lines(file)
@@ -94,7 +94,7 @@ def _ticking(lines: IO[bytes], tick: Callable[[int], object]) -> Iterator[bytes]
         yield line
 
 
-async def wipe_all(on: Upkeep) -> int:
+async def wipe_all(on: MemoryContext) -> int:
     """Everything that memory holds, from the database and the index."""
     if not on.given.yes:
         scopes = await on.store.read(count_by_scope)

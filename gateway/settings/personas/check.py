@@ -37,7 +37,7 @@ Front = TypeVar("Front", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PersonaFinding:
     """One fault. suggestion: what would mend it, "" when the message says so itself."""
 
     severity: Severity
@@ -53,7 +53,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class CheckContext:
     """What a persona's file is held against.
 
     agents: names that `agent` may have; empty: not known here. taken: names and aliases of the
@@ -72,15 +72,15 @@ class Checked(Generic[Front]):
 
     front: Front | None
     body: str
-    findings: tuple[Finding, ...]
+    findings: tuple[PersonaFinding, ...]
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[PersonaFinding, ...]:
         """What keeps it from working."""
         return tuple(f for f in self.findings if f.severity == "error")
 
 
-def check(name: str, text: str, model: type[Front], around: Around) -> Checked[Front]:
+def check(name: str, text: str, model: type[Front], around: CheckContext) -> Checked[Front]:
     """Every fault of a persona file, in the order of the text."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     page = _Page(text)
@@ -109,7 +109,7 @@ class _Page:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.findings: list[Finding] = []
+        self.findings: list[PersonaFinding] = []
         self.keys: dict[tuple[str, ...], tuple[int, int]] = {}
         self.values: dict[tuple[str, ...], tuple[int, int]] = {}
 
@@ -120,7 +120,7 @@ class _Page:
         line, column = self._place(start)
         end_line, end_column = self._place(max(start, end))
         self.findings.append(
-            Finding(severity, line, column, end_line, end_column, message, suggestion)
+            PersonaFinding(severity, line, column, end_line, end_column, message, suggestion)
         )
 
     def _place(self, at: int) -> tuple[int, int]:
@@ -237,7 +237,7 @@ def _nearest(key: str, model: type[BaseModel]) -> str:
 # ── What it says of other things ────────────────────────────────────────────────────────
 
 
-def _look_around(page: _Page, front: BaseModel, name: str, around: Around) -> None:
+def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext) -> None:
     """An agent that is not there, a folder that is not there, a name that somebody else has."""
     given = front.model_dump()
     agent = given.get("agent")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 
 from contract.errors import MootError
-from gateway.settings.personas.check import Finding
+from gateway.settings.personas.check import PersonaFinding
 
 
 class Unsound(MootError):
     """A text that can't be saved as a persona; `findings` say why."""
 
-    def __init__(self, findings: tuple[Finding, ...]) -> None:
+    def __init__(self, findings: tuple[PersonaFinding, ...]) -> None:
         first = next(f for f in findings if f.severity == "error")
         super().__init__(f"line {first.line}: {first}")
         self.findings = findings

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, overload
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from contract.errors import ConfigError
-from gateway.settings.personas.check import NAME, Around, Checked, check
+from gateway.settings.personas.check import NAME, CheckContext, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
 from gateway.settings.tables import words
@@ -92,9 +92,9 @@ class Persona:
         return (self.body, *front.items())
 
 
-def check_persona(name: str, text: str, around: Around | None = None) -> Checked[FrontMatter]:
+def check_persona(name: str, text: str, around: CheckContext | None = None) -> Checked[FrontMatter]:
     """Every fault of a persona file's text."""
-    return check(name, text, FrontMatter, around or Around())
+    return check(name, text, FrontMatter, around or CheckContext())
 
 
 def parse_persona(name: str, text: str) -> Persona:
@@ -205,7 +205,7 @@ class Personas:
                 )
         log.info("persona.loaded name=%s agent=%s", name, persona.front.agent)
 
-    def around(self, name: str) -> Around:
+    def around(self, name: str) -> CheckContext:
         """What the file of that name is held against."""
         taken = {
             called: other.name
@@ -213,7 +213,7 @@ class Personas:
             if other.name != name
             for called in other.names
         }
-        return Around(self._agents, taken, self._section_names, _is_folder)
+        return CheckContext(self._agents, taken, self._section_names, _is_folder)
 
     def move(self, folder: Path) -> None:
         """From now on the files of another folder count."""

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from contract.chat import Speaker
 from contract.errors import Rejected
 from gateway.access.access import Where
-from gateway.access.grants import Span
+from gateway.access.grants import GrantSpan
 from gateway.access.pairing_rows import Decision
 from gateway.settings.access import Role
 from gateway.settings.person_ids import is_person_id
 from gateway.web.access.views import access_view, grant_view, pairing_view
 from gateway.web.body import Chooser, answer, error, parse, read_object
-from gateway.web.protocols import House
+from gateway.web.protocols import WebServiceProtocol
 
 PAGE = Speaker("web:page", "the page")  # who did it, when the caller doesn't say
 _PERSONA = r"^[a-z][a-z0-9_-]{0,63}$"
@@ -65,7 +65,7 @@ DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused"}
 class AccessApi:
     """The routes, over the House. Who gets here is an owner: see doorman.py."""
 
-    house: House
+    house: WebServiceProtocol
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/access."""
@@ -84,7 +84,7 @@ class AccessApi:
         body = parse(GrantBody, await read_object(request))
         name = " ".join((body.person_name or "").split())
         person = Speaker(body.person_id, name or body.person_id.partition(":")[2])
-        span = Span(body.room_id, body.persona, body.where)
+        span = GrantSpan(body.room_id, body.persona, body.where)
         given = await self.house.roles.grant(
             person, body.role, span, body.speaker(), named=bool(name)
         )

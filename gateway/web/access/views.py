@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.access.access import Grant
 from gateway.access.admissions import AccessOverview
-from gateway.access.grants import Kept
+from gateway.access.grants import KeptGrant
 from gateway.access.pairing_rows import Pairing
 from gateway.web.views import View
 
@@ -46,7 +46,7 @@ class PairingView(View):
     expires_at: datetime
 
 
-def grant_view(kept: Kept) -> GrantView:
+def grant_view(kept: KeptGrant) -> GrantView:
     """A role that was given."""
     return GrantView(
         seq=kept.seq,

@@ -18,7 +18,7 @@ from gateway.web.admin.views import (
     summary_view,
 )
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object
-from gateway.web.protocols import House
+from gateway.web.protocols import WebServiceProtocol
 
 END = 2**62  # after every turn
 PAGE, MOST_PAGE = 50, 200
@@ -37,7 +37,7 @@ class ActBody(ChoosingBody):
 class AdminApi:
     """The routes, over the House."""
 
-    house: House
+    house: WebServiceProtocol
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/admin."""

@@ -15,11 +15,11 @@ from gateway.app.supervisor import BotHealth
 from gateway.audit.audit import Audit
 from gateway.core import show
 from gateway.core.cards import RoomCard
-from gateway.core.ledger import Ended
+from gateway.core.ledger import UnusedSession
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
-from gateway.sessions.pool import LocalSessions
-from gateway.sessions.sessions import Live
+from gateway.sessions.pool import SessionPool
+from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
 from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of, last_day
@@ -49,12 +49,12 @@ LEAST_DISK_BYTES = 100 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Overseer:
+class AdminService:
     """`gateway.web.admin.protocol.Admin`. data_dir: where the data lies; database: its file."""
 
     store: Store
     transcript: Transcript
-    sessions_here: LocalSessions
+    sessions_here: SessionPool
     personas: Personas
     questions: Questions
     health: Mapping[str, BotHealth]
@@ -62,7 +62,7 @@ class Overseer:
     database: Path | None
     zone: ZoneInfo
     waiting: Callable[[], int]
-    ended: Callable[[Ended], object]
+    ended: Callable[[UnusedSession], object]
     audit: Audit
     clock: Callable[[], datetime]
 
@@ -149,7 +149,7 @@ class Overseer:
         taken = await asyncio.to_thread(measure, pids)
         return [await self._line(live, taken.get(live.agent.pid or 0)) for live in living]
 
-    async def _line(self, live: Live, taken: Taken | None) -> SessionLine:
+    async def _line(self, live: LiveSession, taken: Taken | None) -> SessionLine:
         since = micros(live.started_at)
         tokens, cost_usd = await self.store.read(
             lambda c: spent_since(c, live.room.id, live.persona, since), small=True
@@ -176,7 +176,7 @@ class Overseer:
             await self.audit.note(f"session_{act}", by, persona=live.persona, room=live.room)
         return acted
 
-    async def _act(self, live: Live, act: SessionAct) -> Acted:
+    async def _act(self, live: LiveSession, act: SessionAct) -> Acted:
         match act:
             case "stop":
                 stopped = await self.sessions_here.interrupt(live.persona, live.scope)
@@ -202,7 +202,7 @@ class Overseer:
         return await self.store.read(lambda c: days_of(c, days, bounds))
 
 
-def _id(live: Live) -> str:
+def _id(live: LiveSession) -> str:
     return show.session_id(live.persona, live.scope)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from sqlalchemy import Connection, and_, bindparam, false, func, select
 
 from gateway.web.admin.turn_pages import ENDED
-from gateway.web.admin.values import Day, Spent, Today
+from gateway.web.admin.values import Day, PersonaUsage, Today
 from store.gateway_schema import figures, usage
 from store.schema import facts
 
@@ -69,7 +69,7 @@ def _day(connection: Connection, day: date, within: Mapping[str, int], known: in
         turns=ended,
         p50_ms=_percentile(connection, within, ended.get("posted", 0), 50),
         p95_ms=_percentile(connection, within, ended.get("posted", 0), 95),
-        spent=[Spent(*row) for row in connection.execute(_SPENT, within)],
+        spent=[PersonaUsage(*row) for row in connection.execute(_SPENT, within)],
         facts=known,
     )
 

@@ -91,7 +91,7 @@ class WantedTurns:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class PersonaUsage:
     """What a persona's turns of a day took, where its agent tells.
 
     cached_tokens: a part of the input's.
@@ -116,7 +116,7 @@ class Day:
     turns: Mapping[str, int]
     p50_ms: int | None
     p95_ms: int | None
-    spent: Sequence[Spent]
+    spent: Sequence[PersonaUsage]
     facts: int
 
 

@@ -16,7 +16,7 @@ from gateway.web.memory.views import (
     memory_view,
     observation_view,
 )
-from gateway.web.protocols import House
+from gateway.web.protocols import WebServiceProtocol
 from memory.browse.pages import END
 from memory.browse.view_rows import ObservationFilter
 
@@ -27,7 +27,7 @@ MOST_QUERY = 1_000  # characters; a question, not a document
 class MemoryApi:
     """The routes, over the House."""
 
-    house: House
+    house: WebServiceProtocol
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /memory."""

@@ -52,7 +52,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemorySearch:
     """What a search found, facts best first. by: the words alone where recall gives no answer."""
 
     facts: tuple[FactRow, ...]
@@ -60,7 +60,7 @@ class Found:
     by: Literal["recall", "words"]
 
 
-class RoomMemories:
+class RoomMemoryService:
     """Reads by room. Every method gives None when there is no such room. recall: if there is one.
 
     A room's memory is its own scope and that of its project; a direct message's is its own scope
@@ -103,21 +103,21 @@ class RoomMemories:
             ),
         )
 
-    async def search(self, room_id: str, query: str) -> Found | None:
+    async def search(self, room_id: str, query: str) -> MemorySearch | None:
         """Facts by their meaning, observations by their words."""
         scopes = await self._scopes(room_id)
         if scopes is None:
             return None
         recalled = await self._recalled(query, scopes)
 
-        def work(connection: Connection) -> Found:
+        def work(connection: Connection) -> MemorySearch:
             titles = pages.title_rows(
                 connection, scopes, ObservationFilter(query), limit=FOUND
             ).items
             if recalled is not None:
-                return Found(recalled, titles, "recall")
+                return MemorySearch(recalled, titles, "recall")
             facts = pages.facts_with(connection, scopes, query, limit=FOUND)
-            return Found(tuple(facts), titles, "words")
+            return MemorySearch(tuple(facts), titles, "words")
 
         return await self._store.read(work)
 

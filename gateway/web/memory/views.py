@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
 
-from gateway.web.memory.room_memory import Found, Overview
+from gateway.web.memory.room_memory import MemorySearch, Overview
 from gateway.web.views import View
 from memory.browse.view_rows import InsightRow, ObservationContext, TitleRow
 
@@ -149,7 +149,7 @@ def observation_view(found: ObservationContext) -> ObservationView:
     )
 
 
-def found_view(found: Found) -> FoundView:
+def found_view(found: MemorySearch) -> FoundView:
     """What a search found."""
     return FoundView.model_validate(found)
 
