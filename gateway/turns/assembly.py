@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 
+import structlog
+
 from contract.agent import Answer
 from contract.briefing import Briefing, Header
 from gateway.core.ledger import Turn
@@ -14,17 +16,17 @@ from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window
 from memory.layer import LayerAnswers
 
-log = logging.getLogger("moot.prompt")
+log = structlog.stdlib.get_logger("moot.prompt")
 
 
 def tell_ready(live: LiveSession, ms: float) -> None:
     """The agent can be asked."""
-    log.info("agent.ready agent=%s in_ms=%.1f", live.program.name, ms)
+    log.info("agent.ready", agent=live.program.name, in_ms=round(ms, 1))
 
 
 def tell_window(window: Window) -> None:
     """Which messages the prompt shows."""
-    log.info("prompt.window messages=%d since_last_reply=%s", len(window.lines), window.again)
+    log.info("prompt.window", messages=len(window.lines), since_last_reply=window.again)
 
 
 def tell_layers(known: LayerAnswers, trail: TurnTrace, began_ns: int) -> None:
@@ -37,40 +39,50 @@ def tell_layers(known: LayerAnswers, trail: TurnTrace, began_ns: int) -> None:
             failed = ""
             found = hits.get(layer, 0)
             level = logging.INFO if found else logging.DEBUG
-            log.log(level, "prompt.layer layer=%s ms=%.1f hits=%d", layer, ms, found)
+            log.log(level, "prompt.layer", layer=layer, ms=round(ms, 1), hits=found)
         ended_ns = began_ns + int(ms * 1e6)
         told: dict[str, str | int] = {"moot.layer": layer, "moot.layer.hits": hits.get(layer, 0)}
         trail.add(f"layer {layer}", began_ns, ended_ns, told, parent="brief", failed=failed)
     log.info(
-        "prompt.memory layers=%d missing=%d hits=%d ms=%.1f",
-        *(len(known.ms), len(known.missing), sum(hits.values())),
-        max((ms for _, ms in known.ms), default=0.0),
+        "prompt.memory",
+        layers=len(known.ms),
+        missing=len(known.missing),
+        hits=sum(hits.values()),
+        ms=round(max((ms for _, ms in known.ms), default=0.0), 1),
     )
 
 
 def tell_composed(header: Header, ms: float) -> None:
     """What came of it, and what the budgets left out."""
     log.info(
-        "prompt.composed chars=%d sections=%d trims=%d ms=%.1f",
-        *(len(header.text), len(header.sections), len(header.trims), ms),
+        "prompt.composed",
+        chars=len(header.text),
+        sections=len(header.sections),
+        trims=len(header.trims),
+        ms=round(ms, 1),
     )
     for trim in header.trims:
-        log.info("prompt.trimmed section=%s chars=%d", trim.section, trim.chars)
+        log.info("prompt.trimmed", section=trim.section, chars=trim.chars)
 
 
 def tell_asked(live: LiveSession, prompt: str) -> None:
     """The prompt is handed over: typed into a terminal, or sent."""
     if live.program.typed:
-        log.info("prompt.typed chars=%d", len(prompt))
-    log.info("agent.asked agent=%s chars=%d", live.program.name, len(prompt))
+        log.info("prompt.typed", chars=len(prompt))
+    log.info("agent.asked", agent=live.program.name, chars=len(prompt))
 
 
 def tell_answered(live: LiveSession, answer: Answer, fault: str | None, ms: float) -> None:
     """What the agent said is known, or why it said nothing."""
     log.info(
-        "agent.answered agent=%s in_ms=%.0f chars=%d source=%s ended_by=%s tools=%d fault=%s",
-        *(live.program.name, ms, len(answer.text), answer.source, answer.ended_by or "none"),
-        *(len(answer.tools), fault or "none"),
+        "agent.answered",
+        agent=live.program.name,
+        in_ms=round(ms, 0),
+        chars=len(answer.text),
+        source=answer.source,
+        ended_by=answer.ended_by or "none",
+        tools=len(answer.tools),
+        fault=fault or "none",
     )
 
 

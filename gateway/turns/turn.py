@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
+
+import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
@@ -55,7 +56,7 @@ from memory.layer import AnsweredTurn
 from memory.layers import Layers
 from store.transcript import StoredMessage, Transcript
 
-log = logging.getLogger("moot.turn")
+log = structlog.stdlib.get_logger("moot.turn")
 
 
 FULL_HOUSE = "waits for a free session"
@@ -144,7 +145,7 @@ class TurnRunner:
                 try:
                     await bot.delete(place, post.platform_id)
                 except PlatformError as error:
-                    log.info("draft.not_deleted turn=%s reason=%r", turn.id, str(error))
+                    log.info("draft.not_deleted", turn=turn.id, reason=str(error))
         dropped = await self.ledger.dropped(replace(turn, answer=None), self.clock())
         self._tell(dropped)
         self.trails.ended(dropped, "withdrawn")
@@ -164,7 +165,7 @@ class TurnRunner:
         if outcome.answer:
             outcome = replace(outcome, answer=self.redactor(outcome.answer))
         posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
-        log.info("answer.planned chars=%d posts=%d", len(outcome.answer or ""), len(posts_to_be))
+        log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(posts_to_be))
         outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
         self._tell(outcome)
         if clockwork is not None:
@@ -299,7 +300,7 @@ class TurnRunner:
         try:
             sent = await deliver(turn, posts, bot, place, self.ledger, trail)
         except PlatformError as error:
-            log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
+            log.error("turn.undeliverable", turn=turn.id, reason=str(error))
             await self.presence.left(turn.room, turn.bot)
             dropped = await self.ledger.dropped(replace(turn, fault="crash"), self.clock())
             self._tell(dropped)
@@ -320,7 +321,7 @@ class TurnRunner:
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
-        log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
+        log.info("turn.posted", turn=turn.id, persona=turn.persona, posts=len(sent))
         self.trails.ended(done)
         return more
 
@@ -361,7 +362,7 @@ def _after_restart(post: Post) -> Post:
 
 
 def _logged(error: AgentError) -> AgentError:
-    log.warning("turn.failed kind=%s reason=%r", error.kind, str(error))
+    log.warning("turn.failed", kind=error.kind, reason=str(error))
     return error
 
 
