@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
+from typing import Any
 
 _GRACE_S = 2.0  # for what is being taken when the bot stops; the rest is read again at its start
 
@@ -61,3 +62,13 @@ class Lanes:
         if self.failed.done():
             self.failed.exception()  # it was told, or nobody waits for it any more
         self.failed.cancel()
+
+
+async def together(works: Mapping[str, Coroutine[Any, Any, None]]) -> None:
+    """Run coroutines side by side, each a task of its name; what the first to fail raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for name, work in works.items():
+                group.create_task(work, name=name)
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None

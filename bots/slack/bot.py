@@ -14,8 +14,8 @@ import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.lanes import together
 from bots.kit.naming import Named, by_names
-from bots.kit.together import together
 from bots.markdown.split import split
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
