@@ -27,8 +27,7 @@ from bots.bluebubbles.events import (
     room_id,
 )
 from bots.bluebubbles.wire import WireChat, WireContact, WireInfo, WireMessage
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import thread_block
+from bots.kit.directory import Lookup, thread_block
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 

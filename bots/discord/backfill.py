@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.directory import TEXT, THREADS
 from bots.discord.wire import WireChannel, WireGuild
-from bots.kit.json_state import JsonState
+from bots.kit.cursor import JsonState
 from bots.kit.lanes import Lanes
 from contract.errors import PlatformError
 

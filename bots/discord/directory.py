@@ -26,7 +26,7 @@ from bots.discord.wire import (
     WireRoleChange,
     WireThreadList,
 )
-from bots.kit.lookup import Lookup
+from bots.kit.directory import Lookup
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
 

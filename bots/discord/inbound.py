@@ -108,7 +108,7 @@ class EventHandler:
         self._recipient_id, self._require_mention = recipient_id, require_mention
         self._api, self._directory = around.api, around.directory
         self._options = {one.name: [option.name for option in one.options] for one in commands}
-        self._lanes = Lanes()
+        self._lanes = Lanes("discord")
         self._reader = Backfill(
             around.api, cursors, self._lanes, self._read_back, around.directory.room_id
         )

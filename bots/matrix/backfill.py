@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.json_state import JsonState
+from bots.kit.cursor import JsonState
 from bots.matrix.api import MatrixApi
 from bots.matrix.wire import WireJoined
 

@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import SHOWN, thread_block
+from bots.kit.directory import SHOWN, Lookup, thread_block
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.events import SOURCE, NewMessage, OwnUser, heard, parsed, speaker
 from bots.matrix.wire import WireEvent

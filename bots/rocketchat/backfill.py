@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from bots.kit.json_state import JsonState
+from bots.kit.cursor import JsonState
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.wire import WireMessage, WireRoom, message

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import structlog
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.json_state import JsonState
+from bots.kit.cursor import JsonState
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.directory import Directory
 from bots.slack.wire import Ts
