@@ -116,11 +116,8 @@ class Cursors:
         self._dirty = False
         channels = dict(self._channels)
         state = _State(account=self.account, commands=self.commands, channels=channels)
-        try:
-            await self._kept.save(state)
-        except OSError as error:
+        if not await self._kept.keep(state):
             self._dirty = True
-            log.warning("cursor.not_kept", reason=error)
             await asyncio.sleep(_WRITE_AFTER_S)
 
 

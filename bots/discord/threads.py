@@ -50,9 +50,9 @@ class ThreadContext:
             return None
         quoted = said.quoted if thread is None else None
         if thread is None and quoted is None:
-            quoted = WireMessage(id=said.reply_to or "0", channel_id=said.channel)
+            quoted = WireMessage(id=said.reply_to or "0", channel_id=said.room.id)
         return (
-            await self._found.get(_EarlierMessages(said.channel, said.guild, said.id, quoted))
+            await self._found.get(_EarlierMessages(said.room.id, said.room.guild, said.id, quoted))
             or None
         )
 

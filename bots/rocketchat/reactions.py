@@ -7,7 +7,7 @@ import structlog
 from bots.bot import Reaction
 from bots.kit.reactions import ShownReactions
 from bots.rocketchat.api import RocketApi
-from bots.rocketchat.connection import Ddp
+from bots.rocketchat.ddp import Ddp
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import DIGITS
 from contract.chat import Destination

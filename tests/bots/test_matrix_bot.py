@@ -11,6 +11,7 @@ import pytest
 from bots.kit.directory import HEADING
 from bots.matrix.api import MatrixApi
 from bots.matrix.check import Credentials, CredentialStore
+from bots.matrix.invites import Welcome
 from contract.agent import Option, Question
 from contract.chat import Chosen, Deleted, Destination, Edited, Inbound, PersonaIdentity, Pinned
 from contract.errors import ConfigError, PlatformError
@@ -283,7 +284,7 @@ async def test_only_those_who_may_invite_are_followed(
     stage: Stage, inbox: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     listed = f"matrix:{stage.andi.user_id}"
-    async with running(stage.bot(invited_by=lambda sender: sender == listed), inbox):
+    async with running(stage.bot(invites=Welcome(lambda sender: sender == listed)), inbox):
         refused = await stage.budi.room(stage.bot_id, name="elsewhere")
         async with asyncio.timeout(PATIENCE_S):
             while True:

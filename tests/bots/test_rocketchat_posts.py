@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bots.rocketchat.bot import RocketChatBot
-from bots.rocketchat.check import Login
+from bots.rocketchat.check import Credentials
 from bots.rocketchat.posts import message_id
 from contract.agent import Option, Question
 from contract.chat import Destination, PersonaIdentity, Room
@@ -233,7 +233,10 @@ async def test_check_tells_what_is_missing_with_its_remedy(
 async def test_a_post_before_the_bot_runs_is_made_or_put_off(
     rocketchat: RocketChatDouble, rocketchat_bot: MakeBot
 ) -> None:
-    ready, early = rocketchat_bot(), rocketchat_bot(login=Login(username="claude", password="x"))
+    ready, early = (
+        rocketchat_bot(),
+        rocketchat_bot(login=Credentials(username="claude", password="x")),
+    )
     assert await ready.post(HERE, "hi", "k") == message_id("k", GENERAL, CLAUDE)
     with pytest.raises(PlatformError) as caught:
         await early.post(HERE, "hi", "k2")
