@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, Row, case, func, select
 
 from contract.agent import Usage
+from gateway.core.turn_usage import TurnUsage
 from gateway.limits.counters import start_of
 from gateway.settings.limits import PriceTable
 from store.database import Store, insert_of
@@ -30,20 +31,6 @@ _SUMS = (
     func.sum(_U.cached_tokens).label("cached_tokens"),
     func.sum(_U.cost_usd).label("cost_usd"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TurnUsage:
-    """What a turn took. person_id: who began the chain that it is of. usage: None: not told."""
-
-    turn_id: str
-    at: datetime
-    person_id: str
-    room_id: str
-    persona: str
-    agent: str
-    seconds: float
-    usage: Usage | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter
 
-from gateway.limits.usage import TurnUsage
+from gateway.core.turn_usage import TurnUsage
 
 
 class UsageMetrics:

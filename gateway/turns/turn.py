@@ -18,7 +18,7 @@ from composer.header import compose
 from composer.typed import typable, untyped
 from contract.agent import Answer
 from contract.briefing import Briefing
-from contract.chat import Destination
+from contract.chat import MOOT, Destination
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
 from gateway.core import show
@@ -46,7 +46,7 @@ from gateway.turns.assembly import (
     tell_window,
 )
 from gateway.turns.attachments import copy_attachments
-from gateway.turns.briefing import MOOT, BriefingMaker, speaker
+from gateway.turns.briefing import BriefingMaker, speaker
 from gateway.turns.handover import HandOver
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply

@@ -112,7 +112,7 @@ def remember(house: FakeHouse) -> None:
     fact = FactRow(7, SCOPE, "fact", "a", "slack:U1", "Ana", "#auth", True, at)
     gone = FactRow(8, SCOPE, "decision", "b", None, None, None, False, at, 7)
     title = TitleRow(3, SCOPE, "o1", "discovery", "Found it", "demo", at)
-    record = {"request": "why?", "next_steps": ["a", "b"]}
+    record: dict[str, str | list[str]] = {"request": "why?", "next_steps": ["a", "b"]}
     house.memory.rooms[AUTH.id] = Overview(
         scopes=(SCOPE,),
         landmarks=(LandmarkRow(1, SCOPE, "pin", "keep", "Ana", "m1", at),),
@@ -141,7 +141,12 @@ def allow(house: FakeHouse) -> None:
     waits = Pairing(1, "K7RM2QXP", ANA, "slack:D1", "demo", "slack", 1, None, NOW, until)
     grant = Grant("owner", frozenset({"slack:U2", "slack:U1"}), frozenset({"slack:C1"}))
     house.roles.now = AccessOverview("open", "pairing", (grant,), (kept,), (waits,))
-    detail = {"how": "page", "version": 2, "ok": True, "none": None}
+    detail: dict[str, str | int | bool | None] = {
+        "how": "page",
+        "version": 2,
+        "ok": True,
+        "none": None,
+    }
     for seq in (1, 2):
         by = ANA if seq == 1 else None
         row = AuditEntry(seq, NOW, "persona", by, "demo", "slack:C1", None, detail, "ab" * 32)
