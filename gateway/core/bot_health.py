@@ -25,7 +25,7 @@ class BotHealth:
 
     @property
     def up(self) -> bool:
-        """Whether it runs and knows its own account; the page's own bot needs none."""
+        """True if it runs and knows its own account; the page's own bot needs none."""
         connected = bool(self.bot.own_ids) or self.bot.platform == "web"
         return self.since is not None and connected
 

@@ -1,4 +1,4 @@
-"""What lies in the store, as the values that the page is given."""
+"""Makes the values that the page shows from what lies in the store."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from contract.agent import Usage
 
 @dataclass(frozen=True, slots=True)
 class TurnUsage:
-    """What a turn took. person_id: who began the chain that it is of. usage: None: not told."""
+    """A turn's usage. person_id: who began the chain that it is of. usage: None: not reported."""
 
     turn_id: str
     at: datetime

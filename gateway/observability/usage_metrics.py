@@ -1,4 +1,4 @@
-"""What Prometheus is told of agents' work."""
+"""Figures of agents' work for Prometheus."""
 
 from __future__ import annotations
 

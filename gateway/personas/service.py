@@ -70,7 +70,7 @@ class PersonaService:
 
     @property
     def writable(self) -> bool:
-        """Whether an edit can be saved, as far as one sees without trying."""
+        """True if an edit can be saved, as far as one sees without trying."""
         if self.folder == self._own_folder:
             return is_writable(self.folder)
         ancestors = (p for p in self._own_folder.parents if p.is_dir())

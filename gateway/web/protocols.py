@@ -25,7 +25,7 @@ from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilt
 
 @dataclass(frozen=True, slots=True)
 class TurnReply:
-    """What a turn came to while the caller waited. state: "running" when the wait was over."""
+    """The outcome of a turn for a caller who waited. state: "running" when the wait was over."""
 
     turn_id: str
     persona: str
@@ -190,4 +190,4 @@ class WebServiceProtocol(Protocol):
         """Prometheus text."""
 
     async def health(self) -> HealthReport:
-        """Whether it does its work."""
+        """The state of Moot, in words."""

@@ -37,7 +37,7 @@ class ScheduleBody(BaseModel):
 
 
 class PausedBody(BaseModel):
-    """Whether a schedule rests."""
+    """A wish to pause or resume a schedule."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 

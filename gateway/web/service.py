@@ -262,7 +262,7 @@ class WebService:
         )
 
     async def health(self) -> HealthReport:
-        """Whether it does its work."""
+        """The state of Moot, in words."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}
