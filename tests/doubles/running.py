@@ -18,6 +18,7 @@ from gateway.config import Config
 from gateway.ledger import Accepted
 from gateway.limits.limit_tables import LimitsTable
 from gateway.personas.personas import Personas
+from gateway.seeing.redaction import Redactor
 from gateway.sessions import Program
 from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from gateway.wiring.house import House
@@ -88,10 +89,11 @@ async def gateway(
     timezone: str = "UTC",
     limits: LimitsTable | None = None,
     options: Mapping[str, Any] | None = None,
+    redactor: Redactor | None = None,
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell.
 
-    options: further tables of the configuration.
+    options: further tables of the configuration. redactor: knows the secrets; None: none are known.
     """
     folder = tmp_path / "personas"
     folder.mkdir(parents=True, exist_ok=True)
@@ -124,6 +126,7 @@ async def gateway(
                     index=index,
                     model=model,
                     learn_after_s=0.0,
+                    redactor=redactor,
                 )
                 await house.admissions.load()
                 await house.rooms.recover()
