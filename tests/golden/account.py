@@ -84,7 +84,8 @@ def account(case: Case, came: Came, folder: Path) -> str:
     parts += _prompts(came)
     parts += _platform(case, came)
     parts += _replies(came)
-    parts += [f"══ messages ══\n\n{_blocks(_message(row) for row in tables['messages'])}"]
+    said = sorted(tables["messages"], key=lambda row: str(row["room_id"]))  # a room's are in order
+    parts += [f"══ messages ══\n\n{_blocks(_message(row) for row in said)}"]
     parts += [f"══ turns ══\n\n{_blocks(_turns(tables, came))}"]
     parts += [text for name, columns in TABLES.items() if (text := _rest(name, columns, tables))]
     return visible(mask("\n".join(part for part in parts if part)))
@@ -175,7 +176,7 @@ def scope(stored: str) -> str:
 
 
 def _message(row: Row) -> str:
-    told = [f"{row['seq']}. {row['message_id']} in {row['room_id']}"]
+    told = [f"{row['message_id']} in {row['room_id']}"]
     told.append(f"by {row['sender_id']} {row['sender_name']!r} {row['sender_type']}")
     told.append(f"scope {scope(row['scope'])}")
     if row["hop"]:
@@ -201,12 +202,15 @@ def _turns(tables: Mapping[str, Sequence[Row]], came: Came) -> Iterator[str]:
     given: dict[str, list[str]] = {}
     for prompt in came.prompts:
         given.setdefault(prompt.persona, []).append(prompt.text)
+    ids = {row["seq"]: str(row["message_id"]) for row in tables["messages"]}
     for row in tables["turns"]:
-        yield "\n".join(_turn(row, tables["posts"], given))
+        yield "\n".join(_turn(row, ids[row["message_seq"]], tables["posts"], given))
 
 
-def _turn(row: Row, posts: Sequence[Row], given: Mapping[str, list[str]]) -> Iterator[str]:
-    told = [f"{row['id']} of message {row['message_seq']}: {who(row['persona'])}"]
+def _turn(
+    row: Row, message_id: str, posts: Sequence[Row], given: Mapping[str, list[str]]
+) -> Iterator[str]:
+    told = [f"{row['id']} of message {message_id}: {who(row['persona'])}"]
     told.append(f"bot {row['bot']}, room {row['room_id']}, scope {scope(row['scope'])}")
     told.append(f"thread {row['thread_id'] or '-'}, hop {row['hop']}")
     yield ", ".join(told)
@@ -276,6 +280,8 @@ def _rest(name: str, columns: Sequence[str], tables: Mapping[str, Sequence[Row]]
     stored = tables[name]
     if "turn_id" in columns:  # those of two turns at once come in any order
         stored = sorted(stored, key=lambda row: turns.get(row["turn_id"], -1))
+    if name == "sessions":  # kept by whoever was done first
+        stored = sorted(stored, key=lambda row: (str(row["persona"]), str(row["scope"])))
     rows = (", ".join(f"{c}={_value(c, row[c])}" for c in columns) for row in stored)
     return f"══ {name} ══\n\n" + "".join(f"{row}\n" for row in rows)
 

@@ -259,6 +259,7 @@ class Stage:
             for persona, text in self.case.files.items():
                 self._write(Write(persona, text))
             async with asyncio.timeout(60):
+                await self._settle()  # what an earlier life left
                 for step in steps:
                     await self._step(step)
                     if getattr(step, "settles", False):

@@ -85,7 +85,15 @@ CASES = (
     Case(
         "allowed_one_of_two",
         "A person may ask one of the two personas that are named.",
-        (Say("@ada @bob hello"), Say("@ada hello")),
+        (
+            Say("@bob wait", settles=False),
+            Reach(prompts=1),
+            Say("@ada @bob hello", settles=False),
+            Reach(posted=1),
+            Release("go"),
+            Say("@ada hello"),
+        ),
+        {"bob": [Act("done", held="go")]},
         personas=TWO,
         options={
             "access": {
