@@ -18,7 +18,13 @@ import { TimelineView } from "./chat/timeline.js";
 import { drawWelcome } from "./chat/welcome.js";
 import { showWhy } from "./chat/why.js";
 
-const PLATFORMS = { slack: "Slack", discord: "Discord", matrix: "Matrix", rocketchat: "Rocket.Chat", bluebubbles: "iMessage" };
+const PLATFORMS = {
+  slack: "Slack",
+  discord: "Discord",
+  matrix: "Matrix",
+  rocketchat: "Rocket.Chat",
+  bluebubbles: "iMessage",
+};
 const conversations = new Map(); // room id -> Conversation
 const composer = new Composer(send);
 const timeline = new TimelineView({ onOlder: older, onSeen: seen });
@@ -34,7 +40,9 @@ const conversation = (roomId = state.roomId) => {
 
 function readOnly(of) {
   const platform = of.id.split(":")[0];
-  return platform === "web" ? "" : `This room lives in ${PLATFORMS[platform] ?? platform}. Write there; Moot shows it here.`;
+  return platform === "web"
+    ? ""
+    : `This room lives in ${PLATFORMS[platform] ?? platform}. Write there; Moot shows it here.`;
 }
 
 function open(roomId) {
@@ -107,11 +115,25 @@ function fromAddress() {
 // ── Messages out ──────────────────────────────────────────────────────────────────────────
 
 function send({ text, replyTo = null, attachments = [], extra = {} }) {
-  if (!state.me) { whoDialog(); return; }
+  if (!state.me) {
+    whoDialog();
+    return;
+  }
   const message = {
-    id: api.newId(), room_id: room.id, by: { ...state.me, kind: "human", role: null }, text, at: new Date().toISOString(),
-    edited_at: null, thread_id: replyTo?.thread_id ?? null, reply_to: replyTo?.id ?? null, attachments, turn_id: null, draft: false,
-    sending: true, to: room, extra,
+    id: api.newId(),
+    room_id: room.id,
+    by: { ...state.me, kind: "human", role: null },
+    text,
+    at: new Date().toISOString(),
+    edited_at: null,
+    thread_id: replyTo?.thread_id ?? null,
+    reply_to: replyTo?.id ?? null,
+    attachments,
+    turn_id: null,
+    draft: false,
+    sending: true,
+    to: room,
+    extra,
   };
   timeline.atEnd = true;
   deliver(message);
@@ -142,11 +164,17 @@ function submission({ id, to, by, text, thread_id, reply_to, attachments, extra 
   return {
     content: text,
     metadata: {
-      source: "web", sender_id: by.id, sender_display_name: by.name, sender_type: "human",
-      channel_external_id: to.id.slice("web:".length), ...extra,
+      source: "web",
+      sender_id: by.id,
+      sender_display_name: by.name,
+      sender_type: "human",
+      channel_external_id: to.id.slice("web:".length),
+      ...extra,
     },
     room: { id: to.id, name: to.name, kind: to.kind, project: to.project },
-    message_id: id, thread_id, reply_to,
+    message_id: id,
+    thread_id,
+    reply_to,
     attachments: attachments.map((file) => ({ id: file.id })),
   };
 }
@@ -156,12 +184,25 @@ function submission({ id, to, by, text, thread_id, reply_to, attachments, extra 
 function onEvent(type, data) {
   adminEvent(type);
   switch (type) {
-    case "hello": if (!data.resumed) catchUp(); return;
-    case "reload": catchUp(); return;
-    case "personas": store.fetchPersonas().then(drawAll); personasChanged(); return;
-    case "room": store.setRoom(data.room); return;
-    case "stopping": say("Moot is stopping. What you write now is answered after its next start."); return;
-    case "memory": memoryChanged(data.room_id); return;
+    case "hello":
+      if (!data.resumed) catchUp();
+      return;
+    case "reload":
+      catchUp();
+      return;
+    case "personas":
+      store.fetchPersonas().then(drawAll);
+      personasChanged();
+      return;
+    case "room":
+      store.setRoom(data.room);
+      return;
+    case "stopping":
+      say("Moot is stopping. What you write now is answered after its next start.");
+      return;
+    case "memory":
+      memoryChanged(data.room_id);
+      return;
   }
   if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
   const known = conversations.get(data.room_id);
@@ -169,7 +210,8 @@ function onEvent(type, data) {
   if (!known) return;
   known.apply(type, data);
   if (type === "message" && data.message.by.id !== state.me?.id && known.roomId === state.roomId) timeline.news();
-  if (type === "question" && known.roomId === state.roomId) announce(`${data.question.persona} asks: ${data.question.title}`);
+  if (type === "question" && known.roomId === state.roomId)
+    announce(`${data.question.persona} asks: ${data.question.title}`);
   changed(known);
 }
 
@@ -236,7 +278,7 @@ function say(text) {
 // ── Together ──────────────────────────────────────────────────────────────────────────────
 
 async function showMessage(id) {
-  while (!timeline.reveal(id) && await conversation().older()) timeline.draw();
+  while (!timeline.reveal(id) && (await conversation().older())) timeline.draw();
 }
 
 on("open", open);
@@ -250,14 +292,17 @@ on("why", showWhy);
 on("watch", showTerminal);
 on("show-message", showMessage);
 on("rooms", drawAll);
-on("me", () => { if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general"); });
+on("me", () => {
+  if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general");
+});
 
 $("show-memory").append(icon("book"), h("span", {}, "Memory"));
 $("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
 $("show-terminal").append(icon("terminal"), h("span", {}, "Terminal"));
 $("show-terminal").addEventListener("click", () => (panelKind() === "terminal" ? closePanel() : showTerminal()));
 new MutationObserver(() => {
-  for (const kind of ["memory", "terminal"]) $(`show-${kind}`).setAttribute("aria-pressed", String(panelKind() === kind));
+  for (const kind of ["memory", "terminal"])
+    $(`show-${kind}`).setAttribute("aria-pressed", String(panelKind() === kind));
 }).observe($("side"), { attributes: true, attributeFilter: ["hidden", "class"] });
 $("jump").addEventListener("click", switcher);
 if (/Mac|iPhone|iPad/.test(navigator.platform)) $("jump-key").textContent = "⌘K";

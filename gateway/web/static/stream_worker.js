@@ -21,7 +21,8 @@ function alive() {
   watchdog = setTimeout(lose, SILENCE_MS);
 }
 
-const hello = (port, resumed) => port.postMessage({ type: "hello", data: JSON.stringify({ resumed }), lastEventId: lastId });
+const hello = (port, resumed) =>
+  port.postMessage({ type: "hello", data: JSON.stringify({ resumed }), lastEventId: lastId });
 
 function open(types) {
   after = lastId;
@@ -42,7 +43,10 @@ function open(types) {
 
 self.addEventListener("connect", ({ ports: [port] }) => {
   port.addEventListener("message", ({ data }) => {
-    if (data.leave) { ports.delete(port); return; }
+    if (data.leave) {
+      ports.delete(port);
+      return;
+    }
     ports.set(port, data.after);
     if (source === null) open(data.types);
     else if (source.readyState === EventSource.OPEN) hello(port, data.after !== "" && data.after === lastId);

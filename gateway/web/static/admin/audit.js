@@ -23,7 +23,9 @@ export const audit = {
     const items = [];
     let before = null;
     for (let page = 0; page < pages.count && (page === 0 || before !== null); page += 1) {
-      const got = await api.get(`/api/audit?${new URLSearchParams({ ...wanted, ...(before === null ? {} : { before }) })}`);
+      const got = await api.get(
+        `/api/audit?${new URLSearchParams({ ...wanted, ...(before === null ? {} : { before }) })}`,
+      );
       items.push(...got.items);
       before = got.next_before;
     }
@@ -32,16 +34,48 @@ export const audit = {
   draw({ items, more, checked }, { query, refresh }) {
     return [
       badge(checked),
-      folded(filters(query), FILTERS.some((name) => query[name])),
-      items.length ? h("ul", { class: "admin-rows", "aria-label": "Audit log, newest first" }, ...items.map(entry)) : empty(FILTERS.some((name) => query[name]) ? "Nothing fits the filter." : "Nothing is on record yet."),
-      more ? h("button", { type: "button", class: "button quiet older-button", "data-key": "older", on: { click: () => { pages.count += 1; refresh(); } } }, "Older ones") : null,
+      folded(
+        filters(query),
+        FILTERS.some((name) => query[name]),
+      ),
+      items.length
+        ? h("ul", { class: "admin-rows", "aria-label": "Audit log, newest first" }, ...items.map(entry))
+        : empty(FILTERS.some((name) => query[name]) ? "Nothing fits the filter." : "Nothing is on record yet."),
+      more
+        ? h(
+            "button",
+            {
+              type: "button",
+              class: "button quiet older-button",
+              "data-key": "older",
+              on: {
+                click: () => {
+                  pages.count += 1;
+                  refresh();
+                },
+              },
+            },
+            "Older ones",
+          )
+        : null,
     ];
   },
 };
 
 function badge({ ok, rows, broken, broken_seq: at }) {
-  if (ok) return h("p", { class: "verdict good" }, icon("check"), `Verified: ${plural(rows, "entry", "entries")}, none changed.`);
-  return h("p", { class: "verdict bad", role: "alert" }, icon("close"), `The chain is broken${at === null ? " at its end" : ` at ${at}`}: ${broken}`);
+  if (ok)
+    return h(
+      "p",
+      { class: "verdict good" },
+      icon("check"),
+      `Verified: ${plural(rows, "entry", "entries")}, none changed.`,
+    );
+  return h(
+    "p",
+    { class: "verdict bad", role: "alert" },
+    icon("close"),
+    `The chain is broken${at === null ? " at its end" : ` at ${at}`}: ${broken}`,
+  );
 }
 
 /** A hash by its beginning, as people compare them; everything else as it is. */
@@ -49,21 +83,83 @@ const brief = (value) => (/^[0-9a-f]{32,}$/.test(value) ? `${value.slice(0, 12)}
 
 function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, detail }) {
   const room = state.rooms.get(roomId);
-  const more = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`).join(", ");
-  return h("li", { class: "admin-row" },
-    h("div", { class: "row-head" }, h("span", { class: "number" }, `#${seq}`), h("b", {}, act.replaceAll("_", " ")), h("span", { class: "soft" }, `by ${by ? by.name || by.id : "somebody who was erased"}`), h("span", { class: "row-end" }, exactly(at),
-      turn ? h("button", { type: "button", class: "mini", "data-key": `audit-${seq}`, "aria-label": `Why: turn of entry ${seq}`, on: { click: () => showWhy(turn) } }, "Why") : null)),
-    h("p", { class: "row-about" }, [persona ? `@${persona}` : null, roomId ? `in ${room ? roomTitle(room.name, room.kind) : roomId}` : null, more || null].filter(Boolean).join(" · ")));
+  const more = Object.entries(detail ?? {})
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`)
+    .join(", ");
+  return h(
+    "li",
+    { class: "admin-row" },
+    h(
+      "div",
+      { class: "row-head" },
+      h("span", { class: "number" }, `#${seq}`),
+      h("b", {}, act.replaceAll("_", " ")),
+      h("span", { class: "soft" }, `by ${by ? by.name || by.id : "somebody who was erased"}`),
+      h(
+        "span",
+        { class: "row-end" },
+        exactly(at),
+        turn
+          ? h(
+              "button",
+              {
+                type: "button",
+                class: "mini",
+                "data-key": `audit-${seq}`,
+                "aria-label": `Why: turn of entry ${seq}`,
+                on: { click: () => showWhy(turn) },
+              },
+              "Why",
+            )
+          : null,
+      ),
+    ),
+    h(
+      "p",
+      { class: "row-about" },
+      [
+        persona ? `@${persona}` : null,
+        roomId ? `in ${room ? roomTitle(room.name, room.kind) : roomId}` : null,
+        more || null,
+      ]
+        .filter(Boolean)
+        .join(" · "),
+    ),
+  );
 }
 
 function filters(query) {
-  const field = (name, label) => h("label", { class: "filter" }, h("span", {}, label), h("input", { name, class: "field", value: query[name] ?? "", autocomplete: "off", maxlength: 300, "data-key": `audit-${name}` }));
-  const form = h("form", { class: "admin-filters", "aria-label": "Which entries" },
-    field("act", "Act"), field("person", "Person's id"), field("persona", "Persona"), field("room", "Room's id"),
-    h("button", { class: "button", "data-key": "audit-filter" }, "Filter"), FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("audit") }, "Clear") : null);
+  const field = (name, label) =>
+    h(
+      "label",
+      { class: "filter" },
+      h("span", {}, label),
+      h("input", {
+        name,
+        class: "field",
+        value: query[name] ?? "",
+        autocomplete: "off",
+        maxlength: 300,
+        "data-key": `audit-${name}`,
+      }),
+    );
+  const form = h(
+    "form",
+    { class: "admin-filters", "aria-label": "Which entries" },
+    field("act", "Act"),
+    field("person", "Person's id"),
+    field("persona", "Persona"),
+    field("room", "Room's id"),
+    h("button", { class: "button", "data-key": "audit-filter" }, "Filter"),
+    FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("audit") }, "Clear") : null,
+  );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const to = address("audit", Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
+    const to = address(
+      "audit",
+      Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])),
+    );
     location.hash = to;
   });
   return form;

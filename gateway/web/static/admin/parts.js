@@ -6,7 +6,14 @@ import { announce, h, icon, s } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { clock, dated, dayKey, duration, full } from "../lib/words.js";
 
-export const PLATFORMS = { slack: "Slack", discord: "Discord", matrix: "Matrix", rocketchat: "Rocket.Chat", bluebubbles: "iMessage", web: "This page" };
+export const PLATFORMS = {
+  slack: "Slack",
+  discord: "Discord",
+  matrix: "Matrix",
+  rocketchat: "Rocket.Chat",
+  bluebubbles: "iMessage",
+  web: "This page",
+};
 export const platformName = (name) => PLATFORMS[name] ?? name;
 
 /** What is there, or null where this Moot has no such part. */
@@ -38,23 +45,36 @@ const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", styl
 
 export function ago(at, now = Date.now()) {
   const seconds = (Date.parse(at) - now) / 1000;
-  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+  for (const [unit, size] of [
+    ["day", 86400],
+    ["hour", 3600],
+    ["minute", 60],
+  ]) {
     if (Math.abs(seconds) >= size) return agoFormat.format(Math.round(seconds / size), unit);
   }
   return seconds > 10 ? "in a moment" : "just now";
 }
 
 export const when = (at) => h("time", { datetime: at, title: full(at) }, ago(at));
-export const exactly = (at) => h("time", { datetime: at, title: full(at) }, dayKey(at) === dayKey(Date.now()) ? clock(at) : dated(at));
+export const exactly = (at) =>
+  h("time", { datetime: at, title: full(at) }, dayKey(at) === dayKey(Date.now()) ? clock(at) : dated(at));
 
 export const money = (usd) => `$${usd < 0.1 ? usd.toFixed(3) : usd.toFixed(2)}`;
 const shortFormat = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 export const short = (number) => shortFormat.format(number);
 
 const STATES = {
-  up: ["good", "check"], connecting: ["wait", "dots"], down: ["bad", "close"],
-  posted: ["good", "check"], answered: ["wait", "dots"], running: ["wait", "dots"], queued: ["wait", "dots"],
-  failed: ["bad", "close"], stopped: ["plain", "stop"], working: ["wait", "dots"], idle: ["good", "check"],
+  up: ["good", "check"],
+  connecting: ["wait", "dots"],
+  down: ["bad", "close"],
+  posted: ["good", "check"],
+  answered: ["wait", "dots"],
+  running: ["wait", "dots"],
+  queued: ["wait", "dots"],
+  failed: ["bad", "close"],
+  stopped: ["plain", "stop"],
+  working: ["wait", "dots"],
+  idle: ["good", "check"],
 };
 const WORDS = { posted: "answered", answered: "posting" };
 
@@ -72,9 +92,20 @@ export const section = (title, ...content) => {
 export const note = (...words) => h("p", { class: "note" }, ...words);
 export const empty = (...words) => h("p", { class: "admin-empty" }, ...words);
 
-export const facts = (rows) => h("dl", { class: "facts" }, ...rows.filter(Boolean).map(([name, ...value]) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value))));
+export const facts = (rows) =>
+  h(
+    "dl",
+    { class: "facts" },
+    ...rows.filter(Boolean).map(([name, ...value]) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value))),
+  );
 
-export const figure = (name, value, more = "") => h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value, more ? h("span", { class: "tile-more" }, more) : null));
+export const figure = (name, value, more = "") =>
+  h(
+    "div",
+    { class: "tile" },
+    h("dt", {}, name),
+    h("dd", {}, value, more ? h("span", { class: "tile-more" }, more) : null),
+  );
 
 /** A button that sends something, and says what came of it beside itself. `key` finds it again after a redraw. */
 export function action(key, label, run, { css = "", name = null, sure = null } = {}) {
@@ -104,24 +135,57 @@ export function folded(form, chosen) {
 
 // ── Where a turn's time went ──────────────────────────────────────────────────────────────
 
-export const STEPS = [["queued_ms", "queued"], ["ready_ms", "agent ready"], ["brief_ms", "brief"], ["compose_ms", "compose"], ["agent_ms", "agent"], ["post_ms", "post"]];
+export const STEPS = [
+  ["queued_ms", "queued"],
+  ["ready_ms", "agent ready"],
+  ["brief_ms", "brief"],
+  ["compose_ms", "compose"],
+  ["agent_ms", "agent"],
+  ["post_ms", "post"],
+];
 
 /** One bar, its steps side by side; `most`: the milliseconds of a full one. */
 export function timeBar(turn, most) {
-  const steps = STEPS.filter(([name]) => turn[name]).map(([name, words], index) => ({ name, words, ms: turn[name], index }));
+  const steps = STEPS.filter(([name]) => turn[name]).map(([name, words], index) => ({
+    name,
+    words,
+    ms: turn[name],
+    index,
+  }));
   if (!steps.length) return null;
   const words = steps.map((step) => `${step.words} ${duration(step.ms)}`).join(", ");
   let at = 0;
-  return h("span", { class: "time-bar", role: "img", "aria-label": words, title: words },
-    s("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return h(
+    "span",
+    { class: "time-bar", role: "img", "aria-label": words, title: words },
+    s(
+      "svg",
+      { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
       s("rect", { class: "bar-back", width: 100, height: 8 }),
       ...steps.map((step) => {
         const width = (step.ms / most) * 100;
         const rect = s("rect", { class: `step step-${step.name}`, x: at, y: 0, width, height: 8 });
         at += width;
         return rect;
-      })));
+      }),
+    ),
+  );
 }
 
-export const stepLegend = () => h("ul", { class: "legend", "aria-label": "Steps of a turn" }, ...STEPS.map(([name, words]) => h("li", {},
-  s("svg", { class: "swatch", viewBox: "0 0 16 10", "aria-hidden": "true" }, s("rect", { class: `step step-${name}`, width: 16, height: 10, rx: 2 })), words)));
+export const stepLegend = () =>
+  h(
+    "ul",
+    { class: "legend", "aria-label": "Steps of a turn" },
+    ...STEPS.map(([name, words]) =>
+      h(
+        "li",
+        {},
+        s(
+          "svg",
+          { class: "swatch", viewBox: "0 0 16 10", "aria-hidden": "true" },
+          s("rect", { class: `step step-${name}`, width: 16, height: 10, rx: 2 }),
+        ),
+        words,
+      ),
+    ),
+  );

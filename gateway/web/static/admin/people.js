@@ -6,9 +6,17 @@ import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 
-const ROLES = [["guest", "guest: is heard"], ["member", "member: may ask"], ["owner", "owner: may do all"]];
+const ROLES = [
+  ["guest", "guest: is heard"],
+  ["member", "member: may ask"],
+  ["owner", "owner: may do all"],
+];
 const WHERE = { rooms: "in rooms", dms: "in direct messages" };
-const RULES = { closed: "closed: only those named below", open: "open to everybody", pairing: "strangers get a code that you approve" };
+const RULES = {
+  closed: "closed: only those named below",
+  open: "open to everybody",
+  pairing: "strangers get a code that you approve",
+};
 
 export const people = {
   name: "people",
@@ -18,18 +26,48 @@ export const people = {
   draw({ access, known }, { refresh }) {
     const held = new Set(access.grants.map((grant) => grant.person_id));
     return [
-      note(`Rooms are ${RULES[access.rooms] ?? access.rooms}. Direct messages: ${RULES[access.dms] ?? access.dms}. See [access] in moot.toml.`),
-      section("Roles given here", access.grants.length ? h("ul", { class: "admin-rows" }, ...access.grants.map((grant) => grantRow(grant, refresh))) : empty("None yet.")),
+      note(
+        `Rooms are ${RULES[access.rooms] ?? access.rooms}. ` +
+          `Direct messages: ${RULES[access.dms] ?? access.dms}. See [access] in moot.toml.`,
+      ),
+      section(
+        "Roles given here",
+        access.grants.length
+          ? h("ul", { class: "admin-rows" }, ...access.grants.map((grant) => grantRow(grant, refresh)))
+          : empty("None yet."),
+      ),
       section("Give a role", grantForm(known, refresh)),
-      access.configured.length ? section("Roles of moot.toml", h("ul", { class: "admin-rows" }, ...access.configured.map(configuredRow))) : null,
-      section("Who has spoken", known.length ? h("ul", { class: "admin-rows" }, ...known.map((person) => h("li", { class: "admin-row" },
-        h("div", { class: "row-head" }, h("b", {}, person.name), h("span", { class: "soft" }, person.id), held.has(person.id) ? h("span", { class: "tag" }, "has a role") : null)))) : empty("Nobody yet.")),
+      access.configured.length
+        ? section("Roles of moot.toml", h("ul", { class: "admin-rows" }, ...access.configured.map(configuredRow)))
+        : null,
+      section(
+        "Who has spoken",
+        known.length
+          ? h(
+              "ul",
+              { class: "admin-rows" },
+              ...known.map((person) =>
+                h(
+                  "li",
+                  { class: "admin-row" },
+                  h(
+                    "div",
+                    { class: "row-head" },
+                    h("b", {}, person.name),
+                    h("span", { class: "soft" }, person.id),
+                    held.has(person.id) ? h("span", { class: "tag" }, "has a role") : null,
+                  ),
+                ),
+              ),
+            )
+          : empty("Nobody yet."),
+      ),
     ];
   },
 };
 
 function scopeWords({ room_name: name, room_id: id, persona, where }) {
-  const room = id ? `in ${name ? roomTitle(name, "room") : id}` : WHERE[where] ?? "everywhere";
+  const room = id ? `in ${name ? roomTitle(name, "room") : id}` : (WHERE[where] ?? "everywhere");
   return `${room}, ${persona ? `with @${persona}` : "with every persona"}`;
 }
 
@@ -41,37 +79,118 @@ function grantRow(grant, refresh) {
     announce(`Taken back from ${grant.person_name}`);
     refresh();
   };
-  const sure = () => confirmDialog({ title: "Take it back?", text: `${grant.person_name} is no longer ${grant.role} ${scopeWords(grant)}.`, yes: "Take back" });
-  return h("li", { class: "admin-row", "data-acts": true },
-    h("div", { class: "row-head" }, h("b", {}, grant.person_name), h("span", { class: "tag" }, grant.role), h("span", { class: "row-end" }, action(`revoke-${grant.seq}`, "Take back", take, { name: `Take back: ${grant.person_name}, ${grant.role}`, sure }))),
-    h("p", { class: "row-about" }, `${grant.person_id} · ${scopeWords(grant)} · by ${grant.by_name} · `, when(grant.at)));
+  const sure = () =>
+    confirmDialog({
+      title: "Take it back?",
+      text: `${grant.person_name} is no longer ${grant.role} ${scopeWords(grant)}.`,
+      yes: "Take back",
+    });
+  return h(
+    "li",
+    { class: "admin-row", "data-acts": true },
+    h(
+      "div",
+      { class: "row-head" },
+      h("b", {}, grant.person_name),
+      h("span", { class: "tag" }, grant.role),
+      h(
+        "span",
+        { class: "row-end" },
+        action(`revoke-${grant.seq}`, "Take back", take, {
+          name: `Take back: ${grant.person_name}, ${grant.role}`,
+          sure,
+        }),
+      ),
+    ),
+    h(
+      "p",
+      { class: "row-about" },
+      `${grant.person_id} · ${scopeWords(grant)} · by ${grant.by_name} · `,
+      when(grant.at),
+    ),
+  );
 }
 
 function configuredRow({ role, people: who, rooms, personas, where }) {
-  const names = who.map((id) => (id === "*" ? "everybody" : state.people.find((person) => person.id === id)?.name ?? id)).join(", ");
-  const places = [rooms.length ? rooms.join(", ") : WHERE[where] ?? "everywhere", personas.length ? personas.map((name) => `@${name}`).join(", ") : "every persona"];
-  return h("li", { class: "admin-row" }, h("div", { class: "row-head" }, h("b", {}, names), h("span", { class: "tag" }, role)), h("p", { class: "row-about" }, places.join(" · ")));
+  const names = who
+    .map((id) => (id === "*" ? "everybody" : (state.people.find((person) => person.id === id)?.name ?? id)))
+    .join(", ");
+  const places = [
+    rooms.length ? rooms.join(", ") : (WHERE[where] ?? "everywhere"),
+    personas.length ? personas.map((name) => `@${name}`).join(", ") : "every persona",
+  ];
+  return h(
+    "li",
+    { class: "admin-row" },
+    h("div", { class: "row-head" }, h("b", {}, names), h("span", { class: "tag" }, role)),
+    h("p", { class: "row-about" }, places.join(" · ")),
+  );
 }
 
 function grantForm(known, refresh) {
   const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
-  const select = (name, options) => h("select", { name, class: "field", "data-key": `grant-${name}` }, ...options.map(([value, words]) => h("option", { value, selected: name === "role" && value === "member" }, words)));
-  const rooms = [...state.rooms.values()].filter((room) => !room.id.startsWith("web:")).map((room) => [room.id, roomTitle(room.name, room.kind)]);
-  const form = h("form", { class: "admin-filters", "data-acts": true, "data-keep": true },
-    field("Person's id", h("input", { name: "person_id", class: "field", required: true, list: "known-people", autocomplete: "off", placeholder: "slack:U06STGBF4Q0", maxlength: 300, "data-key": "grant-person" })),
-    h("datalist", { id: "known-people" }, ...known.filter((person) => !person.id.startsWith("web:")).map((person) => h("option", { value: person.id }, person.name))),
-    field("Role", select("role", ROLES)), field("Room", select("room_id", [["", "everywhere"], ...rooms])),
-    field("Persona", select("persona", [["", "every persona"], ...state.personas.map((persona) => [persona.name, `@${persona.name}`])])),
-    action("grant", "Give", async () => {
-      const by = me();
-      if (!by || !form.reportValidity()) return;
-      const given = Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
-      const name = known.find((person) => person.id === given.person_id)?.name;
-      await api.post("/api/access/grants", { ...given, ...(name ? { person_name: name } : {}), by });
-      announce("Given");
-      form.reset();
-      refresh();
-    }, { css: "primary" }));
-  form.addEventListener("submit", (event) => { event.preventDefault(); form.querySelector('[data-key="grant"]').click(); });
+  const select = (name, options) =>
+    h(
+      "select",
+      { name, class: "field", "data-key": `grant-${name}` },
+      ...options.map(([value, words]) =>
+        h("option", { value, selected: name === "role" && value === "member" }, words),
+      ),
+    );
+  const rooms = [...state.rooms.values()]
+    .filter((room) => !room.id.startsWith("web:"))
+    .map((room) => [room.id, roomTitle(room.name, room.kind)]);
+  const form = h(
+    "form",
+    { class: "admin-filters", "data-acts": true, "data-keep": true },
+    field(
+      "Person's id",
+      h("input", {
+        name: "person_id",
+        class: "field",
+        required: true,
+        list: "known-people",
+        autocomplete: "off",
+        placeholder: "slack:U06STGBF4Q0",
+        maxlength: 300,
+        "data-key": "grant-person",
+      }),
+    ),
+    h(
+      "datalist",
+      { id: "known-people" },
+      ...known
+        .filter((person) => !person.id.startsWith("web:"))
+        .map((person) => h("option", { value: person.id }, person.name)),
+    ),
+    field("Role", select("role", ROLES)),
+    field("Room", select("room_id", [["", "everywhere"], ...rooms])),
+    field(
+      "Persona",
+      select("persona", [
+        ["", "every persona"],
+        ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
+      ]),
+    ),
+    action(
+      "grant",
+      "Give",
+      async () => {
+        const by = me();
+        if (!by || !form.reportValidity()) return;
+        const given = Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
+        const name = known.find((person) => person.id === given.person_id)?.name;
+        await api.post("/api/access/grants", { ...given, ...(name ? { person_name: name } : {}), by });
+        announce("Given");
+        form.reset();
+        refresh();
+      },
+      { css: "primary" },
+    ),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    form.querySelector('[data-key="grant"]').click();
+  });
   return form;
 }

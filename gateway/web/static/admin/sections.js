@@ -75,12 +75,36 @@ export function leaveAdmin() {
 }
 
 function frame() {
-  const menu = h("button", { type: "button", class: "icon-button only-narrow", "aria-label": "Rooms", "aria-controls": "sidebar", on: { click: () => $("open-rooms").click() } }, icon("menu"));
+  const menu = h(
+    "button",
+    {
+      type: "button",
+      class: "icon-button only-narrow",
+      "aria-label": "Rooms",
+      "aria-controls": "sidebar",
+      on: { click: () => $("open-rooms").click() },
+    },
+    icon("menu"),
+  );
   const nav = adminNav(shown.section);
   $("admin").replaceChildren(
-    h("header", { class: "room-head admin-head" }, menu, h("div", { class: "room-title" }, h("h1", { id: "admin-title", tabindex: "-1" }, shown.section.title), h("p", { hidden: !shown.path }))),
+    h(
+      "header",
+      { class: "room-head admin-head" },
+      menu,
+      h(
+        "div",
+        { class: "room-title" },
+        h("h1", { id: "admin-title", tabindex: "-1" }, shown.section.title),
+        h("p", { hidden: !shown.path }),
+      ),
+    ),
     nav,
-    h("div", { class: "admin-body", id: "admin-body", tabindex: "0", role: "region", "aria-labelledby": "admin-title" }, h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, "Loading…"))),
+    h(
+      "div",
+      { class: "admin-body", id: "admin-body", tabindex: "0", role: "region", "aria-labelledby": "admin-title" },
+      h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, "Loading…")),
+    ),
   );
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   $("admin-title").focus({ preventScroll: true });
@@ -88,10 +112,21 @@ function frame() {
 
 /** The way from section to section; the editor of personas is one with an address of its own, where there is one. */
 export function adminNav(current = null) {
-  const links = SECTIONS.filter((one) => !missing.has(one)).map((one) => h("a", {
-    href: `#admin${one.name ? `/${one.name}` : ""}`, "data-section": one.name, "aria-current": one === current ? "page" : null,
-  }, one.title));
-  const editor = current === null || editorKnown ? h("a", { href: "#personas", "aria-current": current === null ? "page" : null }, "Personas") : null;
+  const links = SECTIONS.filter((one) => !missing.has(one)).map((one) =>
+    h(
+      "a",
+      {
+        href: `#admin${one.name ? `/${one.name}` : ""}`,
+        "data-section": one.name,
+        "aria-current": one === current ? "page" : null,
+      },
+      one.title,
+    ),
+  );
+  const editor =
+    current === null || editorKnown
+      ? h("a", { href: "#personas", "aria-current": current === null ? "page" : null }, "Personas")
+      : null;
   const nav = h("nav", { class: "admin-nav", "aria-label": "Administration" }, ...links, editor);
   const fade = () => nav.classList.toggle("more", nav.scrollLeft + nav.clientWidth < nav.scrollWidth - 2);
   nav.addEventListener("scroll", fade, { passive: true });
@@ -127,14 +162,21 @@ function refreshIfSeen() {
 function draw(content) {
   const body = $("admin-body");
   const stood = body.contains(document.activeElement) ? document.activeElement.closest("[data-key]") : null;
-  const open = new Set([...body.querySelectorAll("details[data-key]")].filter((details) => details.open).map((details) => details.dataset.key));
+  const open = new Set(
+    [...body.querySelectorAll("details[data-key]")]
+      .filter((details) => details.open)
+      .map((details) => details.dataset.key),
+  );
   const made = h("div", { class: "admin-column" }, ...content.flat().filter(Boolean));
-  for (const details of made.querySelectorAll("details[data-key]")) if (open.has(details.dataset.key)) details.open = true;
+  for (const details of made.querySelectorAll("details[data-key]"))
+    if (open.has(details.dataset.key)) details.open = true;
   const top = body.scrollTop;
   replace(body.firstElementChild, made);
   body.scrollTop = top;
   if (!stood || stood.isConnected) return;
-  (body.querySelector(`[data-key="${CSS.escape(stood.dataset.key)}"]`) ?? $("admin-title")).focus({ preventScroll: true });
+  (body.querySelector(`[data-key="${CSS.escape(stood.dataset.key)}"]`) ?? $("admin-title")).focus({
+    preventScroll: true,
+  });
 }
 
 const LISTS = ".admin-column, .admin-rows, .cards-list, .admin-part";
@@ -147,7 +189,8 @@ function replace(old, made) {
     const there = before[index];
     if (!there) old.append(child);
     else if (there.isEqualNode(child) || edited(there)) return;
-    else if (there.matches(LISTS) && there.className === child.className && there.tagName === child.tagName) replace(there, child);
+    else if (there.matches(LISTS) && there.className === child.className && there.tagName === child.tagName)
+      replace(there, child);
     else there.replaceWith(child);
   });
   for (const there of before.slice(after.length)) there.remove();
@@ -157,7 +200,13 @@ function replace(old, made) {
 function edited(form) {
   if (!form.matches("[data-keep]")) return false;
   const fields = [...form.querySelectorAll("input, select")];
-  return fields.some((field) => (field.options ? [...field.options].some((option) => option.selected !== option.defaultSelected && (option.defaultSelected || option.index)) : field.value !== field.defaultValue));
+  return fields.some((field) =>
+    field.options
+      ? [...field.options].some(
+          (option) => option.selected !== option.defaultSelected && (option.defaultSelected || option.index),
+        )
+      : field.value !== field.defaultValue,
+  );
 }
 
 function fail(error) {
@@ -186,15 +235,21 @@ async function drawLink() {
   } catch {
     // the connection's own line says that Moot does not answer
   }
-  $("admin-link").replaceChildren(icon("gauge"), h("span", { class: "row-name" }, "Administration"),
-    count ? h("span", { class: "badge" }, String(count), h("span", { class: "sr-only" }, " waiting for you")) : "");
+  $("admin-link").replaceChildren(
+    icon("gauge"),
+    h("span", { class: "row-name" }, "Administration"),
+    count ? h("span", { class: "badge" }, String(count), h("span", { class: "sr-only" }, " waiting for you")) : "",
+  );
 }
 
 /** Find out which sections there are, and how many things wait. */
 export async function setUpAdmin() {
   $("admin-link").append(icon("gauge"), h("span", { class: "row-name" }, "Administration"));
   document.addEventListener("click", (event) => {
-    if (event.target.closest("#skip") && shown) { event.preventDefault(); $("admin-body").focus(); }
+    if (event.target.closest("#skip") && shown) {
+      event.preventDefault();
+      $("admin-body").focus();
+    }
   });
   drawLink();
   const optionals = SECTIONS.filter((one) => one.probe);

@@ -13,7 +13,13 @@ export const sessions = {
   ages: true,
   load: () => api.get("/api/admin/sessions"),
   draw({ sessions: all }, { refresh }) {
-    if (!all.length) return [empty("No agent lives now. A session begins when somebody mentions a persona, and sleeps when nobody does for a while.")];
+    if (!all.length)
+      return [
+        empty(
+          "No agent lives now. A session begins when somebody mentions a persona, " +
+            "and sleeps when nobody does for a while.",
+        ),
+      ];
     return [h("ul", { class: "cards-list" }, ...all.map((session) => sessionCard(session, refresh)))];
   },
 };
@@ -31,19 +37,57 @@ export function sessionCard(session, refresh) {
     announce(DONE[what]);
     refresh();
   };
-  const sureRenew = () => confirmDialog({ title: "Begin anew?", text: `The next turn of ${name} begins a new session. What it holds of this conversation is gone; messages and memory stay.`, yes: "Begin anew" });
-  return h("li", { class: "card", "data-acts": true },
-    h("div", { class: "row-head" }, h("b", {}, `@${persona}`), h("span", { class: "soft" }, "in ", h("a", { href: address(`rooms/${encodeURIComponent(roomId)}`) }, room)), stateMark(session.state)),
+  const sureRenew = () =>
+    confirmDialog({
+      title: "Begin anew?",
+      text:
+        `The next turn of ${name} begins a new session. ` +
+        "What it holds of this conversation is gone; messages and memory stay.",
+      yes: "Begin anew",
+    });
+  return h(
+    "li",
+    { class: "card", "data-acts": true },
+    h(
+      "div",
+      { class: "row-head" },
+      h("b", {}, `@${persona}`),
+      h("span", { class: "soft" }, "in ", h("a", { href: address(`rooms/${encodeURIComponent(roomId)}`) }, room)),
+      stateMark(session.state),
+    ),
     h("p", { class: "row-about" }, agent, " · since ", when(started), " · last used ", when(used)),
-    h("dl", { class: "inline-facts" }, ...[
-      ["Memory", session.memory_bytes === null ? "–" : size(session.memory_bytes)],
-      ["CPU", session.cpu_s === null ? "–" : duration(session.cpu_s * 1000)],
-      ["Tokens", session.tokens === null ? "–" : short(session.tokens)],
-      ["Cost", session.cost_usd === null ? "–" : money(session.cost_usd)],
-    ].map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value)))),
-    h("div", { class: "card-buttons" },
-      session.terminal ? h("button", { type: "button", class: "button", "data-key": `terminal-${id}`, "aria-label": `Terminal of ${name}`, on: { click: () => showTerminal(id) } }, icon("terminal"), "Terminal") : null,
+    h(
+      "dl",
+      { class: "inline-facts" },
+      ...[
+        ["Memory", session.memory_bytes === null ? "–" : size(session.memory_bytes)],
+        ["CPU", session.cpu_s === null ? "–" : duration(session.cpu_s * 1000)],
+        ["Tokens", session.tokens === null ? "–" : short(session.tokens)],
+        ["Cost", session.cost_usd === null ? "–" : money(session.cost_usd)],
+      ].map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))),
+    ),
+    h(
+      "div",
+      { class: "card-buttons" },
+      session.terminal
+        ? h(
+            "button",
+            {
+              type: "button",
+              class: "button",
+              "data-key": `terminal-${id}`,
+              "aria-label": `Terminal of ${name}`,
+              on: { click: () => showTerminal(id) },
+            },
+            icon("terminal"),
+            "Terminal",
+          )
+        : null,
       session.state === "working" ? action(`rest-${id}`, "Stop", act("stop"), { name: `Stop ${name}` }) : null,
-      session.state === "working" ? null : action(`rest-${id}`, "Put to sleep", act("sleep"), { name: `Put to sleep: ${name}` }),
-      action(`renew-${id}`, "Begin anew", act("renew"), { name: `Begin anew: ${name}`, sure: sureRenew })));
+      session.state === "working"
+        ? null
+        : action(`rest-${id}`, "Put to sleep", act("sleep"), { name: `Put to sleep: ${name}` }),
+      action(`renew-${id}`, "Begin anew", act("renew"), { name: `Begin anew: ${name}`, sure: sureRenew }),
+    ),
+  );
 }

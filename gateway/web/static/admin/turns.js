@@ -8,8 +8,20 @@ import { duration } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
 
 const FILTERS = ["room", "persona", "person", "state", "slow_ms"];
-const STATES = [["", "any"], ["open", "at work"], ["posted", "answered"], ["failed", "failed"], ["stopped", "stopped"]];
-const SLOW = [["", "any time"], ["10000", "over 10 s"], ["30000", "over 30 s"], ["60000", "over 1 min"], ["300000", "over 5 min"]];
+const STATES = [
+  ["", "any"],
+  ["open", "at work"],
+  ["posted", "answered"],
+  ["failed", "failed"],
+  ["stopped", "stopped"],
+];
+const SLOW = [
+  ["", "any time"],
+  ["10000", "over 10 s"],
+  ["30000", "over 30 s"],
+  ["60000", "over 1 min"],
+  ["300000", "over 5 min"],
+];
 const PAGE = 50;
 
 let pages = { of: "", count: 1 };
@@ -24,7 +36,9 @@ export const turns = {
     const items = [];
     let before = null;
     for (let page = 0; page < pages.count && (page === 0 || before !== null); page += 1) {
-      const got = await api.get(`/api/admin/turns?${new URLSearchParams({ ...wanted, limit: PAGE, ...(before === null ? {} : { before }) })}`);
+      const got = await api.get(
+        `/api/admin/turns?${new URLSearchParams({ ...wanted, limit: PAGE, ...(before === null ? {} : { before }) })}`,
+      );
       items.push(...got.items);
       before = got.next_before;
     }
@@ -33,12 +47,33 @@ export const turns = {
   draw({ items, more }, { query, refresh }) {
     const filtered = FILTERS.some((name) => query[name]);
     const most = scaleOf(items);
-    const older = h("button", { type: "button", class: "button quiet older-button", "data-key": "older", on: { click: () => { pages.count += 1; refresh(); } } }, "Older turns");
+    const older = h(
+      "button",
+      {
+        type: "button",
+        class: "button quiet older-button",
+        "data-key": "older",
+        on: {
+          click: () => {
+            pages.count += 1;
+            refresh();
+          },
+        },
+      },
+      "Older turns",
+    );
     return [
       folded(filters(query), filtered),
       items.length ? stepLegend() : null,
-      items.length ? h("ul", { class: "admin-rows", "aria-label": "Turns, newest first" }, ...items.map((turn) => turnRow(turn, most)))
-        : empty(filtered ? "No turn fits the filter." : "No turns yet. One is listed as soon as somebody asks an agent."),
+      items.length
+        ? h(
+            "ul",
+            { class: "admin-rows", "aria-label": "Turns, newest first" },
+            ...items.map((turn) => turnRow(turn, most)),
+          )
+        : empty(
+            filtered ? "No turn fits the filter." : "No turns yet. One is listed as soon as somebody asks an agent.",
+          ),
       more ? older : null,
     ];
   },
@@ -52,17 +87,33 @@ export function scaleOf(items) {
 
 function filters(query) {
   const select = (name, label, options) => {
-    const known = options.some(([value]) => value === (query[name] ?? "")) ? options : [...options, [query[name], query[name]]];
-    return h("label", { class: "filter" }, h("span", {}, label), h("select", { name, class: "field", "data-key": `filter-${name}` },
-      ...known.map(([value, words]) => h("option", { value, selected: value === (query[name] ?? "") }, words))));
+    const known = options.some(([value]) => value === (query[name] ?? ""))
+      ? options
+      : [...options, [query[name], query[name]]];
+    return h(
+      "label",
+      { class: "filter" },
+      h("span", {}, label),
+      h(
+        "select",
+        { name, class: "field", "data-key": `filter-${name}` },
+        ...known.map(([value, words]) => h("option", { value, selected: value === (query[name] ?? "") }, words)),
+      ),
+    );
   };
-  const rooms = [...state.rooms.values()].map((room) => [room.id, roomTitle(room.name, room.kind)]).sort((a, b) => a[1].localeCompare(b[1]));
-  const form = h("form", { class: "admin-filters", "aria-label": "Which turns" },
+  const rooms = [...state.rooms.values()]
+    .map((room) => [room.id, roomTitle(room.name, room.kind)])
+    .sort((a, b) => a[1].localeCompare(b[1]));
+  const form = h(
+    "form",
+    { class: "admin-filters", "aria-label": "Which turns" },
     select("room", "Room", [["", "any"], ...rooms]),
     select("persona", "Persona", [["", "any"], ...state.personas.map((persona) => [persona.name, `@${persona.name}`])]),
     select("person", "Person", [["", "any"], ...state.people.map((person) => [person.id, person.name])]),
-    select("state", "State", STATES), select("slow_ms", "Took", SLOW),
-    FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("turns") }, "Clear") : null);
+    select("state", "State", STATES),
+    select("slow_ms", "Took", SLOW),
+    FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("turns") }, "Clear") : null,
+  );
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", (event) => {
     const key = event.target.dataset.key;
@@ -75,10 +126,40 @@ function filters(query) {
 /** A turn in a list; `most`: what a full bar stands for. */
 export function turnRow(turn, most) {
   const name = roomTitle(turn.room_name, turn.room_kind);
-  const why = h("button", { type: "button", class: "mini", "data-key": `why-${turn.id}`, "aria-label": `Why: @${turn.persona} for ${turn.person_name}`, on: { click: () => showWhy(turn.id) } }, "Why");
-  const spent = [turn.tokens ? `${short(turn.tokens)} tokens` : null, turn.cost_usd !== null && turn.cost_usd !== undefined ? money(turn.cost_usd) : null].filter(Boolean);
-  return h("li", { class: "admin-row turn-row" },
-    h("div", { class: "row-head" }, stateMark(turn.state), h("b", {}, turn.command ? "Command" : `@${turn.persona}`), h("span", { class: "soft" }, `for ${turn.person_name} in ${name}`), h("span", { class: "row-end" }, exactly(turn.at), why)),
-    turn.total_ms === null || turn.total_ms === undefined ? null : h("div", { class: "row-time" }, timeBar(turn, most * 1.02) ?? h("span", {}), h("span", { class: "soft" }, [duration(turn.total_ms), ...spent].join(" · "))),
-    turn.error ? h("p", { class: "bad-text" }, turn.error) : null);
+  const why = h(
+    "button",
+    {
+      type: "button",
+      class: "mini",
+      "data-key": `why-${turn.id}`,
+      "aria-label": `Why: @${turn.persona} for ${turn.person_name}`,
+      on: { click: () => showWhy(turn.id) },
+    },
+    "Why",
+  );
+  const spent = [
+    turn.tokens ? `${short(turn.tokens)} tokens` : null,
+    turn.cost_usd !== null && turn.cost_usd !== undefined ? money(turn.cost_usd) : null,
+  ].filter(Boolean);
+  return h(
+    "li",
+    { class: "admin-row turn-row" },
+    h(
+      "div",
+      { class: "row-head" },
+      stateMark(turn.state),
+      h("b", {}, turn.command ? "Command" : `@${turn.persona}`),
+      h("span", { class: "soft" }, `for ${turn.person_name} in ${name}`),
+      h("span", { class: "row-end" }, exactly(turn.at), why),
+    ),
+    turn.total_ms === null || turn.total_ms === undefined
+      ? null
+      : h(
+          "div",
+          { class: "row-time" },
+          timeBar(turn, most * 1.02) ?? h("span", {}),
+          h("span", { class: "soft" }, [duration(turn.total_ms), ...spent].join(" · ")),
+        ),
+    turn.error ? h("p", { class: "bad-text" }, turn.error) : null,
+  );
 }

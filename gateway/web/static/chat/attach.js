@@ -53,7 +53,11 @@ export class Attachments {
 
   element(entry) {
     const { file, reference, error } = entry;
-    const remove = h("button", { type: "button", class: "icon-button small", "aria-label": `Remove ${file.name}` }, icon("close"));
+    const remove = h(
+      "button",
+      { type: "button", class: "icon-button small", "aria-label": `Remove ${file.name}` },
+      icon("close"),
+    );
     remove.addEventListener("click", () => {
       this.entries = this.entries.filter((other) => other !== entry);
       this.draw();
@@ -61,8 +65,14 @@ export class Attachments {
     });
     const preview = reference?.image ? h("img", { src: reference.url, alt: "" }) : icon("file");
     const state = error || (reference ? size(file.size) : "uploading…");
-    return h("li", { class: `file ${error ? "wrong" : ""}` }, preview,
-      h("span", { class: "file-name" }, file.name), h("span", { class: "row-more" }, state), remove);
+    return h(
+      "li",
+      { class: `file ${error ? "wrong" : ""}` },
+      preview,
+      h("span", { class: "file-name" }, file.name),
+      h("span", { class: "row-more" }, state),
+      remove,
+    );
   }
 
   /** Take files that were pasted; true when there were some. */
@@ -78,10 +88,24 @@ export class Attachments {
     const room = $("room");
     const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
     let depth = 0; // enter and leave come for every element inside
-    const show = () => { $("drop").hidden = depth <= 0; };
-    room.addEventListener("dragenter", (event) => { if (holdsFiles(event)) { depth += 1; show(); } });
-    room.addEventListener("dragleave", (event) => { if (holdsFiles(event)) { depth -= 1; show(); } });
-    room.addEventListener("dragover", (event) => { if (holdsFiles(event)) event.preventDefault(); });
+    const show = () => {
+      $("drop").hidden = depth <= 0;
+    };
+    room.addEventListener("dragenter", (event) => {
+      if (holdsFiles(event)) {
+        depth += 1;
+        show();
+      }
+    });
+    room.addEventListener("dragleave", (event) => {
+      if (holdsFiles(event)) {
+        depth -= 1;
+        show();
+      }
+    });
+    room.addEventListener("dragover", (event) => {
+      if (holdsFiles(event)) event.preventDefault();
+    });
     room.addEventListener("drop", (event) => {
       if (!holdsFiles(event)) return;
       event.preventDefault();

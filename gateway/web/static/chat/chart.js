@@ -30,18 +30,43 @@ export function chart(rows) {
   });
   const total = Math.max(...placed.map((row) => row.from + row.ms), 1);
   const scale = (ms) => (ms / total) * 100;
-  return h("dl", { class: "chart" }, ...placed.map((row) => h("div", { class: "chart-row" },
-    h("dt", {}, row.name),
-    h("dd", {}, s("svg", { class: "bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-      s("rect", { class: "bar-back", x: 0, y: 0, width: 100, height: 8 }),
-      s("rect", { class: "bar-front", x: Math.min(scale(row.from), 99), y: 0, width: Math.max(scale(row.ms), 0.8), height: 8 })),
-    h("span", { class: "bar-value" }, duration(row.ms))))));
+  return h(
+    "dl",
+    { class: "chart" },
+    ...placed.map((row) =>
+      h(
+        "div",
+        { class: "chart-row" },
+        h("dt", {}, row.name),
+        h(
+          "dd",
+          {},
+          s(
+            "svg",
+            { class: "bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+            s("rect", { class: "bar-back", x: 0, y: 0, width: 100, height: 8 }),
+            s("rect", {
+              class: "bar-front",
+              x: Math.min(scale(row.from), 99),
+              y: 0,
+              width: Math.max(scale(row.ms), 0.8),
+              height: 8,
+            }),
+          ),
+          h("span", { class: "bar-value" }, duration(row.ms)),
+        ),
+      ),
+    ),
+  );
 }
 
 /** A score between 0 and 1 as a small bar. */
 export function scoreBar(score) {
   const width = Math.max(0, Math.min(score, 1)) * 100;
-  return s("svg", { class: "score", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return s(
+    "svg",
+    { class: "score", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
     s("rect", { class: "bar-back", x: 0, y: 0, width: 100, height: 8 }),
-    s("rect", { class: "bar-front", x: 0, y: 0, width, height: 8 }));
+    s("rect", { class: "bar-front", x: 0, y: 0, width, height: 8 }),
+  );
 }

@@ -16,7 +16,11 @@ export class Completion {
     text.setAttribute("aria-controls", "complete");
     text.addEventListener("input", () => this.look());
     text.addEventListener("click", () => this.look());
-    text.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== text) this.close(); }, 150));
+    text.addEventListener("blur", () =>
+      setTimeout(() => {
+        if (document.activeElement !== text) this.close();
+      }, 150),
+    );
   }
 
   get open() {
@@ -37,12 +41,27 @@ export class Completion {
   show(entries) {
     this.entries = entries;
     this.box.hidden = !entries.length;
-    this.box.replaceChildren(...entries.map((entry, index) => {
-      const option = h("div", { class: "option", role: "option", id: `suggestion-${index}`, "aria-selected": String(index === this.chosen) },
-        entry.mark, h("span", { class: "option-name" }, entry.shown), h("span", { class: "row-more" }, entry.more));
-      option.addEventListener("mousedown", (event) => { event.preventDefault(); this.accept(index); });
-      return option;
-    }));
+    this.box.replaceChildren(
+      ...entries.map((entry, index) => {
+        const option = h(
+          "div",
+          {
+            class: "option",
+            role: "option",
+            id: `suggestion-${index}`,
+            "aria-selected": String(index === this.chosen),
+          },
+          entry.mark,
+          h("span", { class: "option-name" }, entry.shown),
+          h("span", { class: "row-more" }, entry.more),
+        );
+        option.addEventListener("mousedown", (event) => {
+          event.preventDefault();
+          this.accept(index);
+        });
+        return option;
+      }),
+    );
     if (entries.length) this.text.setAttribute("aria-activedescendant", `suggestion-${this.chosen}`);
     else this.text.removeAttribute("aria-activedescendant");
     this.box.children[this.chosen]?.scrollIntoView({ block: "nearest" });
@@ -70,7 +89,10 @@ export class Completion {
       this.show(this.entries);
     } else if (event.key === "Escape") {
       this.close();
-    } else if ((event.key === "Tab" && !event.shiftKey) || (event.key === "Enter" && !event.shiftKey && !this.complete())) {
+    } else if (
+      (event.key === "Tab" && !event.shiftKey) ||
+      (event.key === "Enter" && !event.shiftKey && !this.complete())
+    ) {
       this.accept();
     } else {
       return false;
@@ -88,22 +110,36 @@ export class Completion {
 
 function people(typed) {
   const wanted = typed.toLowerCase();
-  const personas = state.personas.map((persona) => ({
-    name: persona.name, shown: persona.name, mark: avatar(personaSpeaker(persona.name), "small"),
-    more: persona.available ? persona.agent : `not installed: ${persona.hint || persona.agent}`,
-    away: !persona.available,
-  })).sort((a, b) => Number(a.away) - Number(b.away));
+  const personas = state.personas
+    .map((persona) => ({
+      name: persona.name,
+      shown: persona.name,
+      mark: avatar(personaSpeaker(persona.name), "small"),
+      more: persona.available ? persona.agent : `not installed: ${persona.hint || persona.agent}`,
+      away: !persona.available,
+    }))
+    .sort((a, b) => Number(a.away) - Number(b.away));
   const known = new Map([...state.people, ...knownHere()].map((person) => [person.id, person]));
   known.delete(state.me?.id);
   const humans = [...known.values()].map((person) => ({
-    name: person.name, shown: person.name, mark: avatar({ ...person, kind: "human" }, "small"), more: person.role ?? "",
+    name: person.name,
+    shown: person.name,
+    mark: avatar({ ...person, kind: "human" }, "small"),
+    more: person.role ?? "",
   }));
   const all = [...personas, ...humans].filter((entry) => entry.name.toLowerCase().includes(wanted));
-  return all.sort((a, b) => Number(b.name.toLowerCase().startsWith(wanted)) - Number(a.name.toLowerCase().startsWith(wanted)));
+  return all.sort(
+    (a, b) => Number(b.name.toLowerCase().startsWith(wanted)) - Number(a.name.toLowerCase().startsWith(wanted)),
+  );
 }
 
 function commands(typed) {
-  return state.commands.filter(({ name }) => name.startsWith(typed)).map(({ name, says }) => ({
-    name, shown: `!${name}`, more: says.replaceAll("`", ""), mark: h("span", { class: "command-mark", "aria-hidden": "true" }, "!"),
-  }));
+  return state.commands
+    .filter(({ name }) => name.startsWith(typed))
+    .map(({ name, says }) => ({
+      name,
+      shown: `!${name}`,
+      more: says.replaceAll("`", ""),
+      mark: h("span", { class: "command-mark", "aria-hidden": "true" }, "!"),
+    }));
 }

@@ -20,7 +20,10 @@ export class Composer {
     this.completion = new Completion(this.text);
     $("send").append(icon("send"));
     $("hint").textContent = HINT;
-    $("composer").addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
+    $("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.send();
+    });
     this.text.addEventListener("input", () => this.changed());
     this.text.addEventListener("keydown", (event) => this.key(event));
     this.text.addEventListener("paste", (event) => this.attachments.paste(event));
@@ -56,10 +59,21 @@ export class Composer {
     this.replyTo = message;
     $("replying").hidden = !message;
     if (!message) return;
-    const cancel = h("button", { type: "button", class: "icon-button small", "aria-label": "Do not reply" }, icon("close"));
-    cancel.addEventListener("click", () => { this.reply(null); this.focus(); });
-    $("replying").replaceChildren(icon("reply"), h("span", {}, "Replying to ", h("b", {}, message.by.name)),
-      h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)), cancel);
+    const cancel = h(
+      "button",
+      { type: "button", class: "icon-button small", "aria-label": "Do not reply" },
+      icon("close"),
+    );
+    cancel.addEventListener("click", () => {
+      this.reply(null);
+      this.focus();
+    });
+    $("replying").replaceChildren(
+      icon("reply"),
+      h("span", {}, "Replying to ", h("b", {}, message.by.name)),
+      h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)),
+      cancel,
+    );
     this.focus();
   }
 

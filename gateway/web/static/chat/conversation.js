@@ -87,18 +87,21 @@ export class Conversation {
   older() {
     if (!this.more || this.fetching) return this.fetching ?? Promise.resolve(false);
     const before = this.sorted().find((message) => !message.sending)?.id;
-    this.fetching = api.get(`${this.path}?limit=${STRETCH}&before=${encodeURIComponent(before ?? "")}`)
+    this.fetching = api
+      .get(`${this.path}?limit=${STRETCH}&before=${encodeURIComponent(before ?? "")}`)
       .then((stretch) => {
         this.first -= stretch.messages.length;
         stretch.messages.forEach((message, index) => this.keep(message, this.first + index));
         this.more = stretch.more;
         return stretch.messages.length > 0;
       })
-      .finally(() => { this.fetching = null; });
+      .finally(() => {
+        this.fetching = null;
+      });
     return this.fetching;
   }
 
-  keep(message, sequence = this.last += 1) {
+  keep(message, sequence = (this.last += 1)) {
     if (this.gone.has(message.id)) return;
     const known = this.messages.get(message.id);
     const plain = JSON.stringify(message);
@@ -116,13 +119,30 @@ export class Conversation {
   apply(type, data) {
     this.meanwhile?.push([type, data]);
     switch (type) {
-      case "message": case "edited": this.keep(data.message); this.settle(data.message); break;
-      case "deleted": this.gone.add(data.message_id); this.messages.delete(data.message_id); break;
-      case "turn": this.turn(data.turn); break;
-      case "draft": this.draft(data.turn_id, data.text); break;
-      case "typing": this.status(data.persona, data.status); break;
-      case "question": this.questions.set(data.question.id, data.question); break;
-      case "question_closed": this.close(data); break;
+      case "message":
+      case "edited":
+        this.keep(data.message);
+        this.settle(data.message);
+        break;
+      case "deleted":
+        this.gone.add(data.message_id);
+        this.messages.delete(data.message_id);
+        break;
+      case "turn":
+        this.turn(data.turn);
+        break;
+      case "draft":
+        this.draft(data.turn_id, data.text);
+        break;
+      case "typing":
+        this.status(data.persona, data.status);
+        break;
+      case "question":
+        this.questions.set(data.question.id, data.question);
+        break;
+      case "question_closed":
+        this.close(data);
+        break;
     }
   }
 
@@ -140,7 +160,12 @@ export class Conversation {
       return;
     }
     const since = turn.state === "running" && known?.state !== "running" ? turn.at : known?.since;
-    this.turns.set(turn.id, { ...turn, draft: turn.draft || known?.draft || "", status: turn.status || known?.status || "", since });
+    this.turns.set(turn.id, {
+      ...turn,
+      draft: turn.draft || known?.draft || "",
+      status: turn.status || known?.status || "",
+      since,
+    });
     this.closeFor(turn);
   }
 
@@ -168,7 +193,10 @@ export class Conversation {
   close(data) {
     const question = this.questions.get(data.question_id);
     if (question) {
-      this.questions.set(question.id, { ...question, closed: { option: data.option, by: data.by, reason: data.reason } });
+      this.questions.set(question.id, {
+        ...question,
+        closed: { option: data.option, by: data.by, reason: data.reason },
+      });
     }
   }
 
@@ -193,6 +221,10 @@ export class Conversation {
   }
 
   get newest() {
-    return this.sorted().filter((message) => !message.sending).at(-1)?.at ?? null;
+    return (
+      this.sorted()
+        .filter((message) => !message.sending)
+        .at(-1)?.at ?? null
+    );
   }
 }

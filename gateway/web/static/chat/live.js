@@ -20,13 +20,23 @@ export function turnElement(first) {
   const stop = h("button", { type: "button", class: "mini stop" }, icon("stop"), "Stop");
   const watch = h("button", { type: "button", class: "mini" }, icon("terminal"), "Watch");
   const why = h("button", { type: "button", class: "mini" }, "Why");
-  const element = h("article", { class: "message bot turn", "data-turn": first.id, "aria-label": `${first.persona} is working` },
+  const element = h(
+    "article",
+    { class: "message bot turn", "data-turn": first.id, "aria-label": `${first.persona} is working` },
     avatar(speaker),
-    h("div", { class: "message-body" }, head({ by: speaker }, true), text,
-      h("div", { class: "turn-foot" }, spinner, words, time, stop, watch, why)));
+    h(
+      "div",
+      { class: "message-body" },
+      head({ by: speaker }, true),
+      text,
+      h("div", { class: "turn-foot" }, spinner, words, time, stop, watch, why),
+    ),
+  );
   let turn = first;
   let shown = "";
-  const tick = () => { time.textContent = turn.state === "running" ? elapsed(Date.now() - Date.parse(turn.since ?? turn.at)) : ""; };
+  const tick = () => {
+    time.textContent = turn.state === "running" ? elapsed(Date.now() - Date.parse(turn.since ?? turn.at)) : "";
+  };
   const timer = setInterval(() => (element.isConnected ? tick() : clearInterval(timer)), 1_000);
   stop.addEventListener("click", () => tell("stop", turn));
   watch.addEventListener("click", () => tell("watch", turn.session_id));
@@ -36,7 +46,10 @@ export function turnElement(first) {
     turn = now;
     const ended = ENDED[turn.state];
     element.classList.toggle("ended", Boolean(ended));
-    element.setAttribute("aria-label", `${turn.persona} ${ended ?? (turn.state === "queued" ? "is waiting" : "is working")}`);
+    element.setAttribute(
+      "aria-label",
+      `${turn.persona} ${ended ?? (turn.state === "queued" ? "is waiting" : "is working")}`,
+    );
     if (shown !== turn.draft) {
       shown = turn.draft;
       text.replaceChildren(markdown(turn.draft, mentions()));
@@ -68,8 +81,16 @@ export function questionElement(question) {
   const wrong = h("p", { class: "failure", role: "alert", hidden: true });
   const allowed = !question.may_answer.length || question.may_answer.some((person) => person.id === state.me?.id);
   const buttons = question.options.map((option, index) => {
-    const button = h("button", { type: "button", class: `button ${option.refuses ? "quiet" : index === 0 ? "primary" : ""}`, disabled: !allowed },
-      h("kbd", {}, `!${index + 1}`), h("span", {}, option.label));
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: `button ${option.refuses ? "quiet" : index === 0 ? "primary" : ""}`,
+        disabled: !allowed,
+      },
+      h("kbd", {}, `!${index + 1}`),
+      h("span", {}, option.label),
+    );
     button.addEventListener("click", () => choose(index));
     return button;
   });
@@ -78,7 +99,10 @@ export function questionElement(question) {
     for (const button of buttons) button.disabled = true;
     wrong.hidden = true;
     try {
-      await api.post(`/api/questions/${encodeURIComponent(question.id)}`, { option, by: { id: state.me.id, name: state.me.name } });
+      await api.post(`/api/questions/${encodeURIComponent(question.id)}`, {
+        option,
+        by: { id: state.me.id, name: state.me.name },
+      });
     } catch (error) {
       wrong.textContent = error.message;
       wrong.hidden = false;
@@ -87,21 +111,34 @@ export function questionElement(question) {
   }
 
   const closed = question.closed;
-  return h("section", { role: "group", class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
+  return h(
+    "section",
+    { role: "group", class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
     h("p", { class: "question-from" }, icon("lock"), `${question.persona} asks for permission`),
     h("h2", { id }, question.title),
-    question.detail ? h("pre", { class: "detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, question.detail) : null,
+    question.detail
+      ? h(
+          "pre",
+          { class: "detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" },
+          question.detail,
+        )
+      : null,
     closed ? null : dangerLine(question),
     closed ? h("p", { class: "question-end" }, ending(question)) : h("div", { class: "choices" }, ...buttons),
-    closed ? null : h("p", { class: "note" }, who(question, allowed)), wrong);
+    closed ? null : h("p", { class: "note" }, who(question, allowed)),
+    wrong,
+  );
 }
 
 /** Why it is a dangerous one, for whoever is about to say yes; null: nothing says so. */
-export const dangerLine = ({ danger }) => (danger ? h("p", { class: "danger-line" }, h("b", {}, "Dangerous"), `: ${danger}`) : null);
+export const dangerLine = ({ danger }) =>
+  danger ? h("p", { class: "danger-line" }, h("b", {}, "Dangerous"), `: ${danger}`) : null;
 
 function who(question, allowed) {
   const names = question.may_answer.map((person) => person.name);
-  const may = names.length ? `${new Intl.ListFormat("en").format(names)} may answer` : "Everybody in this room may answer";
+  const may = names.length
+    ? `${new Intl.ListFormat("en").format(names)} may answer`
+    : "Everybody in this room may answer";
   const until = question.expires_at ? `; refused at ${clock(question.expires_at)} when nobody does` : "";
   return `${may}${names.length && !allowed ? ", not you" : ""}${until}.`;
 }
@@ -109,7 +146,10 @@ function who(question, allowed) {
 function ending(question) {
   const { option, by, reason } = question.closed;
   if (option === null || option === undefined) {
-    return { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." }[reason] ?? `Closed: ${reason}.`;
+    return (
+      { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." }[reason] ??
+      `Closed: ${reason}.`
+    );
   }
   const label = question.options[option]?.label ?? plural(option + 1, "option");
   return `${by ? by.name : "Somebody"} chose “${label}”.`;

@@ -5,7 +5,13 @@ import { newRoomDialog, whoDialog } from "../lib/dialogs.js";
 import { $, h, icon } from "../lib/dom.js";
 import { directId, on, roomLists, roomOf, state, unread } from "../lib/store.js";
 
-const PLATFORMS = { slack: "Slack", discord: "Discord", matrix: "Matrix", rocketchat: "Rocket.Chat", bluebubbles: "iMessage" };
+const PLATFORMS = {
+  slack: "Slack",
+  discord: "Discord",
+  matrix: "Matrix",
+  rocketchat: "Rocket.Chat",
+  bluebubbles: "iMessage",
+};
 
 /** Show the lists and keep them so. `open(roomId)` goes to a room. */
 export function setUpSidebar(open) {
@@ -16,7 +22,9 @@ export function setUpSidebar(open) {
   $("open-rooms").addEventListener("click", () => show(true));
   $("close-rooms").addEventListener("click", () => close());
   $("shade").addEventListener("click", () => close());
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !document.querySelector("dialog[open]")) close(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !document.querySelector("dialog[open]")) close();
+  });
   window.addEventListener("popstate", () => show(false));
   narrow.addEventListener("change", () => show(false));
   $("me").addEventListener("click", () => whoDialog());
@@ -59,7 +67,10 @@ function draw() {
     section("Direct messages", state.personas.map(personaRow), editPersonas()),
     ...[...platforms].map(([name, rooms]) => section(PLATFORMS[name] ?? name, rooms.map(roomRow))),
   );
-  if (focused) $("lists").querySelector(`[data-room="${CSS.escape(focused)}"]`)?.focus();
+  if (focused)
+    $("lists")
+      .querySelector(`[data-room="${CSS.escape(focused)}"]`)
+      ?.focus();
   drawMe();
 }
 
@@ -74,12 +85,16 @@ function groupBy(rooms, key) {
 function section(title, rows, button = null) {
   if (!rows.length && !button) return null;
   const id = `list-${title.toLowerCase().replace(/\W+/g, "-")}`;
-  return h("section", { "aria-labelledby": id },
+  return h(
+    "section",
+    { "aria-labelledby": id },
     h("div", { class: "list-head" }, h("h2", { id }, title), button),
-    h("ul", {}, ...rows.map((row) => h("li", {}, row))));
+    h("ul", {}, ...rows.map((row) => h("li", {}, row))),
+  );
 }
 
-const editPersonas = () => h("a", { class: "icon-button small", href: "#personas", "aria-label": "Edit personas" }, icon("pen"));
+const editPersonas = () =>
+  h("a", { class: "icon-button small", href: "#personas", "aria-label": "Edit personas" }, icon("pen"));
 
 function newRoomButton() {
   const button = h("button", { type: "button", class: "icon-button small", "aria-label": "New room" }, icon("plus"));
@@ -90,10 +105,19 @@ function newRoomButton() {
 function row(room, mark, name, more, classes = "") {
   const current = room.id === state.roomId;
   const fresh = !current && unread(room);
-  return h("a", {
-    class: `row ${classes} ${fresh ? "unread" : ""}`, href: `#${encodeURIComponent(room.id)}`,
-    "data-room": room.id, "aria-current": current ? "page" : null,
-  }, mark, h("span", { class: "row-name" }, name), more, fresh ? h("span", { class: "dot" }, h("span", { class: "sr-only" }, "new messages")) : null);
+  return h(
+    "a",
+    {
+      class: `row ${classes} ${fresh ? "unread" : ""}`,
+      href: `#${encodeURIComponent(room.id)}`,
+      "data-room": room.id,
+      "aria-current": current ? "page" : null,
+    },
+    mark,
+    h("span", { class: "row-name" }, name),
+    more,
+    fresh ? h("span", { class: "dot" }, h("span", { class: "sr-only" }, "new messages")) : null,
+  );
 }
 
 function roomRow(room) {

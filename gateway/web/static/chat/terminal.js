@@ -7,8 +7,22 @@ import { fetchSessions, state } from "../lib/store.js";
 const PAPER = "#12110f";
 const INK = "#d8d5cc";
 const PALETTE = [
-  "#3a3833", "#e5786d", "#8fc46d", "#e0b65c", "#7aa7ea", "#c594e0", "#66c2c2", "#cfccc2",
-  "#8c877b", "#ff9a8f", "#aee08a", "#f5d07a", "#9cc0f7", "#dcb0f2", "#86dada", "#f4f2ec",
+  "#3a3833",
+  "#e5786d",
+  "#8fc46d",
+  "#e0b65c",
+  "#7aa7ea",
+  "#c594e0",
+  "#66c2c2",
+  "#cfccc2",
+  "#8c877b",
+  "#ff9a8f",
+  "#aee08a",
+  "#f5d07a",
+  "#9cc0f7",
+  "#dcb0f2",
+  "#86dada",
+  "#f4f2ec",
 ];
 const CHARACTER = 0.602; // width of a monospaced character, in its font's size
 const SMALLEST_PX = 8;
@@ -18,22 +32,36 @@ const LARGEST_PX = 13;
 export async function showTerminal(sessionId = null) {
   const screen = new Screen();
   const pick = h("select", { class: "pick", "aria-label": "Session" });
-  const wide = h("button", { type: "button", class: "icon-button widen", "aria-label": "Use the whole width", "aria-pressed": "false" }, icon("wide"));
+  const wide = h(
+    "button",
+    { type: "button", class: "icon-button widen", "aria-label": "Use the whole width", "aria-pressed": "false" },
+    icon("wide"),
+  );
   wide.addEventListener("click", () => {
     const on = $("app").classList.toggle("wide-side");
     wide.setAttribute("aria-pressed", String(on));
   });
   pick.addEventListener("change", () => screen.follow(pick.value));
-  openPanel({ kind: "terminal", title: "Terminal", content: screen.element, tools: [pick, wide], onClose: () => screen.close() });
+  openPanel({
+    kind: "terminal",
+    title: "Terminal",
+    content: screen.element,
+    tools: [pick, wide],
+    onClose: () => screen.close(),
+  });
   try {
     await fetchSessions();
   } catch (error) {
     screen.say(error.message);
     return;
   }
-  const sessions = state.sessions.filter((session) => session.terminal && (session.room_id === state.roomId || session.id === sessionId));
+  const sessions = state.sessions.filter(
+    (session) => session.terminal && (session.room_id === state.roomId || session.id === sessionId),
+  );
   pick.hidden = sessions.length < 2;
-  pick.replaceChildren(...sessions.map((session) => h("option", { value: session.id }, `${session.persona}, ${session.state}`)));
+  pick.replaceChildren(
+    ...sessions.map((session) => h("option", { value: session.id }, `${session.persona}, ${session.state}`)),
+  );
   const chosen = sessions.find((session) => session.id === sessionId) ?? sessions[0];
   if (!chosen) {
     screen.say("No agent runs in this room now. Mention one, and its terminal shows here.");
@@ -52,7 +80,7 @@ function run(text, classes) {
   const colour = (kind) => {
     const value = names.find((name) => name.startsWith(`${kind}-`))?.slice(3);
     if (value === undefined) return null;
-    return /^x[0-9a-f]{6}$/i.test(value) ? `#${value.slice(1)}` : PALETTE[Number(value)] ?? null;
+    return /^x[0-9a-f]{6}$/i.test(value) ? `#${value.slice(1)}` : (PALETTE[Number(value)] ?? null);
   };
   let [front, back] = [colour("fg"), colour("bg")];
   if (names.includes("rev")) [front, back] = [back ?? PAPER, front ?? INK];
@@ -115,7 +143,12 @@ class Screen {
     const key = JSON.stringify(row);
     if (this.shown[index] === key) return;
     this.shown[index] = key;
-    const line = h("div", { class: "screen-row" }, ...row.map(([text, classes]) => (classes ? run(text, classes) : text)), "\n");
+    const line = h(
+      "div",
+      { class: "screen-row" },
+      ...row.map(([text, classes]) => (classes ? run(text, classes) : text)),
+      "\n",
+    );
     const known = this.rows.children[index];
     if (known) known.replaceWith(line);
     else this.rows.append(line);

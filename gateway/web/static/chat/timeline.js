@@ -26,9 +26,12 @@ export class TimelineView {
     resized.observe(this.box);
     resized.observe(this.log);
     this.log.addEventListener("click", (event) => this.tapped(event));
-    this.top = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) onOlder();
-    }, { root: this.box, rootMargin: "600px 0px 0px 0px" });
+    this.top = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) onOlder();
+      },
+      { root: this.box, rootMargin: "600px 0px 0px 0px" },
+    );
     this.top.observe($("older"));
   }
 
@@ -62,7 +65,10 @@ export class TimelineView {
   refresh() {
     if (this.scheduled) return;
     this.scheduled = true;
-    const run = () => { this.scheduled = false; this.draw(); };
+    const run = () => {
+      this.scheduled = false;
+      this.draw();
+    };
     if (document.hidden) setTimeout(run, 200);
     else requestAnimationFrame(run);
   }
@@ -73,7 +79,10 @@ export class TimelineView {
     const items = this.items();
     const keys = new Set(items.map((item) => item.key));
     for (const [key, { element }] of this.shown) {
-      if (!keys.has(key)) { element.remove(); this.shown.delete(key); }
+      if (!keys.has(key)) {
+        element.remove();
+        this.shown.delete(key);
+      }
     }
     const elements = items.map((item) => this.element(item)); // may take the place of older ones
     let next = this.log.firstChild;
@@ -113,7 +122,11 @@ export class TimelineView {
       const key = dayKey(at);
       if (key !== today) {
         today = key;
-        items.push({ key: `day ${key}`, signature: day(at), make: () => h("h2", { class: "day" }, h("span", {}, day(at))) });
+        items.push({
+          key: `day ${key}`,
+          signature: day(at),
+          make: () => h("h2", { class: "day" }, h("span", {}, day(at))),
+        });
         before = null;
       }
       if (question) {
@@ -133,7 +146,12 @@ export class TimelineView {
     for (const open of this.conversation.openTurns()) {
       const asks = questions.some((question) => question.turn_id === open.id && !question.closed);
       const turn = { ...open, asks };
-      items.push({ key: `turn ${turn.id}`, signature: JSON.stringify(turn), value: turn, make: () => turnElement(turn) });
+      items.push({
+        key: `turn ${turn.id}`,
+        signature: JSON.stringify(turn),
+        value: turn,
+        make: () => turnElement(turn),
+      });
     }
     return [...items, ...questions.filter((question) => !question.closed).map(questionItem)];
   }

@@ -23,9 +23,14 @@ export function drawWelcome(room, conversation) {
   const direct = personaOf(room);
   $("welcome").replaceChildren(
     h("h2", {}, direct ? `You and ${direct.name}` : `This is ${roomLabel(room)}`),
-    h("p", {}, direct
-      ? `${direct.description} What you say here stays between you and ${direct.name}.`
-      : "People and agents talk here together. Mention an agent with @ and it answers in the room; everybody sees it work."),
+    h(
+      "p",
+      {},
+      direct
+        ? `${direct.description} What you say here stays between you and ${direct.name}.`
+        : "People and agents talk here together. " +
+            "Mention an agent with @ and it answers in the room; everybody sees it work.",
+    ),
     ...(direct && !direct.available ? [install(direct)] : []),
     chips(direct),
     direct ? null : personas(),
@@ -33,26 +38,55 @@ export function drawWelcome(room, conversation) {
 }
 
 function install(persona) {
-  return h("p", { class: "install" }, `${persona.agent} is not installed here. `, persona.hint ? h("span", {}, "To get it: ", h("code", {}, persona.hint)) : null);
+  return h(
+    "p",
+    { class: "install" },
+    `${persona.agent} is not installed here. `,
+    persona.hint ? h("span", {}, "To get it: ", h("code", {}, persona.hint)) : null,
+  );
 }
 
 function chips(direct) {
-  const persona = direct ?? state.personas.find((card) => card.name === "demo") ?? state.personas.find((card) => card.available);
+  const persona =
+    direct ?? state.personas.find((card) => card.name === "demo") ?? state.personas.find((card) => card.available);
   if (!persona?.available) return null;
   const list = TRY[persona.name === "demo" ? "demo" : "other"];
-  return h("ul", { class: "tries", "aria-label": "Things to try" }, ...list.map(([text, why]) => {
-    const words = direct ? text : `@${persona.name} ${text}`;
-    const button = h("button", { type: "button", class: "try" }, h("span", { class: "try-text" }, words), h("span", { class: "try-why" }, why));
-    button.addEventListener("click", () => tell("try", words));
-    return h("li", {}, button);
-  }));
+  return h(
+    "ul",
+    { class: "tries", "aria-label": "Things to try" },
+    ...list.map(([text, why]) => {
+      const words = direct ? text : `@${persona.name} ${text}`;
+      const button = h(
+        "button",
+        { type: "button", class: "try" },
+        h("span", { class: "try-text" }, words),
+        h("span", { class: "try-why" }, why),
+      );
+      button.addEventListener("click", () => tell("try", words));
+      return h("li", {}, button);
+    }),
+  );
 }
 
 function personas() {
   if (!state.personas.length) return h("p", { class: "note" }, "No persona is set up yet.");
-  return h("section", { class: "cards", "aria-label": "Agents" }, h("h3", {}, "Agents"),
-    h("ul", {}, ...state.personas.map((persona) => h("li", { class: persona.available ? "" : "away" },
-      h("b", {}, `@${persona.name}`), h("span", {}, persona.description),
-      h("span", { class: "row-more" }, persona.available ? persona.agent : `${persona.agent} is not installed`),
-      persona.available || !persona.hint ? null : h("code", {}, persona.hint)))));
+  return h(
+    "section",
+    { class: "cards", "aria-label": "Agents" },
+    h("h3", {}, "Agents"),
+    h(
+      "ul",
+      {},
+      ...state.personas.map((persona) =>
+        h(
+          "li",
+          { class: persona.available ? "" : "away" },
+          h("b", {}, `@${persona.name}`),
+          h("span", {}, persona.description),
+          h("span", { class: "row-more" }, persona.available ? persona.agent : `${persona.agent} is not installed`),
+          persona.available || !persona.hint ? null : h("code", {}, persona.hint),
+        ),
+      ),
+    ),
+  );
 }

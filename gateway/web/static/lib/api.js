@@ -31,11 +31,12 @@ async function call(path, options) {
 
 export const get = (path) => call(path, { headers: { Accept: "application/json" } });
 
-const send = (method) => (path, body) => call(path, {
-  method,
-  headers: { "Content-Type": "application/json" },
-  body: JSON.stringify(body),
-});
+const send = (method) => (path, body) =>
+  call(path, {
+    method,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
 
 export const post = send("POST");
 export const put = send("PUT");

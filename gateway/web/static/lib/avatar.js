@@ -6,7 +6,11 @@ import { hue, initials } from "./words.js";
 /** An avatar. Decoration: the name stands beside it. */
 export function avatar(speaker, size = "") {
   const shape = speaker.kind === "bot" ? "square" : "round";
-  return h("span", { class: `avatar ${shape} hue-${hue(speaker.id)} ${size}`, "aria-hidden": "true" }, initials(speaker.name));
+  return h(
+    "span",
+    { class: `avatar ${shape} hue-${hue(speaker.id)} ${size}`, "aria-hidden": "true" },
+    initials(speaker.name),
+  );
 }
 
 export const personaSpeaker = (persona) => ({ id: `bot:${persona}`, name: persona, kind: "bot" });

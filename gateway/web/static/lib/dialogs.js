@@ -9,25 +9,41 @@ import { slug } from "./words.js";
 /** Show a dialog; it is taken away when it closes. */
 export function modal(label, content, { closable = true, classes = "" } = {}) {
   const dialog = h("dialog", { class: `dialog ${classes}`, "aria-label": label }, content);
-  dialog.addEventListener("cancel", (event) => { if (!closable) event.preventDefault(); });
+  dialog.addEventListener("cancel", (event) => {
+    if (!closable) event.preventDefault();
+  });
   dialog.addEventListener("close", () => {
     dialog.remove();
     const focused = document.activeElement;
     focused?.blur(); // Chromium gives the focus back without the caret: keys would go nowhere
     focused?.focus();
   });
-  dialog.addEventListener("mousedown", (event) => { if (closable && event.target === dialog) dialog.close(); });
+  dialog.addEventListener("mousedown", (event) => {
+    if (closable && event.target === dialog) dialog.close();
+  });
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
 }
 
 export function nameForm({ label, button, hint, maxlength, onSubmit }) {
-  const input = h("input", { id: "dialog-name", name: "name", required: true, maxlength, autocomplete: "off", "aria-describedby": "dialog-hint" });
+  const input = h("input", {
+    id: "dialog-name",
+    name: "name",
+    required: true,
+    maxlength,
+    autocomplete: "off",
+    "aria-describedby": "dialog-hint",
+  });
   const note = h("p", { class: "note", id: "dialog-hint", role: "status" }, hint);
-  const form = h("form", { method: "dialog" },
-    h("label", { for: "dialog-name" }, label), input, note,
-    h("div", { class: "dialog-buttons" }, h("button", { class: "button primary" }, button)));
+  const form = h(
+    "form",
+    { method: "dialog" },
+    h("label", { for: "dialog-name" }, label),
+    input,
+    note,
+    h("div", { class: "dialog-buttons" }, h("button", { class: "button primary" }, button)),
+  );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
@@ -45,9 +61,12 @@ export function nameForm({ label, button, hint, maxlength, onSubmit }) {
 /** Whether somebody means it: what is dangerous is asked again. */
 export function confirmDialog({ title, text, yes, no = "Cancel" }) {
   return new Promise((resolve) => {
-    const buttons = h("div", { class: "dialog-buttons" },
+    const buttons = h(
+      "div",
+      { class: "dialog-buttons" },
       h("button", { type: "button", class: "button", autofocus: true, on: { click: () => dialog.close() } }, no),
-      h("button", { type: "button", class: "button danger", on: { click: () => dialog.close("yes") } }, yes));
+      h("button", { type: "button", class: "button danger", on: { click: () => dialog.close("yes") } }, yes),
+    );
     const dialog = modal(title, h("div", { class: "dialog-body" }, h("h2", {}, title), h("p", {}, text), buttons));
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
   });
@@ -57,9 +76,17 @@ export function confirmDialog({ title, text, yes, no = "Cancel" }) {
 export function whoDialog() {
   const people = [...knownHere(), ...state.people.filter((person) => /^web:[^-]+$/.test(person.id))];
   const others = [...new Map(people.map((person) => [person.id, person])).values()].slice(0, 8);
-  const choose = (person) => { become(person.name, person.id); dialog.close(); };
+  const choose = (person) => {
+    become(person.name, person.id);
+    dialog.close();
+  };
   const chips = others.map((person) => {
-    const chip = h("button", { type: "button", class: "person-chip" }, avatar({ ...person, kind: "human" }, "small"), person.name);
+    const chip = h(
+      "button",
+      { type: "button", class: "person-chip" },
+      avatar({ ...person, kind: "human" }, "small"),
+      person.name,
+    );
     chip.addEventListener("click", () => choose(person));
     return chip;
   });
@@ -73,9 +100,17 @@ export function whoDialog() {
       become(name);
     },
   });
-  const dialog = modal("Who are you?", h("div", { class: "dialog-body" },
-    h("h2", {}, "Who are you?"), chips.length ? h("div", { class: "people-chips" }, ...chips) : null, form,
-  ), { closable: state.me !== null });
+  const dialog = modal(
+    "Who are you?",
+    h(
+      "div",
+      { class: "dialog-body" },
+      h("h2", {}, "Who are you?"),
+      chips.length ? h("div", { class: "people-chips" }, ...chips) : null,
+      form,
+    ),
+    { closable: state.me !== null },
+  );
   dialog.querySelector("input").focus();
 }
 
@@ -102,8 +137,14 @@ async function openNew(name) {
 /** Jump to a room or a persona by a few letters. */
 export function switcher() {
   const input = h("input", {
-    type: "text", role: "combobox", "aria-label": "Jump to a room or a persona", placeholder: "Jump to a room or a persona",
-    "aria-expanded": "true", "aria-controls": "jump-list", "aria-autocomplete": "list", autocomplete: "off",
+    type: "text",
+    role: "combobox",
+    "aria-label": "Jump to a room or a persona",
+    placeholder: "Jump to a room or a persona",
+    "aria-expanded": "true",
+    "aria-controls": "jump-list",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
   });
   const list = h("div", { class: "jump-list", id: "jump-list", role: "listbox", "aria-label": "Rooms" });
   const dialog = modal("Jump to", h("div", { class: "dialog-body" }, input, list), { classes: "top" });
@@ -112,12 +153,19 @@ export function switcher() {
   function draw() {
     const found = matches(input.value);
     chosen = Math.max(0, Math.min(chosen, found.length - 1));
-    list.replaceChildren(...found.map((entry, index) => {
-      const option = h("div", { role: "option", id: `jump-${index}`, class: "option", "aria-selected": String(index === chosen) },
-        entry.mark, h("span", { class: "option-name" }, entry.name), h("span", { class: "row-more" }, entry.more));
-      option.addEventListener("click", () => go(entry));
-      return option;
-    }));
+    list.replaceChildren(
+      ...found.map((entry, index) => {
+        const option = h(
+          "div",
+          { role: "option", id: `jump-${index}`, class: "option", "aria-selected": String(index === chosen) },
+          entry.mark,
+          h("span", { class: "option-name" }, entry.name),
+          h("span", { class: "row-more" }, entry.more),
+        );
+        option.addEventListener("click", () => go(entry));
+        return option;
+      }),
+    );
     if (found.length) input.setAttribute("aria-activedescendant", `jump-${chosen}`);
     else input.removeAttribute("aria-activedescendant");
     list.children[chosen]?.scrollIntoView({ block: "nearest" });
@@ -129,7 +177,10 @@ export function switcher() {
     else tell("open", entry.roomId);
   }
 
-  input.addEventListener("input", () => { chosen = 0; draw(); });
+  input.addEventListener("input", () => {
+    chosen = 0;
+    draw();
+  });
   input.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) {
@@ -152,7 +203,10 @@ function matches(typed) {
   const entries = [
     ...here.map((room) => ({ roomId: room.id, name: room.name, more: room.project ?? "", mark: icon("hash") })),
     ...state.personas.map((persona) => ({
-      roomId: directId(persona.name), name: persona.name, more: "direct message", mark: avatar(personaSpeaker(persona.name), "small"),
+      roomId: directId(persona.name),
+      name: persona.name,
+      more: "direct message",
+      mark: avatar(personaSpeaker(persona.name), "small"),
     })),
     ...elsewhere.map((room) => ({ roomId: room.id, name: room.name, more: room.id.split(":")[0], mark: icon("hash") })),
   ].filter((entry) => entry.name.toLowerCase().includes(wanted));

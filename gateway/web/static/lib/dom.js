@@ -41,7 +41,9 @@ const ICONS = {
   plus: "M10 4v12M4 10h12",
   close: "M5 5l10 10M15 5L5 15",
   terminal: "M4.5 6l4 4-4 4M10.5 14.5h5",
-  book: "M10 6.2C8.4 4.9 6.4 4.6 3.5 4.6v10c2.9 0 4.9.3 6.5 1.6 1.6-1.3 3.6-1.6 6.5-1.6v-10c-2.9 0-4.9.3-6.5 1.6zM10 6.2v10",
+  book:
+    "M10 6.2C8.4 4.9 6.4 4.6 3.5 4.6v10c2.9 0 4.9.3 6.5 1.6" +
+    " 1.6-1.3 3.6-1.6 6.5-1.6v-10c-2.9 0-4.9.3-6.5 1.6zM10 6.2v10",
   send: "M10 16V4.5M5 9.5l5-5 5 5",
   clip: "M14.8 9.3l-5.2 5.2a3.1 3.1 0 0 1-4.4-4.4l6-6a2.1 2.1 0 0 1 3 3l-5.9 5.9a1 1 0 0 1-1.5-1.5l5.2-5.2",
   reply: "M8 5L3.5 9.5 8 14M4 9.5h7a5 5 0 0 1 5 5",
@@ -86,7 +88,9 @@ export function copyButton(text, label = "Copy") {
     await copyText(typeof text === "function" ? text() : text);
     words.textContent = "Copied";
     announce("Copied");
-    setTimeout(() => { words.textContent = label; }, 1600);
+    setTimeout(() => {
+      words.textContent = label;
+    }, 1600);
   });
   return button;
 }

@@ -67,17 +67,31 @@ class Inline {
   /** Take what stands at `at`: undefined for an ordinary character, text, or true when pushed. */
   special(character, flush) {
     switch (character) {
-      case "\\": return this.escape(flush);
-      case "`": return this.code(flush);
-      case "*": case "_": case "~": return this.delimiter(character, flush);
-      case "[": return this.open(false, flush);
-      case "!": return this.text[this.at + 1] === "[" ? this.open(true, flush) : undefined;
-      case "]": return this.close(flush);
-      case "<": return this.angle(flush);
-      case "h": case "H": return this.address(flush);
-      case "@": return this.mention(flush);
-      case "\n": return this.newline(flush);
-      default: return undefined;
+      case "\\":
+        return this.escape(flush);
+      case "`":
+        return this.code(flush);
+      case "*":
+      case "_":
+      case "~":
+        return this.delimiter(character, flush);
+      case "[":
+        return this.open(false, flush);
+      case "!":
+        return this.text[this.at + 1] === "[" ? this.open(true, flush) : undefined;
+      case "]":
+        return this.close(flush);
+      case "<":
+        return this.angle(flush);
+      case "h":
+      case "H":
+        return this.address(flush);
+      case "@":
+        return this.mention(flush);
+      case "\n":
+        return this.newline(flush);
+      default:
+        return undefined;
     }
   }
 
@@ -237,7 +251,10 @@ function destination(text, from) {
   const limit = Math.min(text.length, from + 2_100);
   for (; at < limit; at += 1) {
     const character = text[at];
-    if (character === "\\" && PUNCTUATION.test(text[at + 1] ?? "")) { url += text[at += 1]; continue; }
+    if (character === "\\" && PUNCTUATION.test(text[at + 1] ?? "")) {
+      url += text[(at += 1)];
+      continue;
+    }
     if (SPACE.test(character)) break;
     if (character === "(") depth += 1;
     if (character === ")" && depth-- === 0) return { url: bare(url), end: at + 1 };
@@ -267,9 +284,15 @@ function emphasise(parts, from) {
   let at = from;
   while (at < parts.length) {
     const closer = parts[at];
-    if (!isDelimiter(closer) || !closer.closes || closer.count === 0) { at += 1; continue; }
+    if (!isDelimiter(closer) || !closer.closes || closer.count === 0) {
+      at += 1;
+      continue;
+    }
     const start = opener(parts, at, from, closer);
-    if (start < 0) { at += 1; continue; }
+    if (start < 0) {
+      at += 1;
+      continue;
+    }
     const opening = parts[start];
     const strong = closer.mark === "~" || (opening.count >= 2 && closer.count >= 2);
     const used = strong ? 2 : 1;
@@ -279,7 +302,10 @@ function emphasise(parts, from) {
     closer.count -= used;
     parts.splice(start + 1, at - start - 1, h(tag, {}, ...inner));
     at = start + 2;
-    if (opening.count === 0) { parts.splice(start, 1); at -= 1; }
+    if (opening.count === 0) {
+      parts.splice(start, 1);
+      at -= 1;
+    }
     if (closer.count === 0) parts.splice(at, 1);
   }
 }

@@ -24,7 +24,12 @@ export function markdown(text, mentions) {
 
 /** The text without its marks, on one line: for previews. */
 export function plainText(text) {
-  return text.slice(0, 2_000).replace(/```\w*/g, " ").replace(/[*_`~#>|]+/g, "").replace(/\s+/g, " ").trim();
+  return text
+    .slice(0, 2_000)
+    .replace(/```\w*/g, " ")
+    .replace(/[*_`~#>|]+/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 const indent = (line) => line.length - line.trimStart().length;
@@ -53,7 +58,10 @@ class Blocks {
     const deep = this.depth >= DEEPEST;
     if (fence(line)) return this.fenced();
     if (HEADING.test(line)) return this.heading();
-    if (rule(line)) { this.at += 1; return h("hr"); }
+    if (rule(line)) {
+      this.at += 1;
+      return h("hr");
+    }
     if (!deep && QUOTE.test(line)) return this.quote();
     if (!deep && BULLET.test(line)) return this.list();
     if (columns(line, this.lines[this.at + 1])) return this.table();
@@ -145,7 +153,10 @@ class Blocks {
     this.at += 1;
     for (; this.at < this.lines.length; this.at += 1) {
       const line = this.lines[this.at];
-      if (blank(line)) { empty += 1; continue; }
+      if (blank(line)) {
+        empty += 1;
+        continue;
+      }
       const inside = indent(line) >= width;
       const lazy = empty === 0 && !starts(line) && !BULLET.test(line) && !blank(lines[lines.length - 1]);
       if (!inside && !lazy) break;
@@ -163,9 +174,14 @@ class Blocks {
     if (task) lines = [lines[0].slice(4), ...lines.slice(1)];
     let nodes = this.inner(lines);
     if (!loose) nodes = nodes.flatMap((node) => (node.nodeName === "P" ? [...node.childNodes] : [node]));
-    const box = task && h("input", {
-      type: "checkbox", disabled: true, checked: task[1] !== " ", "aria-label": task[1] === " " ? "open" : "done",
-    });
+    const box =
+      task &&
+      h("input", {
+        type: "checkbox",
+        disabled: true,
+        checked: task[1] !== " ",
+        "aria-label": task[1] === " " ? "open" : "done",
+      });
     return h("li", task ? { class: "task" } : {}, box, ...nodes);
   }
 
@@ -174,7 +190,8 @@ class Blocks {
     const cells = (tag, line) => {
       const row = split(line);
       return alignments.map((align, index) =>
-        h(tag, { class: align, scope: tag === "th" ? "col" : null }, ...this.text(row[index] ?? "")));
+        h(tag, { class: align, scope: tag === "th" ? "col" : null }, ...this.text(row[index] ?? "")),
+      );
     };
     const head = h("tr", {}, ...cells("th", this.lines[this.at]));
     const rows = [];
@@ -220,12 +237,19 @@ function starts(line) {
 
 /** The cells of a table's line: not split at `\|` or inside code. */
 function split(line) {
-  const trimmed = line.trim().replace(/^\|/, "").replace(/(^|[^\\])\|$/, "$1");
+  const trimmed = line
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(^|[^\\])\|$/, "$1");
   const cells = [""];
   let code = false;
   for (let at = 0; at < trimmed.length; at += 1) {
     const character = trimmed[at];
-    if (character === "\\" && trimmed[at + 1] === "|") { cells[cells.length - 1] += "|"; at += 1; continue; }
+    if (character === "\\" && trimmed[at + 1] === "|") {
+      cells[cells.length - 1] += "|";
+      at += 1;
+      continue;
+    }
     if (character === "`") code = !code;
     if (character === "|" && !code) cells.push("");
     else cells[cells.length - 1] += character;
@@ -246,7 +270,10 @@ function columns(line, next) {
 
 function codeBlock(code, language) {
   const head = h("div", { class: "code-head" }, h("span", {}, language || "text"), copyButton(code));
-  const body = h("pre", { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` },
-    h("code", {}, code));
+  const body = h(
+    "pre",
+    { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` },
+    h("code", {}, code),
+  );
   return h("div", { class: "code" }, head, body);
 }

@@ -12,7 +12,10 @@ export function openPanel({ kind, title, content, tools = [], onClose = () => {}
   current = { kind, onClose, from };
   const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close the panel" }, icon("close"));
   close.addEventListener("click", closePanel);
-  $("side").replaceChildren(h("header", { class: "side-head" }, h("h2", { id: "side-title" }, title), ...tools, close), content);
+  $("side").replaceChildren(
+    h("header", { class: "side-head" }, h("h2", { id: "side-title" }, title), ...tools, close),
+    content,
+  );
   $("side").setAttribute("aria-labelledby", "side-title");
   $("side").removeAttribute("aria-label");
   $("side").className = `side ${kind}`;

@@ -9,7 +9,12 @@ const TOP = 10;
 const BOTTOM = 24;
 const COLOURS = 6; // then they begin anew
 
-const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
+const dayFormat = new Intl.DateTimeFormat(undefined, {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  timeZone: "UTC",
+});
 const tickFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 const dayName = (day) => dayFormat.format(new Date(`${day}T00:00:00Z`));
 
@@ -27,21 +32,40 @@ export function ceiling(value) {
 export function plot({ title, about = "", days, series, kind, format = String }) {
   const named = series.map((one, index) => ({ ...one, css: one.css ?? `series-${index % COLOURS}` }));
   const known = named.some((one) => one.values.some((value) => value));
-  const body = known ? new Plot(title, days, named, kind, format).elements() : [h("p", { class: "note plot-empty" }, "Nothing to draw in these days.")];
-  return h("figure", { class: "plot" },
-    h("figcaption", {}, h("h2", {}, title), about ? h("p", { class: "note" }, about) : null), ...body);
+  const body = known
+    ? new Plot(title, days, named, kind, format).elements()
+    : [h("p", { class: "note plot-empty" }, "Nothing to draw in these days.")];
+  return h(
+    "figure",
+    { class: "plot" },
+    h("figcaption", {}, h("h2", {}, title), about ? h("p", { class: "note" }, about) : null),
+    ...body,
+  );
 }
 
 class Plot {
   constructor(title, days, series, kind, format) {
     Object.assign(this, { title, days, series, kind, format });
     this.at = days.length - 1;
-    this.top = ceiling(Math.max(...(kind === "bars" ? days.map((_, day) => this.sum(day)) : series.flatMap((one) => one.values.map(Number)))));
+    this.top = ceiling(
+      Math.max(
+        ...(kind === "bars" ? days.map((_, day) => this.sum(day)) : series.flatMap((one) => one.values.map(Number))),
+      ),
+    );
     this.canvas = s("svg", { class: "plot-canvas", "aria-hidden": "true", height: HEIGHT });
-    this.area = h("div", {
-      class: "plot-area", role: "slider", tabindex: 0, "aria-label": `${title}, by day`, "aria-orientation": "horizontal",
-      "aria-valuemin": 0, "aria-valuemax": days.length - 1,
-    }, this.canvas);
+    this.area = h(
+      "div",
+      {
+        class: "plot-area",
+        role: "slider",
+        tabindex: 0,
+        "aria-label": `${title}, by day`,
+        "aria-orientation": "horizontal",
+        "aria-valuemin": 0,
+        "aria-valuemax": days.length - 1,
+      },
+      this.canvas,
+    );
     this.reading = h("p", { class: "plot-reading" });
     this.area.addEventListener("keydown", (event) => this.key(event));
     for (const type of ["pointerdown", "pointermove"]) this.area.addEventListener(type, (event) => this.point(event));
@@ -55,17 +79,49 @@ class Plot {
   }
 
   elements() {
-    return [this.area, this.reading, h("ul", { class: "legend", "aria-label": "Colours" }, ...this.series.map((one) =>
-      h("li", {}, swatch(one.css, this.kind), one.name))), this.table()];
+    return [
+      this.area,
+      this.reading,
+      h(
+        "ul",
+        { class: "legend", "aria-label": "Colours" },
+        ...this.series.map((one) => h("li", {}, swatch(one.css, this.kind), one.name)),
+      ),
+      this.table(),
+    ];
   }
 
   table() {
-    const head = h("tr", {}, h("th", { scope: "col" }, "Day"), ...this.series.map((one) => h("th", { scope: "col" }, one.name)));
-    const rows = this.days.map((day, index) => h("tr", {}, h("th", { scope: "row" }, dayName(day)),
-      ...this.series.map((one) => h("td", {}, this.write(one.values[index])))));
-    return h("details", { class: "fold", "data-key": `table-${this.title}` }, h("summary", {}, "As a table"),
-      h("div", { class: "table-wrap", tabindex: 0, role: "region", "aria-label": `${this.title}, as a table` },
-        h("table", {}, h("caption", { class: "sr-only" }, this.title), h("thead", {}, head), h("tbody", {}, ...rows.reverse()))));
+    const head = h(
+      "tr",
+      {},
+      h("th", { scope: "col" }, "Day"),
+      ...this.series.map((one) => h("th", { scope: "col" }, one.name)),
+    );
+    const rows = this.days.map((day, index) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, dayName(day)),
+        ...this.series.map((one) => h("td", {}, this.write(one.values[index]))),
+      ),
+    );
+    return h(
+      "details",
+      { class: "fold", "data-key": `table-${this.title}` },
+      h("summary", {}, "As a table"),
+      h(
+        "div",
+        { class: "table-wrap", tabindex: 0, role: "region", "aria-label": `${this.title}, as a table` },
+        h(
+          "table",
+          {},
+          h("caption", { class: "sr-only" }, this.title),
+          h("thead", {}, head),
+          h("tbody", {}, ...rows.reverse()),
+        ),
+      ),
+    );
   }
 
   write(value) {
@@ -76,7 +132,14 @@ class Plot {
 
   key(event) {
     const last = this.days.length - 1;
-    const to = { ArrowLeft: this.at - 1, ArrowDown: this.at - 1, ArrowRight: this.at + 1, ArrowUp: this.at + 1, Home: 0, End: last }[event.key];
+    const to = {
+      ArrowLeft: this.at - 1,
+      ArrowDown: this.at - 1,
+      ArrowRight: this.at + 1,
+      ArrowUp: this.at + 1,
+      Home: 0,
+      End: last,
+    }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     this.at = Math.max(0, Math.min(last, to));
@@ -91,7 +154,8 @@ class Plot {
   }
 
   read() {
-    const told = this.series.filter((one) => one.values[this.at] !== null && (one.values[this.at] || this.kind === "lines"))
+    const told = this.series
+      .filter((one) => one.values[this.at] !== null && (one.values[this.at] || this.kind === "lines"))
       .map((one) => `${one.name} ${this.write(one.values[this.at])}`);
     const text = `${dayName(this.days[this.at])}: ${told.join(", ") || "nothing"}`;
     this.reading.textContent = text;
@@ -120,7 +184,8 @@ class Plot {
     this.canvas.setAttribute("width", String(this.width));
     this.canvas.replaceChildren(
       s("rect", { class: "plot-cursor", x: this.x(this.at), y: TOP, width: this.step, height: HEIGHT - TOP - BOTTOM }),
-      ...this.axes(), ...(this.kind === "bars" ? this.bars() : this.series.flatMap((one) => this.line(one))),
+      ...this.axes(),
+      ...(this.kind === "bars" ? this.bars() : this.series.flatMap((one) => this.line(one))),
     );
   }
 
@@ -130,37 +195,61 @@ class Plot {
       s("text", { class: "plot-text", x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, this.format(value)),
     ]);
     const every = Math.max(1, Math.ceil(64 / this.step));
-    const ticks = this.days.map((day, index) => ({ day, index })).filter(({ index }) => (this.days.length - 1 - index) % every === 0);
-    return [...lines, ...ticks.map(({ day, index }) => s("text", {
-      class: "plot-text", x: Math.min(this.x(index) + this.step / 2, this.width - 20), y: HEIGHT - 6, "text-anchor": "middle",
-    }, tickFormat.format(new Date(`${day}T00:00:00Z`))))];
+    const ticks = this.days
+      .map((day, index) => ({ day, index }))
+      .filter(({ index }) => (this.days.length - 1 - index) % every === 0);
+    return [
+      ...lines,
+      ...ticks.map(({ day, index }) =>
+        s(
+          "text",
+          {
+            class: "plot-text",
+            x: Math.min(this.x(index) + this.step / 2, this.width - 20),
+            y: HEIGHT - 6,
+            "text-anchor": "middle",
+          },
+          tickFormat.format(new Date(`${day}T00:00:00Z`)),
+        ),
+      ),
+    ];
   }
 
   bars() {
     const gap = Math.min(4, this.step * 0.2);
     return this.days.flatMap((_, day) => {
       let below = 0;
-      return this.series.filter((one) => one.values[day]).map((one) => {
-        const from = below;
-        below += one.values[day];
-        return s("rect", {
-          class: `plot-bar ${one.css}`, x: this.x(day) + gap / 2, y: this.y(below), width: Math.max(1, this.step - gap),
-          height: Math.max(0.5, this.y(from) - this.y(below)),
+      return this.series
+        .filter((one) => one.values[day])
+        .map((one) => {
+          const from = below;
+          below += one.values[day];
+          return s("rect", {
+            class: `plot-bar ${one.css}`,
+            x: this.x(day) + gap / 2,
+            y: this.y(below),
+            width: Math.max(1, this.step - gap),
+            height: Math.max(0.5, this.y(from) - this.y(below)),
+          });
         });
-      });
     });
   }
 
   line({ values, css }) {
     const points = values.map((value, day) => (value === null ? null : [this.x(day) + this.step / 2, this.y(value)]));
-    const path = points.map((point, day) => (point ? `${points[day - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : "")).join("");
-    return [s("path", { class: `plot-line ${css}`, d: path }),
-      ...points.filter(Boolean).map(([x, y]) => s("circle", { class: `plot-dot ${css}`, cx: x, cy: y, r: 2.5 }))];
+    const path = points
+      .map((point, day) => (point ? `${points[day - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : ""))
+      .join("");
+    return [
+      s("path", { class: `plot-line ${css}`, d: path }),
+      ...points.filter(Boolean).map(([x, y]) => s("circle", { class: `plot-dot ${css}`, cx: x, cy: y, r: 2.5 })),
+    ];
   }
 }
 
 function swatch(css, kind) {
   const svg = { class: "swatch", viewBox: "0 0 16 10", "aria-hidden": "true" };
-  return kind === "bars" ? s("svg", svg, s("rect", { class: `plot-bar ${css}`, width: 16, height: 10, rx: 2 }))
+  return kind === "bars"
+    ? s("svg", svg, s("rect", { class: `plot-bar ${css}`, width: 16, height: 10, rx: 2 }))
     : s("svg", svg, s("path", { class: `plot-line ${css}`, d: "M0 5H16" }));
 }

@@ -134,11 +134,14 @@ export function meet(speaker) {
 
 export async function fetchAll() {
   const [rooms, personas, people, { commands }] = await Promise.all([
-    api.get("/api/rooms"), api.get("/api/personas"), api.get("/api/people"), api.get("/api/commands"),
+    api.get("/api/rooms"),
+    api.get("/api/personas"),
+    api.get("/api/people"),
+    api.get("/api/commands"),
   ]);
-  state.commands = commands.filter(({ name }) => /^[a-z]/.test(name)).flatMap(
-    ({ name, says, aliases }) => [name, ...aliases].map((called) => ({ name: called, says })),
-  );
+  state.commands = commands
+    .filter(({ name }) => /^[a-z]/.test(name))
+    .flatMap(({ name, says, aliases }) => [name, ...aliases].map((called) => ({ name: called, says })));
   state.rooms = new Map(rooms.rooms.map((room) => [room.id, room]));
   state.personas = personas.personas;
   state.people = people.people;

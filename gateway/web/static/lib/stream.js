@@ -4,17 +4,36 @@ const SILENCE_MS = 40_000; // the server's heart beats every 15 s
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 6_000;
 const TYPES = [
-  "hello", "reload", "message", "edited", "deleted", "turn", "draft", "question",
-  "question_closed", "typing", "memory", "personas", "bots", "room", "access", "stopping",
+  "hello",
+  "reload",
+  "message",
+  "edited",
+  "deleted",
+  "turn",
+  "draft",
+  "question",
+  "question_closed",
+  "typing",
+  "memory",
+  "personas",
+  "bots",
+  "room",
+  "access",
+  "stopping",
 ];
 
 /** The stream that all tabs share, as an EventSource is; where workers can't be shared, one of its own. */
 function openSource(after) {
-  if (!("SharedWorker" in window)) return new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`);
+  if (!("SharedWorker" in window))
+    return new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`);
   const { port } = new SharedWorker("/static/stream_worker.js");
   const target = new EventTarget();
-  target.close = () => { port.postMessage({ leave: true }); port.close(); };
-  port.onmessage = ({ data: { type, data, lastEventId } }) => target.dispatchEvent(new MessageEvent(type, { data, lastEventId }));
+  target.close = () => {
+    port.postMessage({ leave: true });
+    port.close();
+  };
+  port.onmessage = ({ data: { type, data, lastEventId } }) =>
+    target.dispatchEvent(new MessageEvent(type, { data, lastEventId }));
   port.postMessage({ after, types: [...TYPES, "beat"] });
   return target;
 }
@@ -75,7 +94,9 @@ export function follow({ onEvent, onState }) {
   window.addEventListener("online", hurry);
   window.addEventListener("offline", lose);
   window.addEventListener("pagehide", () => source?.close());
-  window.addEventListener("pageshow", (event) => { if (event.persisted) lose(); });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) lose();
+  });
   document.addEventListener("visibilitychange", hurry);
   connect();
 }

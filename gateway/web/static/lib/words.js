@@ -45,13 +45,19 @@ export function size(bytes) {
   const units = ["kB", "MB", "GB"];
   let value = bytes / 1024;
   let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit += 1; }
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 /** At most two letters for an avatar; whole characters, also outside the Latin script. */
 export function initials(name) {
-  const words = name.trim().split(/[\s._-]+/u).filter(Boolean);
+  const words = name
+    .trim()
+    .split(/[\s._-]+/u)
+    .filter(Boolean);
   const first = (word) => [...word][0] ?? "";
   if (words.length === 0) return "?";
   const last = words.length > 1 ? first(words[words.length - 1]) : "";
@@ -67,7 +73,12 @@ export function hue(id) {
 
 /** A person's slug: letters and digits of any script, never a hyphen (see the DM's room id). */
 export function slug(name) {
-  return name.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "").slice(0, 60);
+  return name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 60);
 }
 
 export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;

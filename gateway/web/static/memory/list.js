@@ -17,16 +17,29 @@ export class List {
     this.rows = h("div", { class: "held" });
     this.older = h("button", { type: "button", class: "button quiet older-button", hidden: true }, more);
     this.older.addEventListener("click", () => onMore());
-    this.element = h("section", { class: "part", "aria-labelledby": id },
-      h("div", { class: "part-head" }, this.heading, this.count, tool), before, this.rows, this.older);
+    this.element = h(
+      "section",
+      { class: "part", "aria-labelledby": id },
+      h("div", { class: "part-head" }, this.heading, this.count, tool),
+      before,
+      this.rows,
+      this.older,
+    );
   }
 
-  /** Take other rows, which stand for `count` entries; what is open stays open, and who stood on a button stands on it again. */
+  /**
+   * Take other rows, which stand for `count` entries. What is open stays open, and who stood on a button stands on
+   * it again.
+   */
   fill(rows, { more = false, empty = null, count = rows.length } = {}) {
-    const open = new Set([...this.rows.querySelectorAll("details[open][data-key]")].map((details) => details.dataset.key));
-    const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.key ?? "" : null;
+    const open = new Set(
+      [...this.rows.querySelectorAll("details[open][data-key]")].map((details) => details.dataset.key),
+    );
+    const focused = this.rows.contains(document.activeElement) ? (document.activeElement.dataset.key ?? "") : null;
     const leaving = document.activeElement === this.older && !more;
-    this.rows.replaceChildren(...(rows.length ? [h("ul", { class: "held-rows" }, ...rows)] : [h("p", { class: "note" }, empty ?? this.empty)]));
+    this.rows.replaceChildren(
+      ...(rows.length ? [h("ul", { class: "held-rows" }, ...rows)] : [h("p", { class: "note" }, empty ?? this.empty)]),
+    );
     for (const details of this.rows.querySelectorAll("details[data-key]")) details.open = open.has(details.dataset.key);
     this.older.hidden = !more;
     this.count.textContent = count ? `${count}${more ? "+" : ""}` : "";

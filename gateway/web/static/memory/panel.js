@@ -11,27 +11,45 @@ import { roomLabel, tell } from "../lib/store.js";
 const SETTLE_MS = 300; // several changes make one fetch
 const EMPTY = {
   landmarks: ["Nothing is pinned. ", h("code", {}, "!pin"), " pins the message you reply to."],
-  summary: "No summary yet. One is written when an agent's session ends, or when the conversation outgrows what an agent is shown.",
+  summary:
+    "No summary yet. One is written when an agent's session ends, " +
+    "or when the conversation outgrows what an agent is shown.",
   facts: "No facts yet. They are drawn from the conversation after an agent has answered.",
   observations: "Nothing yet. When an agent uses its tools, what is worth keeping is noted here.",
   insights: "No notes on anybody yet. They are made after an agent has worked for somebody.",
   sessions: "No sessions yet. One is listed once an agent has worked in this room.",
 };
 const NOTHING = {
-  scopes: [], landmarks: [], episodes: [], facts: { items: [], next_before: null }, observations: { items: [], next_before: null },
-  insights: [], sessions: [],
+  scopes: [],
+  landmarks: [],
+  episodes: [],
+  facts: { items: [], next_before: null },
+  observations: { items: [], next_before: null },
+  insights: [],
+  sessions: [],
 };
 
 let shown = null; // the MemoryPanel that is open
 
-/** Open or close the panel for a room. `readOnly`: nothing can be said there from here. `beside`: its conversation is open beside it. */
+/**
+ * Open or close the panel for a room. `readOnly`: nothing can be said there from here. `beside`: its conversation is
+ * open beside it.
+ */
 export function toggleMemory(room, readOnly, { beside = true } = {}) {
   if (panelKind() === "memory") {
     closePanel();
     return;
   }
   const panel = new MemoryPanel(room, readOnly, beside);
-  openPanel({ kind: "memory", title: `Memory of ${roomLabel(room)}`, content: panel.element, onClose: () => { panel.close(); shown = null; } });
+  openPanel({
+    kind: "memory",
+    title: `Memory of ${roomLabel(room)}`,
+    content: panel.element,
+    onClose: () => {
+      panel.close();
+      shown = null;
+    },
+  });
   shown = panel;
   panel.refresh();
 }
@@ -51,21 +69,42 @@ class MemoryPanel {
     this.pages = { facts: 1, observations: 1 };
     this.replaced = false;
     this.sought = {};
-    this.row = { command: readOnly ? null : (text) => this.command(text), open: (id) => this.showObservation(id), show: beside ? (id) => this.showMessage(id) : null };
+    this.row = {
+      command: readOnly ? null : (text) => this.command(text),
+      open: (id) => this.showObservation(id),
+      show: beside ? (id) => this.showMessage(id) : null,
+    };
     this.about = h("p", { class: "note memory-about" });
     this.wrong = h("p", { class: "failure", role: "alert", hidden: true });
     this.status = h("p", { class: "note", role: "status" }, "Loading…");
     this.lists = {
       landmarks: new List("Landmarks", EMPTY.landmarks),
       summary: new List("Summary", EMPTY.summary),
-      facts: new List("Facts", EMPTY.facts, { tool: this.replacedSwitch(), onMore: () => this.more("facts"), more: "Older facts" }),
-      observations: new List("What the agents did", EMPTY.observations, { before: this.filters(), onMore: () => this.more("observations"), more: "Older ones" }),
+      facts: new List("Facts", EMPTY.facts, {
+        tool: this.replacedSwitch(),
+        onMore: () => this.more("facts"),
+        more: "Older facts",
+      }),
+      observations: new List("What the agents did", EMPTY.observations, {
+        before: this.filters(),
+        onMore: () => this.more("observations"),
+        more: "Older ones",
+      }),
       insights: new List("Insights", EMPTY.insights),
       sessions: new List("Sessions", EMPTY.sessions),
     };
     this.home = h("div", { hidden: true }, ...Object.values(this.lists).map((list) => list.element));
     this.other = h("div", { hidden: true }); // what a search found, or one observation
-    this.element = h("div", { class: "side-body memory-body" }, this.searchForm(), this.about, this.wrong, this.status, this.home, this.other);
+    this.element = h(
+      "div",
+      { class: "side-body memory-body" },
+      this.searchForm(),
+      this.about,
+      this.wrong,
+      this.status,
+      this.home,
+      this.other,
+    );
   }
 
   get path() {
@@ -80,36 +119,75 @@ class MemoryPanel {
   // ── Forms ─────────────────────────────────────────────────────────────────────────────
 
   searchForm() {
-    this.query = h("input", { type: "search", class: "field", "aria-label": "Search this memory", placeholder: "Search facts and agents' work", autocomplete: "off", maxlength: 1000 });
-    const form = h("form", { class: "memory-search", role: "search" }, this.query, h("button", { class: "button" }, "Search"));
+    this.query = h("input", {
+      type: "search",
+      class: "field",
+      "aria-label": "Search this memory",
+      placeholder: "Search facts and agents' work",
+      autocomplete: "off",
+      maxlength: 1000,
+    });
+    const form = h(
+      "form",
+      { class: "memory-search", role: "search" },
+      this.query,
+      h("button", { class: "button" }, "Search"),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (this.query.value.trim()) this.search(this.query.value.trim());
       else this.goHome();
     });
-    this.query.addEventListener("input", () => { if (!this.query.value && !this.other.hidden) this.goHome(); });
+    this.query.addEventListener("input", () => {
+      if (!this.query.value && !this.other.hidden) this.goHome();
+    });
     return form;
   }
 
   replacedSwitch() {
     const box = h("input", { type: "checkbox", role: "switch" });
-    box.addEventListener("change", () => { this.replaced = box.checked; this.pages.facts = 1; this.refresh(); });
+    box.addEventListener("change", () => {
+      this.replaced = box.checked;
+      this.pages.facts = 1;
+      this.refresh();
+    });
     return h("label", { class: "switch" }, box, "Show replaced ones");
   }
 
   filters() {
-    const field = (name, label) => h("label", { class: "filter" }, h("span", {}, label), h("input", { name, class: "field", autocomplete: "off", maxlength: 1000 }));
+    const field = (name, label) =>
+      h(
+        "label",
+        { class: "filter" },
+        h("span", {}, label),
+        h("input", { name, class: "field", autocomplete: "off", maxlength: 1000 }),
+      );
     const clear = h("button", { type: "button", class: "mini", hidden: true }, "Clear");
-    this.filter = h("form", { class: "filters", "aria-label": "Filter what the agents did" },
-      field("text", "Text"), field("concept", "Concept"), field("file", "File"), h("div", { class: "filter-buttons" }, h("button", { class: "button" }, "Filter"), clear));
-    this.filter.addEventListener("submit", (event) => { event.preventDefault(); this.seek(); });
-    clear.addEventListener("click", () => { this.filter.reset(); this.seek(); this.filter.elements.text.focus(); });
+    this.filter = h(
+      "form",
+      { class: "filters", "aria-label": "Filter what the agents did" },
+      field("text", "Text"),
+      field("concept", "Concept"),
+      field("file", "File"),
+      h("div", { class: "filter-buttons" }, h("button", { class: "button" }, "Filter"), clear),
+    );
+    this.filter.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.seek();
+    });
+    clear.addEventListener("click", () => {
+      this.filter.reset();
+      this.seek();
+      this.filter.elements.text.focus();
+    });
     this.filter.clear = clear;
     return this.filter;
   }
 
   seek() {
-    const given = [...new FormData(this.filter)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
+    const given = [...new FormData(this.filter)]
+      .map(([name, value]) => [name, value.trim()])
+      .filter(([, value]) => value);
     this.sought = Object.fromEntries(given);
     this.filter.clear.hidden = !given.length;
     this.pages.observations = 1;
@@ -139,8 +217,10 @@ class MemoryPanel {
     const memory = await this.fetchOverview();
     if (memory === NOTHING) return memory;
     const { facts, observations } = this.pages;
-    if (this.replaced || facts > 1) memory.facts = await this.fetchPages("facts", this.replaced ? { replaced: true } : {}, facts);
-    if (observations > 1 || Object.keys(this.sought).length) memory.observations = await this.fetchPages("observations", this.sought, observations);
+    if (this.replaced || facts > 1)
+      memory.facts = await this.fetchPages("facts", this.replaced ? { replaced: true } : {}, facts);
+    if (observations > 1 || Object.keys(this.sought).length)
+      memory.observations = await this.fetchPages("observations", this.sought, observations);
     return memory;
   }
 
@@ -183,10 +263,16 @@ class MemoryPanel {
     this.about.textContent = whose(this.room, memory.scopes);
     lists.landmarks.fill(memory.landmarks.map((landmark) => landmarkRow(landmark, row)));
     lists.summary.fill(summaryRows(memory.episodes), { count: memory.episodes.length });
-    lists.facts.fill(memory.facts.items.map((fact) => factRow(fact, row)), { more: memory.facts.next_before !== null });
+    lists.facts.fill(
+      memory.facts.items.map((fact) => factRow(fact, row)),
+      { more: memory.facts.next_before !== null },
+    );
     const sought = Object.keys(this.sought).length > 0;
     const titles = memory.observations.items.map((title) => titleRow(title, row));
-    lists.observations.fill(titles, { more: memory.observations.next_before !== null, empty: sought ? "Nothing here fits the filter." : null });
+    lists.observations.fill(titles, {
+      more: memory.observations.next_before !== null,
+      empty: sought ? "Nothing here fits the filter." : null,
+    });
     this.filter.hidden = !sought && !titles.length;
     lists.insights.fill(memory.insights.map(insightRows));
     lists.sessions.fill(memory.sessions.map(sessionRow));
@@ -226,15 +312,26 @@ class MemoryPanel {
   }
 
   async search(query, focusKey = null) {
-    const found = await this.attempt(`search?${new URLSearchParams({ q: query })}`, { facts: [], observations: [], by: "recall" });
+    const found = await this.attempt(`search?${new URLSearchParams({ q: query })}`, {
+      facts: [],
+      observations: [],
+      by: "recall",
+    });
     if (!found) return;
     const facts = new List("Facts", "No fact fits.");
     const observations = new List("What the agents did", "No observation fits.");
     const open = (id) => this.showObservation(id, () => this.search(query, `observation-${id}`), "What was found");
     facts.fill(found.facts.map((fact) => factRow(fact, this.row)));
     observations.fill(found.observations.map((title) => titleRow(title, { ...this.row, open })));
-    const clear = this.back("All of this memory", () => { this.query.value = ""; this.goHome(); this.query.focus(); });
-    const note = found.by === "words" ? h("p", { class: "note" }, "Facts were searched word for word: no index of their meaning answers.") : null;
+    const clear = this.back("All of this memory", () => {
+      this.query.value = "";
+      this.goHome();
+      this.query.focus();
+    });
+    const note =
+      found.by === "words"
+        ? h("p", { class: "note" }, "Facts were searched word for word: no index of their meaning answers.")
+        : null;
     this.showOther([clear, note, facts.element, observations.element].filter(Boolean));
     if (focusKey) byKey(this.other, focusKey)?.focus();
     announce(`${found.facts.length + found.observations.length} found`);
@@ -289,5 +386,7 @@ class MemoryPanel {
 function whose(room, scopes) {
   const project = scopes.find((scope) => scope.startsWith("project:"))?.slice("project:".length);
   if (room.kind === "dm") return "Only what was said in this direct message. No room is shown it.";
-  return project ? `What was said in this room, and what is known of project ${project}.` : "What was said in this room. Other rooms are not shown it.";
+  return project
+    ? `What was said in this room, and what is known of project ${project}.`
+    : "What was said in this room. Other rooms are not shown it.";
 }

@@ -20,7 +20,17 @@ function foot(told, ...buttons) {
 }
 
 function action(key, label, name, run) {
-  return h("button", { type: "button", class: "mini", "data-key": key, "aria-label": name, on: { click: (event) => run(event.currentTarget) } }, label);
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "mini",
+      "data-key": key,
+      "aria-label": name,
+      on: { click: (event) => run(event.currentTarget) },
+    },
+    label,
+  );
 }
 
 function send(button, row, text) {
@@ -49,40 +59,99 @@ function sure(button, row, text) {
 }
 
 export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
-  return h("li", {}, h("p", { class: "held-text" }, text),
-    foot(about(number(seq), kind, `by ${by_name}`, when(at)),
-      message_id && row.show ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show(message_id)) : null,
-      row.command ? action(`unpin-${seq}`, "Unpin", `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`)) : null));
+  return h(
+    "li",
+    {},
+    h("p", { class: "held-text" }, text),
+    foot(
+      about(number(seq), kind, `by ${by_name}`, when(at)),
+      message_id && row.show
+        ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show(message_id))
+        : null,
+      row.command
+        ? action(`unpin-${seq}`, "Unpin", `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`))
+        : null,
+    ),
+  );
 }
 
 export function factRow({ seq, kind, text, person_name, origin, shared, said_at, replaced_by }, row) {
   const replaced = replaced_by !== null;
   const fate = replaced ? (replaced_by ? `replaced by #${replaced_by}` : "replaced") : null;
-  return h("li", { class: replaced ? "replaced" : null }, h("p", { class: "held-text" }, replaced ? h("s", {}, text) : text),
-    foot(about(number(seq), kind, person_name && `about ${person_name}`, origin, shared ? "shared" : null, when(said_at), fate),
-      row.command ? action(`forget-${seq}`, "Forget", `Forget fact ${seq}`, (button) => sure(button, row, `!forget ${seq}`)) : null));
+  return h(
+    "li",
+    { class: replaced ? "replaced" : null },
+    h("p", { class: "held-text" }, replaced ? h("s", {}, text) : text),
+    foot(
+      about(
+        number(seq),
+        kind,
+        person_name && `about ${person_name}`,
+        origin,
+        shared ? "shared" : null,
+        when(said_at),
+        fate,
+      ),
+      row.command
+        ? action(`forget-${seq}`, "Forget", `Forget fact ${seq}`, (button) => sure(button, row, `!forget ${seq}`))
+        : null,
+    ),
+  );
 }
 
 export function titleRow({ id, kind, title, persona, at }, row) {
-  return h("li", {}, h("button", { type: "button", class: "title-row", "data-key": `observation-${id}`, on: { click: () => row.open(id) } },
-    h("span", { class: "held-text" }, title), about(kind, `@${persona}`, when(at))));
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      { type: "button", class: "title-row", "data-key": `observation-${id}`, on: { click: () => row.open(id) } },
+      h("span", { class: "held-text" }, title),
+      about(kind, `@${persona}`, when(at)),
+    ),
+  );
 }
 
 /** The newest summary, and the earlier ones behind a fold. */
 export function summaryRows([newest, ...earlier]) {
   if (!newest) return [];
   if (!earlier.length) return [summaryRow(newest)];
-  return [summaryRow(newest), h("li", {}, h("details", { class: "fold", "data-key": "earlier" },
-    h("summary", {}, `Earlier summaries, ${earlier.length}`), h("ul", { class: "held-rows" }, ...earlier.map(summaryRow))))];
+  return [
+    summaryRow(newest),
+    h(
+      "li",
+      {},
+      h(
+        "details",
+        { class: "fold", "data-key": "earlier" },
+        h("summary", {}, `Earlier summaries, ${earlier.length}`),
+        h("ul", { class: "held-rows" }, ...earlier.map(summaryRow)),
+      ),
+    ),
+  ];
 }
 
 function summaryRow({ seq, text, record, persona, plain, first_at, last_at, at }) {
   const range = first_at && last_at ? [`covers ${datedRange(first_at, last_at)}`] : ["written ", when(at)];
   const fields = Object.entries(record);
-  return h("li", {}, h("p", { class: "held-text prose" }, text),
+  return h(
+    "li",
+    {},
+    h("p", { class: "held-text prose" }, text),
     foot(about(h("span", {}, ...range), persona && `@${persona}`, plain ? "made without a model" : null)),
-    fields.length ? h("details", { class: "fold", "data-key": `record-${seq}` }, h("summary", {}, "The session's record"),
-      h("dl", { class: "facts" }, ...fields.map(([name, value]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, several(value)))))) : null);
+    fields.length
+      ? h(
+          "details",
+          { class: "fold", "data-key": `record-${seq}` },
+          h("summary", {}, "The session's record"),
+          h(
+            "dl",
+            { class: "facts" },
+            ...fields.map(([name, value]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, several(value)))),
+          ),
+        )
+      : null,
+  );
 }
 
 const words = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
@@ -92,14 +161,29 @@ function several(value) {
 }
 
 export function insightRows({ id, name, notes }) {
-  return h("li", {}, h("h4", { title: id }, name), h("ul", { class: "notes" }, ...notes.map(({ kind, text, used_at }) => h("li", {},
-    h("span", { class: "held-text" }, text), about(kind, h("span", {}, "last used ", when(used_at)))))));
+  return h(
+    "li",
+    {},
+    h("h4", { title: id }, name),
+    h(
+      "ul",
+      { class: "notes" },
+      ...notes.map(({ kind, text, used_at }) =>
+        h("li", {}, h("span", { class: "held-text" }, text), about(kind, h("span", {}, "last used ", when(used_at)))),
+      ),
+    ),
+  );
 }
 
 export function sessionRow({ persona, title, subtitle, overview, started_at, ended_at }) {
-  return h("li", {}, h("h4", {}, title || "Without a title yet"), subtitle ? h("p", { class: "held-text soft" }, subtitle) : null,
+  return h(
+    "li",
+    {},
+    h("h4", {}, title || "Without a title yet"),
+    subtitle ? h("p", { class: "held-text soft" }, subtitle) : null,
     overview ? h("p", { class: "held-text prose" }, overview) : null,
-    foot(about(`@${persona}`, when(started_at), ended_at ? null : "goes on")));
+    foot(about(`@${persona}`, when(started_at), ended_at ? null : "goes on")),
+  );
 }
 
 export { about, when };

@@ -16,7 +16,9 @@ import { plural } from "../lib/words.js";
 const CHECK_MS = 250;
 const FILES = "/api/personas/files";
 const PLACE = /^#personas(?:\/([a-z][a-z0-9_-]{0,31}))?$/;
-const fresh = (name) => `---\nagent: claude-code\ndescription: \n---\nYou are ${name.charAt(0).toUpperCase()}${name.slice(1)}.\n\n## What you do\n\n## What you don't do\n\n## How you speak\n\n## With whom\n`;
+const fresh = (name) =>
+  `---\nagent: claude-code\ndescription: \n---\nYou are ${name.charAt(0).toUpperCase()}${name.slice(1)}.\n\n` +
+  "## What you do\n\n## What you don't do\n\n## How you speak\n\n## With whom\n";
 
 let studio = null; // the element, while it is shown
 let editing = null; // the Editor, while one persona is open
@@ -24,7 +26,8 @@ let hash = "";
 
 /** Show what an address names; false when it names something else. The way out asks about unsaved changes. */
 export function showPersonas() {
-  if (studio && location.hash === "#text") { // the link that skips the lists
+  if (studio && location.hash === "#text") {
+    // the link that skips the lists
     history.replaceState(null, "", hash);
     studio.querySelector("textarea, h1").focus();
     return true;
@@ -33,15 +36,22 @@ export function showPersonas() {
   if (editing?.dirty && location.hash !== hash) {
     const wanted = location.hash;
     history.pushState(null, "", hash);
-    leaveDialog(editing.name, () => { editing.dirty = false; location.hash = wanted; });
+    leaveDialog(editing.name, () => {
+      editing.dirty = false;
+      location.hash = wanted;
+    });
     return true;
   }
-  if (!place) { close(); return false; }
+  if (!place) {
+    close();
+    return false;
+  }
   if (location.hash === hash && studio) return true;
   hash = location.hash;
   editing = null;
   open();
-  if (place[1]) edit(place[1]); else list();
+  if (place[1]) edit(place[1]);
+  else list();
   return true;
 }
 
@@ -70,18 +80,31 @@ function close() {
   $("admin-link").removeAttribute("aria-current");
 }
 
-window.addEventListener("beforeunload", (event) => { if (editing?.dirty) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => {
+  if (editing?.dirty) event.preventDefault();
+});
 
 function leaveDialog(name, onLeave) {
   if (document.querySelector("dialog[open]")) return; // a link's click arrives twice
-  sure({ title: "Leave without saving?", text: `Your changes to @${name} would be lost.`, yes: "Discard changes", no: "Keep editing", onYes: onLeave });
+  sure({
+    title: "Leave without saving?",
+    text: `Your changes to @${name} would be lost.`,
+    yes: "Discard changes",
+    no: "Keep editing",
+    onYes: onLeave,
+  });
 }
 
 // ── All of them ───────────────────────────────────────────────────────────────────────────
 
 async function list() {
   const here = studio;
-  const add = h("button", { type: "button", class: "button primary", on: { click: newDialog } }, icon("plus"), "New persona");
+  const add = h(
+    "button",
+    { type: "button", class: "button primary", on: { click: newDialog } },
+    icon("plus"),
+    "New persona",
+  );
   const body = h("div", { class: "studio-body column" }, h("p", { class: "note" }, "Loading…"));
   if (!here.querySelector(".persona-cards")) {
     const nav = adminNav();
@@ -92,7 +115,9 @@ async function list() {
   try {
     const { folder, personas } = await api.get(FILES);
     if (studio !== here || editing) return;
-    here.querySelector(".studio-body").replaceChildren(whereNote(folder), h("ul", { class: "persona-cards" }, ...personas.map(card)));
+    here
+      .querySelector(".studio-body")
+      .replaceChildren(whereNote(folder), h("ul", { class: "persona-cards" }, ...personas.map(card)));
   } catch (error) {
     body.replaceChildren(h("p", { class: "failure", role: "alert" }, error.message));
   }
@@ -100,7 +125,10 @@ async function list() {
 
 function newDialog() {
   const form = nameForm({
-    label: "Name", button: "Write it", maxlength: 32, hint: "Lower case: people type it behind an @.",
+    label: "Name",
+    button: "Write it",
+    maxlength: 32,
+    hint: "Lower case: people type it behind an @.",
     onSubmit: async (name) => {
       if (!PLACE.test(`#personas/${name}`)) throw new Error("A lower case letter, then letters, digits, - or _.");
       location.hash = `#personas/${name}`;
@@ -114,7 +142,7 @@ function newDialog() {
 
 async function edit(name) {
   const here = studio;
-  const mine = editing = new Editor(name);
+  const mine = (editing = new Editor(name));
   here.replaceChildren(...mine.elements);
   await mine.load();
   if (editing === mine) mine.sheet.area.focus({ preventScroll: true });
@@ -127,25 +155,56 @@ class Editor {
     this.saved = "";
     this.base = "";
     this.checks = 0;
-    this.sheet = new TextSheet({ label: `The file of @${name}`, describedBy: "findings-count", onInput: () => this.typed() });
+    this.sheet = new TextSheet({
+      label: `The file of @${name}`,
+      describedBy: "findings-count",
+      onInput: () => this.typed(),
+    });
     this.tryOut = new TryOut(() => ({ name, text: this.sheet.value }));
-    this.versions = new Versions(() => this.path, (number) => this.askBack(number));
+    this.versions = new Versions(
+      () => this.path,
+      (number) => this.askBack(number),
+    );
     this.state = h("p", { id: "studio-state", role: "status" });
     this.save = h("button", { type: "button", class: "button primary", on: { click: () => this.store() } }, "Save");
     this.drop = h("button", { type: "button", class: "button quiet", on: { click: () => this.askDelete() } }, "Delete");
     this.notice = h("div", { class: "studio-notice", role: "alert" });
     this.count = h("p", { class: "findings-count", id: "findings-count", role: "status", "aria-live": "polite" });
     this.list = h("ul", { class: "findings" });
-    const paper = h("section", { class: "paper", "aria-label": "The file" }, this.notice, h("div", { class: "sheet-box" }, this.sheet.element), h("div", { class: "findings-box" }, this.count, this.list));
-    this.elements = [header(`@${name}`, this.state, { href: "#personas", label: "Personas" }, this.drop, this.save), h("div", { class: "bench" }, paper, tabbed([["Try it", this.tryOut.element], ["History", this.versions.element]]))];
+    const paper = h(
+      "section",
+      { class: "paper", "aria-label": "The file" },
+      this.notice,
+      h("div", { class: "sheet-box" }, this.sheet.element),
+      h("div", { class: "findings-box" }, this.count, this.list),
+    );
+    this.elements = [
+      header(`@${name}`, this.state, { href: "#personas", label: "Personas" }, this.drop, this.save),
+      h(
+        "div",
+        { class: "bench" },
+        paper,
+        tabbed([
+          ["Try it", this.tryOut.element],
+          ["History", this.versions.element],
+        ]),
+      ),
+    ];
     paper.addEventListener("keydown", (event) => {
-      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") { event.preventDefault(); this.store(); }
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
+        event.preventDefault();
+        this.store();
+      }
     });
   }
 
-  get dirty() { return !this.left && this.sheet.value !== this.saved; }
+  get dirty() {
+    return !this.left && this.sheet.value !== this.saved;
+  }
 
-  set dirty(value) { this.left = !value; }
+  set dirty(value) {
+    this.left = !value;
+  }
 
   async load() {
     try {
@@ -193,7 +252,9 @@ class Editor {
     this.save.disabled = !this.dirty;
   }
 
-  say(...content) { this.notice.replaceChildren(h("div", { class: "notice" }, ...content)); }
+  say(...content) {
+    this.notice.replaceChildren(h("div", { class: "notice" }, ...content));
+  }
 
   // ── As it is written ────────────────────────────────────────────────────────────────────
 
@@ -220,12 +281,33 @@ class Editor {
   show(findings) {
     const errors = findings.filter(({ severity }) => severity === "error").length;
     this.broken = errors > 0;
-    const counted = [errors && plural(errors, "error"), findings.length - errors && plural(findings.length - errors, "warning")].filter(Boolean);
+    const counted = [
+      errors && plural(errors, "error"),
+      findings.length - errors && plural(findings.length - errors, "warning"),
+    ].filter(Boolean);
     const told = counted.join(", ") || "Nothing to mend";
     if (this.count.textContent !== told) this.count.textContent = told;
     this.sheet.mark(findings);
-    this.list.replaceChildren(...findings.map((finding) => h("li", {}, h("button", { type: "button", class: `finding ${finding.severity}`, on: { click: () => this.sheet.select(finding) } },
-      h("span", { class: "finding-line" }, `Line ${finding.line}`), h("span", {}, h("span", { class: "sr-only" }, `${finding.severity}: `), finding.message, finding.suggestion ? h("span", { class: "finding-help" }, ` ${finding.suggestion}`) : null)))));
+    this.list.replaceChildren(
+      ...findings.map((finding) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            { type: "button", class: `finding ${finding.severity}`, on: { click: () => this.sheet.select(finding) } },
+            h("span", { class: "finding-line" }, `Line ${finding.line}`),
+            h(
+              "span",
+              {},
+              h("span", { class: "sr-only" }, `${finding.severity}: `),
+              finding.message,
+              finding.suggestion ? h("span", { class: "finding-help" }, ` ${finding.suggestion}`) : null,
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   // ── Saved, deleted, rolled back ─────────────────────────────────────────────────────────
@@ -233,7 +315,10 @@ class Editor {
   async store() {
     if (!this.dirty) return;
     const text = this.sheet.value;
-    await this.change(() => api.put(this.path, { text, base: this.base, by: this.by() }), "Saved. The next turn uses it.");
+    await this.change(
+      () => api.put(this.path, { text, base: this.base, by: this.by() }),
+      "Saved. The next turn uses it.",
+    );
   }
 
   by() {
@@ -243,7 +328,9 @@ class Editor {
 
   askDelete() {
     sure({
-      title: `Delete @${this.name}?`, text: "Nobody can ask it any more. Its history stays: you can roll it back.", yes: "Delete",
+      title: `Delete @${this.name}?`,
+      text: "Nobody can ask it any more. Its history stays: you can roll it back.",
+      yes: "Delete",
       onYes: () => this.change(() => api.remove(this.path, { base: this.base, by: this.by() }), "Deleted."),
     });
   }
@@ -251,8 +338,14 @@ class Editor {
   askBack(number) {
     const lost = this.dirty ? " Your unsaved changes would be lost." : "";
     sure({
-      title: `Roll back to version ${number}?`, text: `The file gets that text again, as a new version.${lost}`, yes: "Roll back",
-      onYes: () => this.change(() => api.post(`${this.path}/rollback`, { number, by: this.by() }), `Rolled back to version ${number}.`),
+      title: `Roll back to version ${number}?`,
+      text: `The file gets that text again, as a new version.${lost}`,
+      yes: "Roll back",
+      onYes: () =>
+        this.change(
+          () => api.post(`${this.path}/rollback`, { number, by: this.by() }),
+          `Rolled back to version ${number}.`,
+        ),
     });
   }
 
@@ -263,7 +356,10 @@ class Editor {
       const sheet = await work();
       const more = this.sheet.value !== typed ? this.sheet.value : null; // written while it was saved
       this.take(sheet);
-      if (more !== null) { this.sheet.value = more; this.typed(); }
+      if (more !== null) {
+        this.sheet.value = more;
+        this.typed();
+      }
       announce(told);
       this.tryIt();
       await this.versions.refresh();
@@ -277,12 +373,31 @@ class Editor {
   }
 
   conflict({ text, base, diff }) {
-    const theirs = h("button", { type: "button", class: "button" }, text === null ? "Leave it deleted" : "Take the file's text");
+    const theirs = h(
+      "button",
+      { type: "button", class: "button" },
+      text === null ? "Leave it deleted" : "Take the file's text",
+    );
     const mine = h("button", { type: "button", class: "button" }, "Keep mine");
-    theirs.addEventListener("click", () => { this.left = false; this.load(); });
-    mine.addEventListener("click", () => { this.base = base; this.notice.replaceChildren(); this.store(); });
-    this.say(h("p", {}, h("b", {}, text === null ? "The file was deleted since you began." : "The file was changed since you began."), " Nothing was saved. What your text would change in it:"),
-      diffView(diff), h("div", { class: "notice-buttons" }, theirs, mine));
+    theirs.addEventListener("click", () => {
+      this.left = false;
+      this.load();
+    });
+    mine.addEventListener("click", () => {
+      this.base = base;
+      this.notice.replaceChildren();
+      this.store();
+    });
+    this.say(
+      h(
+        "p",
+        {},
+        h("b", {}, text === null ? "The file was deleted since you began." : "The file was changed since you began."),
+        " Nothing was saved. What your text would change in it:",
+      ),
+      diffView(diff),
+      h("div", { class: "notice-buttons" }, theirs, mine),
+    );
   }
 
   /** Another change than ours is shown, unless somebody writes: then saving tells of it. */

@@ -7,14 +7,24 @@ export class TextSheet {
   constructor({ label, describedBy, onInput }) {
     this.mirror = h("div", { class: "sheet-mirror", "aria-hidden": "true" });
     this.area = h("textarea", {
-      class: "sheet-area", "aria-label": label, "aria-describedby": describedBy, spellcheck: "false", autocapitalize: "off", autocomplete: "off",
+      class: "sheet-area",
+      "aria-label": label,
+      "aria-describedby": describedBy,
+      spellcheck: "false",
+      autocapitalize: "off",
+      autocomplete: "off",
     });
     this.element = h("div", { class: "sheet" }, this.mirror, this.area);
     this.lines = [];
-    this.area.addEventListener("input", () => { this.draw(); onInput(this.value); });
+    this.area.addEventListener("input", () => {
+      this.draw();
+      onInput(this.value);
+    });
   }
 
-  get value() { return this.area.value; }
+  get value() {
+    return this.area.value;
+  }
 
   set value(text) {
     this.area.value = text;
@@ -27,10 +37,17 @@ export class TextSheet {
     let first = 0;
     while (first < wanted.length && first < this.lines.length && this.lines[first] === wanted[first]) first += 1;
     let same = 0;
-    while (same < wanted.length - first && same < this.lines.length - first && this.lines.at(-1 - same) === wanted.at(-1 - same)) same += 1;
+    while (
+      same < wanted.length - first &&
+      same < this.lines.length - first &&
+      this.lines.at(-1 - same) === wanted.at(-1 - same)
+    )
+      same += 1;
     const rows = [...this.mirror.children];
     for (const row of rows.slice(first, rows.length - same)) row.remove();
-    const fresh = wanted.slice(first, wanted.length - same).map((line) => h("div", { class: "sheet-line" }, line || "\u200b"));
+    const fresh = wanted
+      .slice(first, wanted.length - same)
+      .map((line) => h("div", { class: "sheet-line" }, line || "\u200b"));
     const before = this.mirror.children[first] ?? null;
     for (const row of fresh) this.mirror.insertBefore(row, before);
     this.lines = wanted;

@@ -19,27 +19,50 @@ export class TryOut {
     this.message = h("textarea", { class: "field", id: "try-message", rows: "2", maxlength: "20000" });
     this.message.value = "What can you do for us?";
     this.run = h("button", { type: "submit", class: "button" }, "Ask the agent");
-    this.form = h("form", { class: "try-form" },
-      h("label", { class: "filter", for: "try-message" }, "A message that somebody might write"), this.message,
-      h("label", { class: "filter", for: "try-room" }, "In"), this.rooms, this.run,
-      h("p", { class: "note" }, "A dry run starts the agent in an empty folder. It is not posted, and nobody remembers it; it may cost a few tokens."));
+    this.form = h(
+      "form",
+      { class: "try-form" },
+      h("label", { class: "filter", for: "try-message" }, "A message that somebody might write"),
+      this.message,
+      h("label", { class: "filter", for: "try-room" }, "In"),
+      this.rooms,
+      this.run,
+      h(
+        "p",
+        { class: "note" },
+        "A dry run starts the agent in an empty folder. " +
+          "It is not posted, and nobody remembers it; it may cost a few tokens.",
+      ),
+    );
     this.element = h("div", { class: "tryout" }, this.form, this.told, this.shown);
     this.message.addEventListener("input", () => this.soon());
     this.rooms.addEventListener("change", () => this.soon());
-    this.form.addEventListener("submit", (event) => { event.preventDefault(); this.dryRun(); });
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.dryRun();
+    });
     this.drawRooms();
   }
 
   drawRooms() {
     const chosen = this.rooms.value || state.roomId || "web:general";
     const rooms = [...state.rooms.values()].filter((room) => room.kind === "room");
-    this.rooms.replaceChildren(h("option", { value: "" }, "a direct message"), ...rooms.map((room) => h("option", { value: room.id }, roomLabel(room))));
-    this.rooms.value = rooms.some((room) => room.id === chosen) ? chosen : rooms[0]?.id ?? "";
+    this.rooms.replaceChildren(
+      h("option", { value: "" }, "a direct message"),
+      ...rooms.map((room) => h("option", { value: room.id }, roomLabel(room))),
+    );
+    this.rooms.value = rooms.some((room) => room.id === chosen) ? chosen : (rooms[0]?.id ?? "");
   }
 
   sample() {
     const { name, text } = this.read();
-    return { name, text, room_id: this.rooms.value, message: this.message.value, by: state.me ?? { id: "web:somebody", name: "Somebody" } };
+    return {
+      name,
+      text,
+      room_id: this.rooms.value,
+      message: this.message.value,
+      by: state.me ?? { id: "web:somebody", name: "Somebody" },
+    };
   }
 
   soon() {
@@ -51,7 +74,9 @@ export class TryOut {
   wait() {
     clearTimeout(this.timer);
     this.asked += 1;
-    this.shown.replaceChildren(h("p", { class: "note" }, "What the agent gets is shown once there is a text without errors."));
+    this.shown.replaceChildren(
+      h("p", { class: "note" }, "What the agent gets is shown once there is a text without errors."),
+    );
   }
 
   async preview() {
@@ -78,7 +103,11 @@ export class TryOut {
 }
 
 function answered({ answer, asked, tools, seconds, trouble }) {
-  const facts = [`in ${duration(seconds * 1000)}`, tools.length ? `used ${tools.join(", ")}` : "", asked.length ? `was refused: ${asked.join("; ")}` : ""].filter(Boolean);
+  const facts = [
+    `in ${duration(seconds * 1000)}`,
+    tools.length ? `used ${tools.join(", ")}` : "",
+    asked.length ? `was refused: ${asked.join("; ")}` : "",
+  ].filter(Boolean);
   return [
     trouble ? h("p", { class: "failure" }, trouble) : null,
     answer ? h("div", { class: "try-answer text" }, markdown(answer)) : null,
@@ -91,17 +120,54 @@ function given({ agent, available, hint, system, header, sections, trims, missin
     available ? null : h("p", { class: "note" }, `${agent} can't answer yet: ${hint}`),
     block("System prompt", system || "(empty)"),
     h("h2", {}, "What it is told of the room"),
-    ...sections.map((section) => h("details", { class: "section" },
-      h("summary", {}, h("span", { class: "section-name" }, section.name.charAt(0) + section.name.slice(1).toLowerCase()), h("span", { class: "row-more" }, plural([...section.text].length, "character"))),
-      pre(section.text, section.name))),
-    trims.length ? h("p", { class: "note" }, `Left out: ${trims.map(({ section, what }) => `${section.toLowerCase()}: ${what}`).join("; ")}`) : null,
+    ...sections.map((section) =>
+      h(
+        "details",
+        { class: "section" },
+        h(
+          "summary",
+          {},
+          h("span", { class: "section-name" }, section.name.charAt(0) + section.name.slice(1).toLowerCase()),
+          h("span", { class: "row-more" }, plural([...section.text].length, "character")),
+        ),
+        pre(section.text, section.name),
+      ),
+    ),
+    trims.length
+      ? h(
+          "p",
+          { class: "note" },
+          `Left out: ${trims.map(({ section, what }) => `${section.toLowerCase()}: ${what}`).join("; ")}`,
+        )
+      : null,
     missing.length ? h("p", { class: "note" }, `No answer from: ${missing.join(", ")}`) : null,
-    h("details", { class: "section" }, h("summary", {}, h("span", { class: "section-name" }, "The exact text"), h("span", { class: "row-more" }, plural([...header].length, "character"))), pre(header, "The exact text")),
+    h(
+      "details",
+      { class: "section" },
+      h(
+        "summary",
+        {},
+        h("span", { class: "section-name" }, "The exact text"),
+        h("span", { class: "row-more" }, plural([...header].length, "character")),
+      ),
+      pre(header, "The exact text"),
+    ),
   ].filter(Boolean);
 }
 
 function block(title, text) {
-  return h("section", { class: "exact" }, h("div", { class: "code-head" }, h("h2", {}, title), h("span", { class: "row-more" }, plural([...text].length, "character")), copyButton(text)), pre(text, title));
+  return h(
+    "section",
+    { class: "exact" },
+    h(
+      "div",
+      { class: "code-head" },
+      h("h2", {}, title),
+      h("span", { class: "row-more" }, plural([...text].length, "character")),
+      copyButton(text),
+    ),
+    pre(text, title),
+  );
 }
 
 const pre = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);

@@ -17,7 +17,10 @@ export class Versions {
   async refresh() {
     try {
       const { versions } = await api.get(`${this.path()}/history`);
-      if (versions.length) this.element.replaceChildren(h("ol", { class: "held-rows" }, ...versions.map((version, index) => this.row(version, index === 0))));
+      if (versions.length)
+        this.element.replaceChildren(
+          h("ol", { class: "held-rows" }, ...versions.map((version, index) => this.row(version, index === 0))),
+        );
       else this.none();
     } catch (error) {
       if (error.status === 404) this.none();
@@ -25,25 +28,54 @@ export class Versions {
     }
   }
 
-  none() { this.element.replaceChildren(h("p", { class: "note" }, "Nothing was saved yet.")); }
+  none() {
+    this.element.replaceChildren(h("p", { class: "note" }, "Nothing was saved yet."));
+  }
 
   row({ number, why, by, at }, newest) {
     const who = by ? `by ${by.name}` : "outside of Moot";
     const shown = h("div", { class: "diff-place" });
-    const compare = h("button", { type: "button", class: "mini", "aria-expanded": "false" }, newest ? "What changed" : "Compare with now");
+    const compare = h(
+      "button",
+      { type: "button", class: "mini", "aria-expanded": "false" },
+      newest ? "What changed" : "Compare with now",
+    );
     compare.addEventListener("click", () => this.compare(number, newest, compare, shown));
-    const back = newest || why === "delete" ? null : h("button", { type: "button", class: "mini", on: { click: () => this.onBack(number) } }, "Roll back to it");
-    return h("li", {},
-      h("p", { class: "held-text" }, h("b", {}, `Version ${number}`), newest ? h("span", { class: "tag" }, why === "delete" ? "deleted" : "newest") : null),
-      h("div", { class: "held-foot" }, h("span", { class: "held-about" }, `${HOW[why]} ${who}, `, h("time", { datetime: at, title: full(at) }, dated(at))),
-        h("span", { class: "held-buttons" }, number === 1 && newest ? null : compare, back)),
-      shown);
+    const back =
+      newest || why === "delete"
+        ? null
+        : h("button", { type: "button", class: "mini", on: { click: () => this.onBack(number) } }, "Roll back to it");
+    return h(
+      "li",
+      {},
+      h(
+        "p",
+        { class: "held-text" },
+        h("b", {}, `Version ${number}`),
+        newest ? h("span", { class: "tag" }, why === "delete" ? "deleted" : "newest") : null,
+      ),
+      h(
+        "div",
+        { class: "held-foot" },
+        h(
+          "span",
+          { class: "held-about" },
+          `${HOW[why]} ${who}, `,
+          h("time", { datetime: at, title: full(at) }, dated(at)),
+        ),
+        h("span", { class: "held-buttons" }, number === 1 && newest ? null : compare, back),
+      ),
+      shown,
+    );
   }
 
   async compare(number, newest, button, shown) {
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
-    if (open) { shown.replaceChildren(); return; }
+    if (open) {
+      shown.replaceChildren();
+      return;
+    }
     const query = newest ? `from=${number - 1}&to=${number}` : `from=${number}`;
     try {
       const { diff } = await api.get(`${this.path()}/diff?${query}`);
@@ -57,7 +89,10 @@ export class Versions {
 /** A unified diff; each line says by its sign what it is, and by its colour. */
 export function diffView(diff) {
   if (!diff) return h("p", { class: "note" }, "The same text.");
-  const kind = (line) => (/^(---|\+\+\+)/.test(line) ? "of" : { "+": "in", "-": "out", "@": "at" }[line[0]] ?? "");
-  return h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": "What changed" },
-    ...diff.split("\n").map((line) => h("span", { class: `diff-line ${kind(line)}` }, `${line}\n`)));
+  const kind = (line) => (/^(---|\+\+\+)/.test(line) ? "of" : ({ "+": "in", "-": "out", "@": "at" }[line[0]] ?? ""));
+  return h(
+    "pre",
+    { class: "diff", tabindex: "0", role: "group", "aria-label": "What changed" },
+    ...diff.split("\n").map((line) => h("span", { class: `diff-line ${kind(line)}` }, `${line}\n`)),
+  );
 }
