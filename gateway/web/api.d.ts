@@ -112,6 +112,16 @@ declare namespace Api {
     image: boolean;
   }
 
+  interface FindingView {
+    severity: string;
+    line: number;
+    column: number;
+    end_line: number;
+    end_column: number;
+    message: string;
+    suggestion: string;
+  }
+
   interface FoundView {
     facts: Array<FactView>;
     observations: Array<TitleView>;
@@ -520,6 +530,13 @@ declare namespace Api {
     head: string;
     broken: string | null;
     broken_seq: number | null;
+  }
+
+  interface VersionView {
+    number: number;
+    why: string;
+    by: SpeakerView | null;
+    at: string;
   }
 
   interface View {}

@@ -1,3 +1,4 @@
+// @ts-check
 // The page: puts the parts together and carries what happens between them.
 
 import { adminEvent, adminShown, openAdmin, setUpAdmin } from "./admin/sections.js";
@@ -6,7 +7,7 @@ import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
 import { switcher, whoDialog } from "./lib/dialogs.js";
 import { $, announce, h, icon } from "./lib/dom.js";
-import { personasChanged, showPersonas } from "./personas/editor.js";
+import { personasChanged, showPersonas } from "./personas/views.js";
 import { memoryChanged, toggleMemory } from "./memory/panel.js";
 import { closePanel, panelKind, setUpPanel } from "./lib/panel.js";
 import { setUpSidebar } from "./chat/sidebar.js";
@@ -17,37 +18,36 @@ import { showTerminal } from "./chat/terminal.js";
 import { TimelineView } from "./chat/timeline.js";
 import { drawWelcome } from "./chat/welcome.js";
 import { showWhy } from "./chat/why.js";
+import { platformName } from "./lib/words.js";
 
-const PLATFORMS = {
-  slack: "Slack",
-  discord: "Discord",
-  matrix: "Matrix",
-  rocketchat: "Rocket.Chat",
-  bluebubbles: "iMessage",
-};
-const conversations = new Map(); // room id -> Conversation
+const HOME = "web:general"; // where one is who names no room
+/** @type {Map<string, Conversation>} */
+const conversations = new Map(); // by the room's id
 const composer = new Composer(send);
 const timeline = new TimelineView({ onOlder: older, onSeen: seen });
+/** @type {Page.Room | null} */
 let room = null;
 let sent = Promise.resolve(); // messages go out one after the other, in the order they were written
 
-const conversation = (roomId = state.roomId) => {
-  if (!conversations.has(roomId)) conversations.set(roomId, new Conversation(roomId));
-  return conversations.get(roomId);
-};
+/** @param {string} [roomId] */
+function conversation(roomId = state.roomId ?? HOME) {
+  const known = conversations.get(roomId) ?? new Conversation(roomId);
+  conversations.set(roomId, known);
+  return known;
+}
 
 // ── Rooms ─────────────────────────────────────────────────────────────────────────────────
 
+/** @param {Page.Room} of */
 function readOnly(of) {
   const platform = of.id.split(":")[0];
-  return platform === "web"
-    ? ""
-    : `This room lives in ${PLATFORMS[platform] ?? platform}. Write there; Moot shows it here.`;
+  return platform === "web" ? "" : `This room lives in ${platformName(platform)}. Write there; Moot shows it here.`;
 }
 
+/** @param {string} roomId */
 function open(roomId) {
   const target = store.roomOf(roomId);
-  if (!target || !store.mine(target)) return open("web:general");
+  if (!target || !store.mine(target)) return open(HOME);
   const hash = `#${encodeURIComponent(roomId)}`;
   if (location.hash !== hash) history.pushState(null, "", hash);
   if (showPersonas()) return; // somebody has not saved yet
@@ -56,7 +56,7 @@ function open(roomId) {
   room = target;
   state.roomId = roomId;
   tell("room");
-  drawHead();
+  drawHead(room);
   composer.open(roomId, store.roomLabel(room), readOnly(room));
   timeline.open(conversation(), { readOnly: readOnly(room) });
   if (!matchMedia("(pointer: coarse)").matches) composer.focus();
@@ -71,10 +71,10 @@ async function load() {
     say(error.message);
     return;
   }
-  if (opened.roomId !== state.roomId) return;
+  if (!room || opened.roomId !== state.roomId) return;
   timeline.refresh();
   drawWelcome(room, opened);
-  drawHead();
+  drawHead(room);
   seen();
 }
 
@@ -96,29 +96,32 @@ function seen() {
   if (!document.hidden && state.roomId && conversation().loaded) store.markRead(state.roomId, conversation().newest);
 }
 
-function drawHead() {
-  const persona = store.personaOf(room);
-  $("room-name").textContent = store.roomLabel(room);
-  const about = persona ? persona.agent : room.project ? `Project ${room.project}` : "";
+/** @param {Page.Room} of */
+function drawHead(of) {
+  const persona = store.personaOf(of);
+  $("room-name").textContent = store.roomLabel(of);
+  const about = persona ? persona.agent : of.project ? `Project ${of.project}` : "";
   $("room-about").textContent = about;
   $("room-about").hidden = !about;
   const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
   const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
-  document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(room)} · Moot`;
+  document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(of)} · Moot`;
 }
 
 function fromAddress() {
   const wanted = decodeURIComponent(location.hash.slice(1));
-  return wanted && store.roomOf(wanted) ? wanted : "web:general";
+  return wanted && store.roomOf(wanted) ? wanted : HOME;
 }
 
 // ── Messages out ──────────────────────────────────────────────────────────────────────────
 
+/** @param {Page.Draft} given */
 function send({ text, replyTo = null, attachments = [], extra = {} }) {
-  if (!state.me) {
+  if (!state.me || !room) {
     whoDialog();
     return;
   }
+  /** @type {Page.Outgoing} */
   const message = {
     id: api.newId(),
     room_id: room.id,
@@ -139,6 +142,7 @@ function send({ text, replyTo = null, attachments = [], extra = {} }) {
   deliver(message);
 }
 
+/** @param {Page.Outgoing} message */
 function deliver(message) {
   const into = conversation(message.room_id);
   into.keep({ ...message, failed: null });
@@ -146,6 +150,10 @@ function deliver(message) {
   sent = sent.then(() => transmit(message, into));
 }
 
+/**
+ * @param {Page.Outgoing} message
+ * @param {Conversation} into
+ */
 async function transmit(message, into) {
   try {
     const receipt = await api.post("/api/submit", submission(message));
@@ -159,7 +167,10 @@ async function transmit(message, into) {
   changed(into);
 }
 
-/** The ingest contract: content is what was typed; everything else stands beside it. */
+/**
+ * The ingest contract: content is what was typed; everything else stands beside it.
+ * @param {Page.Outgoing} given
+ */
 function submission({ id, to, by, text, thread_id, reply_to, attachments, extra }) {
   return {
     content: text,
@@ -181,6 +192,10 @@ function submission({ id, to, by, text, thread_id, reply_to, attachments, extra 
 
 // ── What happens ──────────────────────────────────────────────────────────────────────────
 
+/**
+ * @param {string} type
+ * @param {any} data
+ */
 function onEvent(type, data) {
   adminEvent(type);
   switch (type) {
@@ -215,14 +230,16 @@ function onEvent(type, data) {
   changed(known);
 }
 
+/** @param {Api.MessageView} message */
 function arrived(message) {
   store.meet(message.by);
   const known = state.rooms.get(message.room_id);
   if (known) store.setRoom({ ...known, last_at: message.at });
 }
 
+/** @param {Conversation} of */
 function changed(of) {
-  if (of.roomId !== state.roomId) return;
+  if (!room || of.roomId !== state.roomId) return;
   timeline.refresh();
   drawWelcome(room, of);
   if (timeline.atEnd) seen();
@@ -259,10 +276,11 @@ function go() {
 
 function drawAll() {
   if (!room || adminShown()) return;
-  drawHead();
+  drawHead(room);
   drawWelcome(room, conversation());
 }
 
+/** @param {"open" | "lost"} connection */
 function onState(connection) {
   const lost = connection === "lost";
   $("connection").hidden = !lost;
@@ -270,6 +288,7 @@ function onState(connection) {
   document.body.classList.toggle("offline", lost);
 }
 
+/** @param {string} text */
 function say(text) {
   $("connection").hidden = false;
   $("connection").textContent = text;
@@ -277,6 +296,7 @@ function say(text) {
 
 // ── Together ──────────────────────────────────────────────────────────────────────────────
 
+/** @param {string} id */
 async function showMessage(id) {
   while (!timeline.reveal(id) && (await conversation().older())) timeline.draw();
 }
@@ -293,7 +313,7 @@ on("watch", showTerminal);
 on("show-message", showMessage);
 on("rooms", drawAll);
 on("me", () => {
-  if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : "web:general");
+  if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : HOME);
 });
 
 $("show-memory").append(icon("book"), h("span", {}, "Memory"));

@@ -1,8 +1,14 @@
+// @ts-check
 // One stream of events for all tabs: a browser opens at most six connections to one server, and a
 // seventh tab would wait for ever.
 
 const SILENCE_MS = 40_000; // the server's heart beats every 15 s
-const ports = new Map(); // port -> the id of the last event that its tab had when it came
+/**
+ * Each tab's port, with the id of the last event that the tab had when it came.
+ * @type {Map<MessagePort, string>}
+ */
+const ports = new Map();
+/** @type {EventSource | null} */
 let source = null;
 let after = ""; // where the stream began
 let lastId = "";
@@ -21,16 +27,21 @@ function alive() {
   watchdog = setTimeout(lose, SILENCE_MS);
 }
 
+/**
+ * @param {MessagePort} port
+ * @param {boolean} resumed
+ */
 const hello = (port, resumed) =>
   port.postMessage({ type: "hello", data: JSON.stringify({ resumed }), lastEventId: lastId });
 
+/** @param {string[]} types */
 function open(types) {
   after = lastId;
-  source = new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`);
+  const opened = (source = new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`));
   alive();
-  source.addEventListener("error", lose);
+  opened.addEventListener("error", lose);
   for (const type of types) {
-    source.addEventListener(type, ({ data, lastEventId }) => {
+    opened.addEventListener(type, ({ data, lastEventId }) => {
       alive();
       if (lastEventId) lastId = lastEventId;
       for (const [port, had] of ports) {
@@ -41,7 +52,8 @@ function open(types) {
   }
 }
 
-self.addEventListener("connect", ({ ports: [port] }) => {
+self.addEventListener("connect", (event) => {
+  const [port] = /** @type {MessageEvent} */ (event).ports;
   port.addEventListener("message", ({ data }) => {
     if (data.leave) {
       ports.delete(port);

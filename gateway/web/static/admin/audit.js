@@ -1,67 +1,44 @@
+// @ts-check
 // The audit log: who let which agent do what, newest first, and whether its chain holds.
 
 import * as api from "../lib/api.js";
 import { address, empty, exactly, folded, roomTitle } from "./parts.js";
-import { h, icon } from "../lib/dom.js";
+import { FilteredList } from "./filtered.js";
+import { filledIn, h, icon } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { plural } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
 
 const FILTERS = ["act", "person", "persona", "room", "turn"];
-let pages = { of: "", count: 1 };
+const list = new FilteredList("/api/audit", FILTERS);
 
+/** @type {Page.Section} */
 export const audit = {
   name: "audit",
   title: "Audit log",
   probe: "/api/audit?limit=1",
   async load({ query }) {
-    const wanted = Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
-    const of = JSON.stringify(wanted);
-    if (pages.of !== of) pages = { of, count: 1 };
-    const checked = api.get("/api/audit/verify");
-    checked.catch(() => {}); // it is awaited last
-    const items = [];
-    let before = null;
-    for (let page = 0; page < pages.count && (page === 0 || before !== null); page += 1) {
-      const got = await api.get(
-        `/api/audit?${new URLSearchParams({ ...wanted, ...(before === null ? {} : { before }) })}`,
-      );
-      items.push(...got.items);
-      before = got.next_before;
-    }
-    return { items, more: before !== null, checked: await checked };
+    const [found, checked] = await Promise.all([list.load(query), api.get("/api/audit/verify")]);
+    return { ...found, checked };
   },
+  /**
+   * @param {{ items: Api.EntryView[], more: boolean, checked: Api.VerdictView }} found
+   * @param {Page.Context} context
+   */
   draw({ items, more, checked }, { query, refresh }) {
+    const filtered = list.filters(query);
     return [
       badge(checked),
-      folded(
-        filters(query),
-        FILTERS.some((name) => query[name]),
-      ),
+      folded(filters(query), filtered),
       items.length
         ? h("ul", { class: "admin-rows", "aria-label": "Audit log, newest first" }, ...items.map(entry))
-        : empty(FILTERS.some((name) => query[name]) ? "Nothing fits the filter." : "Nothing is on record yet."),
-      more
-        ? h(
-            "button",
-            {
-              type: "button",
-              class: "button quiet older-button",
-              "data-key": "older",
-              on: {
-                click: () => {
-                  pages.count += 1;
-                  refresh();
-                },
-              },
-            },
-            "Older ones",
-          )
-        : null,
+        : empty(filtered ? "Nothing fits the filter." : "Nothing is on record yet."),
+      more ? list.olderButton("Older ones", refresh) : null,
     ];
   },
 };
 
+/** @param {Api.VerdictView} given */
 function badge({ ok, rows, broken, broken_seq: at }) {
   if (ok)
     return h(
@@ -78,11 +55,15 @@ function badge({ ok, rows, broken, broken_seq: at }) {
   );
 }
 
-/** A hash by its beginning, as people compare them; everything else as it is. */
-const brief = (value) => (/^[0-9a-f]{32,}$/.test(value) ? `${value.slice(0, 12)}…` : value);
+/**
+ * A hash by its beginning, as people compare them; everything else as it is.
+ * @param {string | number | boolean | null} value
+ */
+const brief = (value) => (/^[0-9a-f]{32,}$/.test(String(value)) ? `${String(value).slice(0, 12)}…` : value);
 
+/** @param {Api.EntryView} given */
 function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, detail }) {
-  const room = state.rooms.get(roomId);
+  const room = state.rooms.get(roomId ?? "");
   const more = Object.entries(detail ?? {})
     .filter(([, value]) => value !== null && value !== "")
     .map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`)
@@ -129,7 +110,12 @@ function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, deta
   );
 }
 
+/** @param {Record<string, string>} query */
 function filters(query) {
+  /**
+   * @param {string} name
+   * @param {string} label
+   */
   const field = (name, label) =>
     h(
       "label",
@@ -152,14 +138,11 @@ function filters(query) {
     field("persona", "Persona"),
     field("room", "Room's id"),
     h("button", { class: "button", "data-key": "audit-filter" }, "Filter"),
-    FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("audit") }, "Clear") : null,
+    list.filters(query) ? h("a", { class: "button", href: address("audit") }, "Clear") : null,
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const to = address(
-      "audit",
-      Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])),
-    );
+    const to = address("audit", filledIn(form));
     location.hash = to;
   });
   return form;

@@ -1,27 +1,13 @@
+// @ts-check
 // Is everything well, and what waits for me?
 
 import * as api from "../lib/api.js";
-import {
-  action,
-  address,
-  ago,
-  empty,
-  figure,
-  me,
-  note,
-  optional,
-  platformName,
-  roomTitle,
-  section,
-  short,
-  stateMark,
-  when,
-} from "./parts.js";
+import { action, address, ago, empty, figure, me, note, roomTitle, section, short, stateMark, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h, icon } from "../lib/dom.js";
 import { dangerLine } from "../chat/live.js";
 import { state } from "../lib/store.js";
-import { duration, plural, size } from "../lib/words.js";
+import { duration, platformName, plural, size } from "../lib/words.js";
 import { turnRow } from "./turns.js";
 
 // A choice that opens a door for good.
@@ -29,18 +15,23 @@ const LASTING = /\b(always|don.t ask|all edits|everything|every time|never ask|b
 
 /** How many things wait for somebody. */
 export async function waits() {
-  const [{ questions }, access] = await Promise.all([api.get("/api/admin/overview"), optional("/api/access")]);
+  const [{ questions }, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
   return questions.length + (access?.pairings.length ?? 0);
 }
 
+/** @type {Page.Section} */
 export const overview = {
   name: "",
   title: "Overview",
   ages: true,
   async load() {
-    const [summary, access] = await Promise.all([api.get("/api/admin/overview"), optional("/api/access")]);
+    const [summary, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
     return { summary, pairings: access?.pairings ?? [] };
   },
+  /**
+   * @param {{ summary: Api.SummaryView, pairings: Api.PairingView[] }} given
+   * @param {Page.Context} given
+   */
   draw({ summary, pairings }, { refresh }) {
     const waiting = [
       ...summary.questions.map((asked) => questionCard(asked, refresh)),
@@ -62,6 +53,10 @@ export const overview = {
   },
 };
 
+/**
+ * @param {Api.SummaryView} given
+ * @param {number} waiting
+ */
 function verdict({ problems }, waiting) {
   const grave = problems.filter((problem) => problem.grave).length;
   const parts = [
@@ -80,6 +75,7 @@ function verdict({ problems }, waiting) {
   );
 }
 
+/** @param {Api.SummaryView} given */
 function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
   return section(
     "The last 24 hours",
@@ -99,6 +95,7 @@ function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
   );
 }
 
+/** @param {Api.BotView} bot */
 function botRow(bot) {
   const parts = [
     bot.since ? h("span", {}, bot.state === "connecting" ? "trying since " : "since ", when(bot.since)) : null,
@@ -131,8 +128,10 @@ function botRow(bot) {
   );
 }
 
+/** @param {Page.Child[]} parts */
 const dotted = (parts) => parts.flatMap((part, index) => (index ? [" · ", part] : [part]));
 
+/** @param {Api.ProblemView} given */
 function problemRow({ text, remedy, grave }) {
   return h(
     "li",
@@ -142,6 +141,7 @@ function problemRow({ text, remedy, grave }) {
   );
 }
 
+/** @param {Api.SummaryView} given */
 function failures({ failed, today }) {
   if (!failed.length) return section("Failed turns", empty("None in the last 24 hours."));
   const most = Math.max(...failed.map((turn) => turn.total_ms ?? 0), 1);
@@ -154,6 +154,10 @@ function failures({ failed, today }) {
 
 // ── Questions and pairings ────────────────────────────────────────────────────────────────
 
+/**
+ * @param {Api.QuestionView} asked
+ * @param {() => void} refresh
+ */
 function questionCard(asked, refresh) {
   const { id, title, detail, options, persona, room_id: roomId, at, expires_at: until } = asked;
   const room = state.rooms.get(roomId);
@@ -193,9 +197,17 @@ function questionCard(asked, refresh) {
   );
 }
 
+/**
+ * @param {Api.QuestionView} asked
+ * @param {Api.OptionView} option
+ */
 const needsSure = (asked, option) => !option.refuses && (asked.danger || LASTING.test(option.label));
 
-/** What is risked by a choice that is asked a second time. */
+/**
+ * What is risked by a choice that is asked a second time.
+ * @param {Api.QuestionView} given
+ * @param {Api.OptionView} given
+ */
 function stakes({ danger, persona, title }, { label }) {
   const parts = [
     danger ? `This is dangerous: ${danger}.` : null,
@@ -204,6 +216,11 @@ function stakes({ danger, persona, title }, { label }) {
   return [...parts, title].filter(Boolean).join(" ");
 }
 
+/**
+ * @param {Api.QuestionView} given
+ * @param {number} option
+ * @param {() => void} refresh
+ */
 async function choose({ id }, option, refresh) {
   const by = me();
   if (!by) return;
@@ -215,7 +232,12 @@ async function choose({ id }, option, refresh) {
   }
 }
 
+/**
+ * @param {Api.PairingView} one
+ * @param {() => void} refresh
+ */
 function pairingCard(one, refresh) {
+  /** @param {"approve" | "refuse"} decision */
   const decide = (decision) => async () => {
     const by = me();
     if (!by) return;

@@ -1,3 +1,4 @@
+// @ts-check
 // What the administrator's sections are made of: rows, states, figures, and asking the server.
 
 import * as api from "../lib/api.js";
@@ -6,63 +7,65 @@ import { announce, h, icon, s } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { clock, dated, dayKey, duration, full } from "../lib/words.js";
 
-export const PLATFORMS = {
-  slack: "Slack",
-  discord: "Discord",
-  matrix: "Matrix",
-  rocketchat: "Rocket.Chat",
-  bluebubbles: "iMessage",
-  web: "This page",
-};
-export const platformName = (name) => PLATFORMS[name] ?? name;
-
-/** What is there, or null where this Moot has no such part. */
-export async function optional(path) {
-  try {
-    return await api.get(path);
-  } catch (error) {
-    if (error.status === 404) return null;
-    throw error;
-  }
-}
-
 /** Who decides, for the record; null when nobody has said who sits here. */
 export function me() {
   if (!state.me) whoDialog();
   return state.me ? { id: state.me.id, name: state.me.name } : null;
 }
 
-/** Where a section lies: `#admin/turns?state=failed`. */
+/**
+ * Where a section lies: `#admin/turns?state=failed`.
+ * @param {string} section
+ * @param {Record<string, string | number | null | undefined>} [query]
+ */
 export function address(section, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return `#admin${section ? `/${section}` : ""}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
+  return `#admin${section ? `/${section}` : ""}${given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : ""}`;
 }
 
+/**
+ * @param {string} name
+ * @param {string} kind
+ */
 export const roomTitle = (name, kind) => (kind === "room" ? `#${name.replace(/^#/, "")}` : name);
 
-/** How long ago, in the largest unit that says something. */
+/** @type {Array<[Intl.RelativeTimeFormatUnit, number]>} */
+const UNITS = [
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+];
 const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 
+/**
+ * How long ago, in the largest unit that says something.
+ * @param {string} at
+ * @param {number} [now]
+ */
 export function ago(at, now = Date.now()) {
   const seconds = (Date.parse(at) - now) / 1000;
-  for (const [unit, size] of [
-    ["day", 86400],
-    ["hour", 3600],
-    ["minute", 60],
-  ]) {
+  for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return agoFormat.format(Math.round(seconds / size), unit);
   }
   return seconds > 10 ? "in a moment" : "just now";
 }
 
-export const when = (at) => h("time", { datetime: at, title: full(at) }, ago(at));
+/**
+ * A time by how long ago it was; null: it is not known.
+ * @param {string | null} at
+ */
+export const when = (at) => (at === null ? "–" : h("time", { datetime: at, title: full(at) }, ago(at)));
+/** @param {string} at */
 export const exactly = (at) =>
   h("time", { datetime: at, title: full(at) }, dayKey(at) === dayKey(Date.now()) ? clock(at) : dated(at));
 
+/** @param {number} usd */
 export const money = (usd) => `$${usd < 0.1 ? usd.toFixed(3) : usd.toFixed(2)}`;
 const shortFormat = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+/** @param {number} number */
 export const short = (number) => shortFormat.format(number);
 
+/** @type {Record<string, [string, Parameters<typeof icon>[0]]>} */
 const STATES = {
   up: ["good", "check"],
   connecting: ["wait", "dots"],
@@ -76,29 +79,46 @@ const STATES = {
   working: ["wait", "dots"],
   idle: ["good", "check"],
 };
+/** @type {Record<string, string>} */
 const WORDS = { posted: "answered", answered: "posting" };
 
-/** A state as a shape, a colour and a word. */
+/**
+ * A state as a shape, a colour and a word.
+ * @param {string} name
+ * @param {string} [words]
+ */
 export function stateMark(name, words = WORDS[name] ?? name) {
   const [css, sign] = STATES[name] ?? ["plain", "dots"];
   return h("span", { class: `state ${css}` }, icon(sign), words);
 }
 
+/**
+ * @param {string} title
+ * @param {...Page.Child} content
+ */
 export const section = (title, ...content) => {
   const id = `admin-${title.toLowerCase().replace(/\W+/g, "-")}`;
   return h("section", { class: "admin-part", "aria-labelledby": id }, h("h2", { id }, title), ...content);
 };
 
+/** @param {...Page.Child} words */
 export const note = (...words) => h("p", { class: "note" }, ...words);
+/** @param {...Page.Child} words */
 export const empty = (...words) => h("p", { class: "admin-empty" }, ...words);
 
+/** @param {Array<[string, ...Page.Child[]] | null>} rows */
 export const facts = (rows) =>
   h(
     "dl",
     { class: "facts" },
-    ...rows.filter(Boolean).map(([name, ...value]) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value))),
+    ...rows.map((row) => row && h("div", {}, h("dt", {}, row[0]), h("dd", {}, ...row.slice(1)))),
   );
 
+/**
+ * @param {string} name
+ * @param {Page.Child} value
+ * @param {string} [more]
+ */
 export const figure = (name, value, more = "") =>
   h(
     "div",
@@ -107,18 +127,24 @@ export const figure = (name, value, more = "") =>
     h("dd", {}, value, more ? h("span", { class: "tile-more" }, more) : null),
   );
 
-/** A button that sends something, and says what came of it beside itself. `key` finds it again after a redraw. */
+/**
+ * A button that sends something, and says what came of it beside itself. `key` finds it again after a redraw.
+ * @param {string} key
+ * @param {string} label
+ * @param {() => unknown} run
+ * @param {{ css?: string, name?: string | null, sure?: (() => Promise<boolean>) | null }} [given]
+ */
 export function action(key, label, run, { css = "", name = null, sure = null } = {}) {
   const button = h("button", { type: "button", class: `button ${css}`, "data-key": key, "aria-label": name }, label);
   button.addEventListener("click", async () => {
     if (sure && !(await sure())) return;
     const box = button.closest("[data-acts]") ?? button.parentElement;
     button.setAttribute("aria-busy", "true");
-    box.querySelector(".failure")?.remove();
+    box?.querySelector(".failure")?.remove();
     try {
       await run();
     } catch (error) {
-      box.append(h("p", { class: "failure", role: "alert" }, error.message));
+      box?.append(h("p", { class: "failure", role: "alert" }, error.message));
       announce(error.message);
     }
     button.removeAttribute("aria-busy");
@@ -126,7 +152,11 @@ export function action(key, label, run, { css = "", name = null, sure = null } =
   return button;
 }
 
-/** A form that is folded up where there is little room, unless something is chosen in it. */
+/**
+ * A form that is folded up where there is little room, unless something is chosen in it.
+ * @param {HTMLFormElement} form
+ * @param {boolean} chosen
+ */
 export function folded(form, chosen) {
   const fold = h("details", { class: "filter-fold", "data-key": "filter" }, h("summary", {}, "Filter"), form);
   fold.open = chosen || !matchMedia("(max-width: 860px)").matches;
@@ -135,7 +165,11 @@ export function folded(form, chosen) {
 
 // ── Where a turn's time went ──────────────────────────────────────────────────────────────
 
-export const STEPS = [
+/**
+ * @typedef {"queued_ms" | "ready_ms" | "brief_ms" | "compose_ms" | "agent_ms" | "post_ms"} StepName
+ * @type {Array<[StepName, string]>}
+ */
+const STEPS = [
   ["queued_ms", "queued"],
   ["ready_ms", "agent ready"],
   ["brief_ms", "brief"],
@@ -144,14 +178,13 @@ export const STEPS = [
   ["post_ms", "post"],
 ];
 
-/** One bar, its steps side by side; `most`: the milliseconds of a full one. */
+/**
+ * One bar, its steps side by side; `most`: the milliseconds of a full one.
+ * @param {Api.TurnLineView} turn
+ * @param {number} most
+ */
 export function timeBar(turn, most) {
-  const steps = STEPS.filter(([name]) => turn[name]).map(([name, words], index) => ({
-    name,
-    words,
-    ms: turn[name],
-    index,
-  }));
+  const steps = STEPS.map(([name, words]) => ({ name, words, ms: turn[name] ?? 0 })).filter((step) => step.ms);
   if (!steps.length) return null;
   const words = steps.map((step) => `${step.words} ${duration(step.ms)}`).join(", ");
   let at = 0;

@@ -1,9 +1,10 @@
+// @ts-check
 // People and what they may do: roles that were given here can be taken back here.
 
 import * as api from "../lib/api.js";
 import { action, empty, me, note, roomTitle, section, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
-import { announce, h } from "../lib/dom.js";
+import { announce, byKey, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 
 const ROLES = [
@@ -11,18 +12,25 @@ const ROLES = [
   ["member", "member: may ask"],
   ["owner", "owner: may do all"],
 ];
+/** @type {Record<string, string>} */
 const WHERE = { rooms: "in rooms", dms: "in direct messages" };
+/** @type {Record<string, string>} */
 const RULES = {
   closed: "closed: only those named below",
   open: "open to everybody",
   pairing: "strangers get a code that you approve",
 };
 
+/** @type {Page.Section} */
 export const people = {
   name: "people",
   title: "People",
   probe: "/api/access",
   load: async () => ({ access: await api.get("/api/access"), known: (await api.get("/api/people")).people }),
+  /**
+   * @param {{ access: Api.Access, known: Api.SpeakerView[] }} given
+   * @param {Page.Context} given
+   */
   draw({ access, known }, { refresh }) {
     const held = new Set(access.grants.map((grant) => grant.person_id));
     return [
@@ -66,11 +74,16 @@ export const people = {
   },
 };
 
+/** @param {Api.GrantView} given */
 function scopeWords({ room_name: name, room_id: id, persona, where }) {
   const room = id ? `in ${name ? roomTitle(name, "room") : id}` : (WHERE[where] ?? "everywhere");
   return `${room}, ${persona ? `with @${persona}` : "with every persona"}`;
 }
 
+/**
+ * @param {Api.GrantView} grant
+ * @param {() => void} refresh
+ */
 function grantRow(grant, refresh) {
   const take = async () => {
     const by = me();
@@ -111,6 +124,7 @@ function grantRow(grant, refresh) {
   );
 }
 
+/** @param {Api.ConfiguredView} given */
 function configuredRow({ role, people: who, rooms, personas, where }) {
   const names = who
     .map((id) => (id === "*" ? "everybody" : (state.people.find((person) => person.id === id)?.name ?? id)))
@@ -127,8 +141,20 @@ function configuredRow({ role, people: who, rooms, personas, where }) {
   );
 }
 
+/**
+ * @param {Api.SpeakerView[]} known
+ * @param {() => void} refresh
+ */
 function grantForm(known, refresh) {
+  /**
+   * @param {string} label
+   * @param {Node} input
+   */
   const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
+  /**
+   * @param {string} name
+   * @param {string[][]} options
+   */
   const select = (name, options) =>
     h(
       "select",
@@ -178,7 +204,7 @@ function grantForm(known, refresh) {
       async () => {
         const by = me();
         if (!by || !form.reportValidity()) return;
-        const given = Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
+        const given = Object.fromEntries(Object.entries(filledIn(form)).filter(([, value]) => value));
         const name = known.find((person) => person.id === given.person_id)?.name;
         await api.post("/api/access/grants", { ...given, ...(name ? { person_name: name } : {}), by });
         announce("Given");
@@ -190,7 +216,7 @@ function grantForm(known, refresh) {
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    form.querySelector('[data-key="grant"]').click();
+    byKey(form, "grant")?.click();
   });
   return form;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Where people would rather look: days of turns, times, tokens, and facts.
 
 import * as api from "../lib/api.js";
@@ -8,16 +9,27 @@ import { duration } from "../lib/words.js";
 
 const DAYS = ["7", "14", "30", "90"];
 
+/** @type {Page.Section} */
 export const plots = {
   name: "plots",
   title: "Plots",
   hears: new Set(["hello", "reload"]),
   load: ({ query }) => api.get(`/api/admin/statistics?days=${DAYS.includes(query.days) ? query.days : 14}`),
+  /**
+   * @param {Api.DaysView} given
+   * @param {Page.Context} given
+   */
   draw({ days }, { query }) {
     const names = days.map((day) => day.day);
     const personas = [...new Set(days.flatMap((day) => day.spent.map((spent) => spent.persona)))].sort();
+    /**
+     * @param {Api.DayView} day
+     * @param {string} persona
+     */
     const spent = (day, persona) => day.spent.find((one) => one.persona === persona);
+    /** @param {Api.SpentView | undefined} one */
     const tokens = (one) => (one ? one.input_tokens + one.output_tokens : 0);
+    /** @param {string} name */
     const state = (name) => days.map((day) => day.turns[name] ?? 0);
     const costs = personas.map((persona) => ({
       name: `@${persona}`,

@@ -1,15 +1,25 @@
+// @ts-check
 // Rooms, and one room with its sessions, schedules, memory and settings.
 
 import * as api from "../lib/api.js";
-import { address, empty, facts, optional, platformName, roomTitle, section, when } from "./parts.js";
+import { address, empty, facts, roomTitle, section, when } from "./parts.js";
 import { scheduleRow } from "./schedules.js";
 import { sessionCard } from "./sessions.js";
 import { scaleOf, turnRow } from "./turns.js";
 import { h, icon } from "../lib/dom.js";
 import { toggleMemory } from "../memory/panel.js";
 import { mine } from "../lib/store.js";
-import { plural } from "../lib/words.js";
+import { platformName, plural } from "../lib/words.js";
 
+/**
+ * @typedef {object} OneRoom
+ * @property {Api.RoomLineView} room
+ * @property {Api.SessionLineView[]} sessions
+ * @property {Api.TurnLineView[]} items
+ * @property {Api.Schedule[] | null} schedules
+ */
+
+/** @type {Page.Section} */
 export const rooms = {
   name: "rooms",
   title: "Rooms",
@@ -21,8 +31,8 @@ export const rooms = {
     if (!room) throw new Error("There is no such room.");
     const [{ sessions }, { items }, schedules] = await Promise.all([
       api.get("/api/admin/sessions"),
-      api.get(`/api/admin/turns?${new URLSearchParams({ room: path, limit: 10 })}`),
-      optional("/api/schedules"),
+      api.get(`/api/admin/turns?${new URLSearchParams({ room: path, limit: "10" })}`),
+      api.optional("/api/schedules"),
     ]);
     return {
       room,
@@ -31,9 +41,11 @@ export const rooms = {
       schedules: schedules?.schedules.filter((one) => one.room_id === path) ?? null,
     };
   },
+  /** `data`: the one room that the address names, or `all`. */
   draw: (data, context) => (data.room ? one(data, context) : list(data.all)),
 };
 
+/** @param {Api.RoomLineView[]} all */
 function list(all) {
   if (!all.length) return [empty("No rooms yet.")];
   return [
@@ -72,6 +84,7 @@ function list(all) {
   ];
 }
 
+/** @param {Api.RoomLineView} given */
 function lately({ messages, days, people, personas }) {
   const daily = messages / days;
   const parts = [
@@ -87,6 +100,10 @@ function lately({ messages, days, people, personas }) {
   return parts.filter(Boolean).join(" · ");
 }
 
+/**
+ * @param {OneRoom} found
+ * @param {Page.Context} context
+ */
 function one({ room, sessions, items, schedules }, { refresh }) {
   const models = Object.entries(room.models);
   return [

@@ -1,3 +1,4 @@
+// @ts-check
 // What is asked again and again: when, where, and by whom it was set.
 
 import * as api from "../lib/api.js";
@@ -6,12 +7,17 @@ import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 
+/** @type {Page.Section} */
 export const schedules = {
   name: "schedules",
   title: "Schedules",
   probe: "/api/schedules",
   ages: true,
   load: () => api.get("/api/schedules"),
+  /**
+   * @param {{ schedules: Api.Schedule[] }} given
+   * @param {Page.Context} given
+   */
   draw({ schedules: all }, { refresh }) {
     if (!all.length)
       return [
@@ -25,8 +31,16 @@ export const schedules = {
   },
 };
 
+/**
+ * @param {Api.Schedule} one
+ * @param {() => void} refresh
+ */
 export function scheduleRow(one, refresh) {
   const room = state.rooms.get(one.room_id);
+  /**
+   * @param {string} what
+   * @param {string} said
+   */
   const act = (what, said) => async () => {
     if (what === "delete") await api.remove(`/api/schedules/${one.id}`, {});
     else await api.post(`/api/schedules/${one.id}`, { paused: what === "pause" });

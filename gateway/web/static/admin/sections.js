@@ -1,8 +1,9 @@
+// @ts-check
 // The administrator's side: sections at #admin, #admin/turns, ..., kept as they are now.
 
 import { closePanel } from "../lib/panel.js";
-import { $, h, icon } from "../lib/dom.js";
-import { optional } from "./parts.js";
+import { $, byKey, focused, h, icon, openFolds, reopen, targetOf } from "../lib/dom.js";
+import { optional } from "../lib/api.js";
 import { audit } from "./audit.js";
 import { overview, waits } from "./overview.js";
 import { people } from "./people.js";
@@ -18,16 +19,21 @@ const EVERY_MS = 15_000; // what no event tells: memory, times, disks
 const SECTIONS = [overview, rooms, sessions, turns, plots, people, audit, schedules];
 const LIVE = new Set(["turn", "question", "question_closed", "bots", "personas", "room", "access", "hello", "reload"]);
 
-let shown = null; // { section, path, query } that is open
+/** @type {{ section: Page.Section, path: string, query: Record<string, string>, why?: string } | null} */
+let shown = null; // what is open; why: the turn whose record is asked for
 let drawn = ""; // its data as JSON, to draw only what changed
 let asked = 0; // of the newest fetch: what comes of earlier ones is dropped
 let timer = 0;
+/** @type {Set<Page.Section>} */
 let missing = new Set(); // sections that this Moot has not
 let editorKnown = false; // it has the editor of personas
 
 export const adminShown = () => shown !== null;
 
-/** `#admin/turns?state=failed` as its section, what follows, and the query; null: another address. */
+/**
+ * `#admin/turns?state=failed` as its section, what follows, and the query; null: another address.
+ * @param {string} hash
+ */
 function parse(hash) {
   const [path, query = ""] = hash.slice(1).split("?");
   const [head, name = "", ...rest] = path.split("/");
@@ -54,7 +60,7 @@ export function openAdmin(hash = location.hash) {
   $("skip").setAttribute("href", "#admin-body");
   $("admin-link").setAttribute("aria-current", "page");
   document.title = `${wanted.section.title} · Moot`;
-  if (arriving) frame();
+  if (arriving) frame(wanted);
   refresh();
   if (wanted.why) showWhy(wanted.why);
   return true;
@@ -74,7 +80,8 @@ export function leaveAdmin() {
   $("admin-link").removeAttribute("aria-current");
 }
 
-function frame() {
+/** @param {{ section: Page.Section, path: string }} wanted */
+function frame({ section, path }) {
   const menu = h(
     "button",
     {
@@ -86,7 +93,7 @@ function frame() {
     },
     icon("menu"),
   );
-  const nav = adminNav(shown.section);
+  const nav = adminNav(section);
   $("admin").replaceChildren(
     h(
       "header",
@@ -95,8 +102,8 @@ function frame() {
       h(
         "div",
         { class: "room-title" },
-        h("h1", { id: "admin-title", tabindex: "-1" }, shown.section.title),
-        h("p", { hidden: !shown.path }),
+        h("h1", { id: "admin-title", tabindex: "-1" }, section.title),
+        h("p", { hidden: !path }),
       ),
     ),
     nav,
@@ -110,7 +117,10 @@ function frame() {
   $("admin-title").focus({ preventScroll: true });
 }
 
-/** The way from section to section; the editor of personas is one with an address of its own, where there is one. */
+/**
+ * The way from section to section. The editor of personas is one with an address of its own, where there is one.
+ * @param {Page.Section | null} [current] null: the editor of personas
+ */
 export function adminNav(current = null) {
   const links = SECTIONS.filter((one) => !missing.has(one)).map((one) =>
     h(
@@ -135,6 +145,7 @@ export function adminNav(current = null) {
 }
 
 async function refresh() {
+  if (!shown) return;
   const mine = ++asked;
   const { section, path, query } = shown;
   clearTimeout(timer);
@@ -158,30 +169,31 @@ function refreshIfSeen() {
   else refresh();
 }
 
-/** Take new content; what is open stays open, and who stood on something stands on it again. */
+/**
+ * Take new content; what is open stays open, and who stood on something stands on it again.
+ * @param {Page.Child[]} content
+ */
 function draw(content) {
   const body = $("admin-body");
-  const stood = body.contains(document.activeElement) ? document.activeElement.closest("[data-key]") : null;
-  const open = new Set(
-    [...body.querySelectorAll("details[data-key]")]
-      .filter((details) => details.open)
-      .map((details) => details.dataset.key),
-  );
-  const made = h("div", { class: "admin-column" }, ...content.flat().filter(Boolean));
-  for (const details of made.querySelectorAll("details[data-key]"))
-    if (open.has(details.dataset.key)) details.open = true;
+  /** @type {HTMLElement | null | undefined} */
+  const stood = body.contains(focused()) ? focused()?.closest("[data-key]") : null;
+  const open = openFolds(body);
+  const made = h("div", { class: "admin-column" }, ...content);
+  reopen(made, open);
   const top = body.scrollTop;
-  replace(body.firstElementChild, made);
+  replace(/** @type {Element} */ (body.firstElementChild), made);
   body.scrollTop = top;
   if (!stood || stood.isConnected) return;
-  (body.querySelector(`[data-key="${CSS.escape(stood.dataset.key)}"]`) ?? $("admin-title")).focus({
-    preventScroll: true,
-  });
+  (byKey(body, stood.dataset.key ?? "") ?? $("admin-title")).focus({ preventScroll: true });
 }
 
 const LISTS = ".admin-column, .admin-rows, .cards-list, .admin-part";
 
-/** Put children in the place of others; those that are as they were stay, under somebody's hands, too. */
+/**
+ * Put children in the place of others; those that are as they were stay, under somebody's hands, too.
+ * @param {Element} old
+ * @param {Element} made
+ */
 function replace(old, made) {
   const before = [...old.children];
   const after = [...made.children];
@@ -196,25 +208,30 @@ function replace(old, made) {
   for (const there of before.slice(after.length)) there.remove();
 }
 
-/** Whether somebody has begun to fill in a form: nothing that happens elsewhere takes it from them. */
+/**
+ * Whether somebody has begun to fill in a form: nothing that happens elsewhere takes it from them.
+ * @param {Element} form
+ */
 function edited(form) {
   if (!form.matches("[data-keep]")) return false;
-  const fields = [...form.querySelectorAll("input, select")];
-  return fields.some((field) =>
-    field.options
-      ? [...field.options].some(
-          (option) => option.selected !== option.defaultSelected && (option.defaultSelected || option.index),
-        )
-      : field.value !== field.defaultValue,
+  const inputs = [...form.querySelectorAll("input")];
+  const options = [...form.querySelectorAll("option")];
+  return (
+    inputs.some((input) => input.value !== input.defaultValue) ||
+    options.some((option) => option.selected !== option.defaultSelected && (option.defaultSelected || option.index))
   );
 }
 
+/** @param {Error} error */
 function fail(error) {
   const retry = h("button", { type: "button", class: "button", on: { click: refresh } }, "Try again");
   draw([h("div", { class: "admin-fault", role: "alert" }, h("p", { class: "failure" }, error.message), retry)]);
 }
 
-/** Something happened somewhere. */
+/**
+ * Something happened somewhere.
+ * @param {string} type
+ */
 export function adminEvent(type) {
   if (!LIVE.has(type)) return;
   clearTimeout(badgeTimer);
@@ -246,17 +263,16 @@ async function drawLink() {
 export async function setUpAdmin() {
   $("admin-link").append(icon("gauge"), h("span", { class: "row-name" }, "Administration"));
   document.addEventListener("click", (event) => {
-    if (event.target.closest("#skip") && shown) {
+    if (targetOf(event).closest("#skip") && shown) {
       event.preventDefault();
       $("admin-body").focus();
     }
   });
   drawLink();
   const optionals = SECTIONS.filter((one) => one.probe);
-  const found = await Promise.all(optionals.map((one) => optional(one.probe).catch(() => null)));
+  const found = await Promise.all(optionals.map((one) => optional(one.probe ?? "").catch(() => null)));
   missing = new Set(optionals.filter((_, index) => found[index] === null));
   editorKnown = (await optional("/api/personas/schema").catch(() => null)) !== null;
-  const nav = document.querySelector(".admin-nav");
-  nav?.replaceWith(adminNav(shown?.section ?? null));
+  document.querySelector(".admin-nav")?.replaceWith(adminNav(shown?.section ?? null));
   document.querySelector(".admin-nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // The agents' living sessions: what they do, what they take, and their ends.
 
 import * as api from "../lib/api.js";
@@ -7,11 +8,16 @@ import { announce, h, icon } from "../lib/dom.js";
 import { showTerminal } from "../chat/terminal.js";
 import { duration, size } from "../lib/words.js";
 
+/** @type {Page.Section} */
 export const sessions = {
   name: "sessions",
   title: "Sessions",
   ages: true,
   load: () => api.get("/api/admin/sessions"),
+  /**
+   * @param {{ sessions: Api.SessionLineView[] }} given
+   * @param {Page.Context} given
+   */
   draw({ sessions: all }, { refresh }) {
     if (!all.length)
       return [
@@ -26,10 +32,15 @@ export const sessions = {
 
 const DONE = { stop: "Stopped", renew: "Its next turn begins a new session", sleep: "It sleeps" };
 
+/**
+ * @param {Api.SessionLineView} session
+ * @param {() => void} refresh
+ */
 export function sessionCard(session, refresh) {
   const { id, persona, room_id: roomId, agent, started_at: started, used_at: used } = session;
   const room = roomTitle(session.room_name, session.room_kind);
   const name = `@${persona} in ${room}`;
+  /** @param {keyof typeof DONE} what */
   const act = (what) => async () => {
     const by = me();
     if (!by) return;

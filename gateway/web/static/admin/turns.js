@@ -1,8 +1,10 @@
+// @ts-check
 // Turns: newest first, by room, persona, person, state, and how long they took.
 
 import * as api from "../lib/api.js";
 import { address, empty, exactly, folded, money, roomTitle, short, stateMark, stepLegend, timeBar } from "./parts.js";
-import { h } from "../lib/dom.js";
+import { FilteredList } from "./filtered.js";
+import { byKey, filledIn, h, targetOf } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { duration } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
@@ -24,44 +26,20 @@ const SLOW = [
 ];
 const PAGE = 50;
 
-let pages = { of: "", count: 1 };
+const list = new FilteredList("/api/admin/turns", FILTERS, PAGE);
 
+/** @type {Page.Section} */
 export const turns = {
   name: "turns",
   title: "Turns",
-  async load({ query }) {
-    const wanted = Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
-    const of = JSON.stringify(wanted);
-    if (pages.of !== of) pages = { of, count: 1 };
-    const items = [];
-    let before = null;
-    for (let page = 0; page < pages.count && (page === 0 || before !== null); page += 1) {
-      const got = await api.get(
-        `/api/admin/turns?${new URLSearchParams({ ...wanted, limit: PAGE, ...(before === null ? {} : { before }) })}`,
-      );
-      items.push(...got.items);
-      before = got.next_before;
-    }
-    return { items, more: before !== null };
-  },
+  load: ({ query }) => list.load(query),
+  /**
+   * @param {{ items: Api.TurnLineView[], more: boolean }} found
+   * @param {Page.Context} context
+   */
   draw({ items, more }, { query, refresh }) {
-    const filtered = FILTERS.some((name) => query[name]);
+    const filtered = list.filters(query);
     const most = scaleOf(items);
-    const older = h(
-      "button",
-      {
-        type: "button",
-        class: "button quiet older-button",
-        "data-key": "older",
-        on: {
-          click: () => {
-            pages.count += 1;
-            refresh();
-          },
-        },
-      },
-      "Older turns",
-    );
     return [
       folded(filters(query), filtered),
       items.length ? stepLegend() : null,
@@ -74,18 +52,27 @@ export const turns = {
         : empty(
             filtered ? "No turn fits the filter." : "No turns yet. One is listed as soon as somebody asks an agent.",
           ),
-      more ? older : null,
+      more ? list.olderButton("Older turns", refresh) : null,
     ];
   },
 };
 
-/** What a full bar stands for: nearly the slowest, so that one that hung doesn't flatten all others. */
+/**
+ * What a full bar stands for: nearly the slowest, so that one that hung doesn't flatten all others.
+ * @param {Api.TurnLineView[]} items
+ */
 export function scaleOf(items) {
   const all = items.map((turn) => turn.total_ms ?? 0).sort((a, b) => a - b);
   return Math.max(all[Math.floor(all.length * 0.95)] ?? 0, 1);
 }
 
+/** @param {Record<string, string>} query */
 function filters(query) {
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {string[][]} options
+   */
   const select = (name, label, options) => {
     const known = options.some(([value]) => value === (query[name] ?? ""))
       ? options
@@ -112,18 +99,22 @@ function filters(query) {
     select("person", "Person", [["", "any"], ...state.people.map((person) => [person.id, person.name])]),
     select("state", "State", STATES),
     select("slow_ms", "Took", SLOW),
-    FILTERS.some((name) => query[name]) ? h("a", { class: "button", href: address("turns") }, "Clear") : null,
+    list.filters(query) ? h("a", { class: "button", href: address("turns") }, "Clear") : null,
   );
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", (event) => {
-    const key = event.target.dataset.key;
-    location.hash = address("turns", Object.fromEntries(new FormData(form)));
-    requestAnimationFrame(() => document.querySelector(`[data-key="${key}"]`)?.focus());
+    const key = targetOf(event).dataset.key;
+    location.hash = address("turns", filledIn(form));
+    requestAnimationFrame(() => byKey(document.body, key ?? "")?.focus());
   });
   return form;
 }
 
-/** A turn in a list; `most`: what a full bar stands for. */
+/**
+ * A turn in a list; `most`: what a full bar stands for.
+ * @param {Api.TurnLineView} turn
+ * @param {number} most
+ */
 export function turnRow(turn, most) {
   const name = roomTitle(turn.room_name, turn.room_kind);
   const why = h(

@@ -1,3 +1,4 @@
+// @ts-check
 // Files beside a message: chosen, dropped or pasted; uploaded at once, sent as references.
 
 import { upload } from "../lib/api.js";
@@ -6,30 +7,34 @@ import { size } from "../lib/words.js";
 
 export class Attachments {
   constructor() {
-    this.entries = []; // { file, reference, error, element }
+    /** @type {Page.Upload[]} */
+    this.entries = [];
     $("attach").append(icon("clip"));
     $("attach").addEventListener("click", () => $("files").click());
     $("files").addEventListener("change", () => {
-      this.add($("files").files);
+      this.add($("files").files ?? []);
       $("files").value = "";
     });
     this.followDrag();
   }
 
   get references() {
-    return this.entries.filter((entry) => entry.reference).map((entry) => entry.reference);
+    return this.entries.flatMap((entry) => entry.reference ?? []);
   }
 
   get busy() {
     return this.entries.some((entry) => !entry.reference && !entry.error);
   }
 
+  /** @param {Iterable<File>} files */
   add(files) {
     for (const file of files) this.start(file);
     this.draw();
   }
 
+  /** @param {File} file */
   async start(file) {
+    /** @type {Page.Upload} */
     const entry = { file, reference: null, error: "" };
     this.entries.push(entry);
     try {
@@ -51,6 +56,7 @@ export class Attachments {
     $("pending").replaceChildren(...this.entries.map((entry) => this.element(entry)));
   }
 
+  /** @param {Page.Upload} entry */
   element(entry) {
     const { file, reference, error } = entry;
     const remove = h(
@@ -75,7 +81,10 @@ export class Attachments {
     );
   }
 
-  /** Take files that were pasted; true when there were some. */
+  /**
+   * Take files that were pasted; true when there were some.
+   * @param {ClipboardEvent} event
+   */
   paste(event) {
     const files = event.clipboardData?.files;
     if (!files?.length) return false;
@@ -86,6 +95,7 @@ export class Attachments {
 
   followDrag() {
     const room = $("room");
+    /** @param {DragEvent} event */
     const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
     let depth = 0; // enter and leave come for every element inside
     const show = () => {
@@ -111,7 +121,7 @@ export class Attachments {
       event.preventDefault();
       depth = 0;
       show();
-      this.add(event.dataTransfer.files);
+      this.add(event.dataTransfer?.files ?? []);
       $("text").focus();
     });
   }

@@ -1,9 +1,14 @@
+// @ts-check
 // Where a turn's time went: a bar for each step, on one scale.
 
 import { h, s } from "../lib/dom.js";
 import { duration } from "../lib/words.js";
 
-/** Steps of a turn in order: those that were measured, else what its states tell. */
+/**
+ * Steps of a turn in order: those that were measured, else what its states tell.
+ * @param {Api.TurnRecordView} record
+ * @returns {Page.Step[]}
+ */
 export function steps(record) {
   const timings = record.timings.map(({ name, ms, after_ms }) => ({ name, ms, after: after_ms }));
   const states = record.states.map((state) => ({ name: state.state, at: Date.parse(state.at) }));
@@ -20,7 +25,10 @@ export function steps(record) {
   return made;
 }
 
-/** The chart; a step whose start is not known begins where the one before it ended. */
+/**
+ * The chart; a step whose start is not known begins where the one before it ended.
+ * @param {Page.Step[]} rows
+ */
 export function chart(rows) {
   let end = 0;
   const placed = rows.map((row) => {
@@ -29,6 +37,7 @@ export function chart(rows) {
     return { ...row, from };
   });
   const total = Math.max(...placed.map((row) => row.from + row.ms), 1);
+  /** @param {number} ms */
   const scale = (ms) => (ms / total) * 100;
   return h(
     "dl",
@@ -60,7 +69,10 @@ export function chart(rows) {
   );
 }
 
-/** A score between 0 and 1 as a small bar. */
+/**
+ * A score between 0 and 1 as a small bar.
+ * @param {number} score
+ */
 export function scoreBar(score) {
   const width = Math.max(0, Math.min(score, 1)) * 100;
   return s(

@@ -1,3 +1,4 @@
+// @ts-check
 // Suggestions while you type: personas and people after @, commands after ! or / at a line's start.
 
 import { avatar, personaSpeaker } from "../lib/avatar.js";
@@ -8,11 +9,15 @@ const MOST = 8;
 
 /** Attach suggestions to the text box; `handle(event)` is true when they took the key. */
 export class Completion {
+  /** @param {HTMLTextAreaElement} text */
   constructor(text) {
     this.text = text;
     this.box = $("complete");
+    /** @type {Page.Suggestion[]} */
     this.entries = [];
     this.chosen = 0;
+    this.typed = 0; // characters that a suggestion takes the place of
+    this.sign = 0; // 1 where a / becomes the ! that is sent
     text.setAttribute("aria-controls", "complete");
     text.addEventListener("input", () => this.look());
     text.addEventListener("click", () => this.look());
@@ -33,11 +38,12 @@ export class Completion {
     const command = /(?:^|\n)([!/])([a-z]*)$/.exec(before);
     const found = mention ? people(mention[1]) : command ? commands(command[2]) : [];
     this.typed = (mention?.[1] ?? command?.[2])?.length ?? 0;
-    this.sign = command?.[1] === "/" ? 1 : 0; // a / becomes the ! that is sent
+    this.sign = command?.[1] === "/" ? 1 : 0;
     this.chosen = 0;
     this.show(found.slice(0, MOST));
   }
 
+  /** @param {Page.Suggestion[]} entries */
   show(entries) {
     this.entries = entries;
     this.box.hidden = !entries.length;
@@ -81,6 +87,7 @@ export class Completion {
     this.text.focus();
   }
 
+  /** @param {KeyboardEvent} event */
   handle(event) {
     if (!this.open || event.isComposing) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -108,6 +115,10 @@ export class Completion {
   }
 }
 
+/**
+ * @param {string} typed
+ * @returns {Page.Suggestion[]}
+ */
 function people(typed) {
   const wanted = typed.toLowerCase();
   const personas = state.personas
@@ -119,8 +130,9 @@ function people(typed) {
       away: !persona.available,
     }))
     .sort((a, b) => Number(a.away) - Number(b.away));
+  /** @type {Map<string, Api.Person & { role?: string | null }>} */
   const known = new Map([...state.people, ...knownHere()].map((person) => [person.id, person]));
-  known.delete(state.me?.id);
+  known.delete(state.me?.id ?? "");
   const humans = [...known.values()].map((person) => ({
     name: person.name,
     shown: person.name,
@@ -133,6 +145,10 @@ function people(typed) {
   );
 }
 
+/**
+ * @param {string} typed
+ * @returns {Page.Suggestion[]}
+ */
 function commands(typed) {
   return state.commands
     .filter(({ name }) => name.startsWith(typed))

@@ -1,3 +1,4 @@
+// @ts-check
 // The message box: what you type, what you answer, what you attach.
 
 import { Attachments } from "./attach.js";
@@ -8,7 +9,10 @@ import { plainText } from "../lib/markdown.js";
 const HINT = "Enter sends, Shift+Enter makes a new line, @ mentions";
 
 export class Composer {
-  /** `onSend({ text, replyTo, attachments })` is told of each message. */
+  /**
+   * `onSend({ text, replyTo, attachments })` is told of each message.
+   * @param {(draft: Page.Draft) => void} onSend
+   */
   constructor(onSend) {
     this.onSend = onSend;
     this.text = $("text");
@@ -29,7 +33,12 @@ export class Composer {
     this.text.addEventListener("paste", (event) => this.attachments.paste(event));
   }
 
-  /** Belong to another room; what was not sent stays with its room. */
+  /**
+   * Belong to another room; what was not sent stays with its room.
+   * @param {string} roomId
+   * @param {string} label
+   * @param {string} readOnly
+   */
   open(roomId, label, readOnly) {
     if (this.roomId) this.unsent.set(this.roomId, this.text.value);
     this.roomId = roomId;
@@ -48,6 +57,7 @@ export class Composer {
     this.text.focus();
   }
 
+  /** @param {string} text */
   put(text) {
     this.text.value = text;
     this.changed();
@@ -55,6 +65,7 @@ export class Composer {
     this.text.setSelectionRange(text.length, text.length);
   }
 
+  /** @param {Page.Message | null} message */
   reply(message) {
     this.replyTo = message;
     $("replying").hidden = !message;
@@ -77,6 +88,7 @@ export class Composer {
     this.focus();
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (this.completion.handle(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {

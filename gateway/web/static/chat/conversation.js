@@ -1,3 +1,4 @@
+// @ts-check
 // One room's messages, turns and questions: what events and fetched stretches make of them.
 
 import * as api from "../lib/api.js";
@@ -6,11 +7,13 @@ const STRETCH = 50;
 const ENDED = new Set(["posted", "failed", "stopped"]);
 
 export class Conversation {
+  /** @param {string} roomId */
   constructor(roomId) {
     this.roomId = roomId;
     this.loaded = false;
     this.more = false;
     this.loading = Promise.resolve();
+    /** @type {Array<[string, any]> | null} */
     this.meanwhile = null; // events that came during a load
     this.fetching = null; // the promise of an older stretch under way
     this.messages = new Map(); // id -> message
@@ -23,7 +26,7 @@ export class Conversation {
   }
 
   get path() {
-    return `/api/rooms/${encodeURIComponent(this.roomId)}/messages`;
+    return /** @type {const} */ (`/api/rooms/${encodeURIComponent(this.roomId)}/messages`);
   }
 
   /** Fetch the newest stretch; again after a gap in the events. One load at a time. */
@@ -55,6 +58,7 @@ export class Conversation {
     }
   }
 
+  /** @param {Api.TimelineView} stretch */
   install(stretch) {
     const overlaps = stretch.messages.some((message) => this.messages.has(message.id));
     if (this.loaded && !overlaps) this.forget();
@@ -72,11 +76,14 @@ export class Conversation {
     for (const [id, message] of this.messages) if (!message.sending) this.messages.delete(id);
   }
 
-  /** What is known in a stretch's time and not in it was deleted meanwhile. */
+  /**
+   * What is known in a stretch's time and not in it was deleted meanwhile.
+   * @param {Api.MessageView[]} stretch
+   */
   dropMissing(stretch) {
     if (!stretch.length) return;
     const there = new Set(stretch.map((message) => message.id));
-    const [from, to] = [Date.parse(stretch[0].at), Date.parse(stretch.at(-1).at)];
+    const [from, to] = [Date.parse(stretch[0].at), Date.parse(stretch[stretch.length - 1].at)];
     for (const [id, message] of this.messages) {
       const inside = from <= message.time && message.time <= to;
       if (!message.sending && !there.has(id) && inside) this.messages.delete(id);
@@ -101,6 +108,10 @@ export class Conversation {
     return this.fetching;
   }
 
+  /**
+   * @param {Api.MessageView & Partial<Page.Message>} message
+   * @param {number} [sequence]
+   */
   keep(message, sequence = (this.last += 1)) {
     if (this.gone.has(message.id)) return;
     const known = this.messages.get(message.id);
@@ -109,13 +120,20 @@ export class Conversation {
     this.put({ ...message, plain, time: Date.parse(message.at), sequence: known?.sequence ?? sequence });
   }
 
-  /** `version` is new whenever something of a message changed. */
+  /**
+   * `version` is new whenever something of a message changed.
+   * @param {Omit<Page.Message, "version">} message
+   */
   put(message) {
     this.versions += 1;
     this.messages.set(message.id, { ...message, version: this.versions });
   }
 
-  /** Take one event of this room. */
+  /**
+   * Take one event of this room.
+   * @param {string} type
+   * @param {any} data
+   */
   apply(type, data) {
     this.meanwhile?.push([type, data]);
     switch (type) {
@@ -146,13 +164,17 @@ export class Conversation {
     }
   }
 
-  /** An answer takes the place of its turn's draft. */
+  /**
+   * An answer takes the place of its turn's draft.
+   * @param {Api.MessageView} message
+   */
   settle(message) {
     if (message.turn_id && !message.draft && ENDED.has(this.turns.get(message.turn_id)?.state)) {
       this.turns.delete(message.turn_id);
     }
   }
 
+  /** @param {Api.TurnView} turn */
   turn(turn) {
     const known = this.turns.get(turn.id);
     if (turn.state === "posted") {
@@ -169,7 +191,10 @@ export class Conversation {
     this.closeFor(turn);
   }
 
-  /** Questions of a turn that ended cannot be answered any more. */
+  /**
+   * Questions of a turn that ended cannot be answered any more.
+   * @param {Api.TurnView} turn
+   */
   closeFor(turn) {
     if (!ENDED.has(turn.state)) return;
     for (const question of this.questions.values()) {
@@ -177,6 +202,10 @@ export class Conversation {
     }
   }
 
+  /**
+   * @param {string} turnId
+   * @param {string} text
+   */
   draft(turnId, text) {
     const message = this.answerOf(turnId);
     if (message?.draft) this.put({ ...message, text, plain: null });
@@ -184,12 +213,17 @@ export class Conversation {
     if (turn) this.turns.set(turnId, { ...turn, draft: text });
   }
 
+  /**
+   * @param {string} persona
+   * @param {string} status
+   */
   status(persona, status) {
     for (const [id, turn] of this.turns) {
       if (turn.persona === persona && turn.state === "running") this.turns.set(id, { ...turn, status });
     }
   }
 
+  /** @param {{ question_id: string, option: number | null, by: Api.Person | null, reason: string }} data */
   close(data) {
     const question = this.questions.get(data.question_id);
     if (question) {
@@ -200,6 +234,7 @@ export class Conversation {
     }
   }
 
+  /** @param {string} turnId */
   answerOf(turnId) {
     return [...this.messages.values()].reverse().find((message) => message.turn_id === turnId);
   }

@@ -1,3 +1,4 @@
+// @ts-check
 // What is still open in a room: turns that wait or run, and questions of an agent.
 
 import * as api from "../lib/api.js";
@@ -8,9 +9,15 @@ import { head } from "./message.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, elapsed, plural } from "../lib/words.js";
 
+/** @type {Record<string, string>} */
+const UNANSWERED = { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." };
+/** @type {Record<string, string>} */
 const ENDED = { failed: "could not answer", stopped: "was stopped" };
 
-/** An element for a turn, and the function that brings it up to date. */
+/**
+ * An element for a turn, and the function that brings it up to date.
+ * @param {Page.Turn} first
+ */
 export function turnElement(first) {
   const speaker = personaSpeaker(first.persona);
   const text = h("div", { class: "text drafting", "aria-live": "off" });
@@ -42,6 +49,7 @@ export function turnElement(first) {
   watch.addEventListener("click", () => tell("watch", turn.session_id));
   why.addEventListener("click", () => tell("why", turn.id));
 
+  /** @param {Page.Turn} now */
   function update(now) {
     turn = now;
     const ended = ENDED[turn.state];
@@ -67,6 +75,7 @@ export function turnElement(first) {
   return { element, update };
 }
 
+/** @param {Page.Turn} turn */
 function wording(turn) {
   if (turn.state === "queued") return turn.ahead > 0 ? `Waiting its turn, ${turn.ahead} before it` : "Waiting its turn";
   if (turn.state === "failed") return turn.error || "Could not answer.";
@@ -75,7 +84,10 @@ function wording(turn) {
   return turn.asks ? "Waiting for a decision" : turn.status || "Working";
 }
 
-/** An element for a question with its real choices as buttons. */
+/**
+ * An element for a question with its real choices as buttons.
+ * @param {Page.Question} question
+ */
 export function questionElement(question) {
   const id = `question-${question.id.replace(/\W/g, "-")}`;
   const wrong = h("p", { class: "failure", role: "alert", hidden: true });
@@ -95,13 +107,14 @@ export function questionElement(question) {
     return button;
   });
 
+  /** @param {number} option */
   async function choose(option) {
     for (const button of buttons) button.disabled = true;
     wrong.hidden = true;
     try {
       await api.post(`/api/questions/${encodeURIComponent(question.id)}`, {
         option,
-        by: { id: state.me.id, name: state.me.name },
+        by: { id: state.me?.id, name: state.me?.name },
       });
     } catch (error) {
       wrong.textContent = error.message;
@@ -130,10 +143,17 @@ export function questionElement(question) {
   );
 }
 
-/** Why it is a dangerous one, for whoever is about to say yes; null: nothing says so. */
+/**
+ * Why it is a dangerous one, for whoever is about to say yes; null: nothing says so.
+ * @param {{ danger: string | null }} given
+ */
 export const dangerLine = ({ danger }) =>
   danger ? h("p", { class: "danger-line" }, h("b", {}, "Dangerous"), `: ${danger}`) : null;
 
+/**
+ * @param {Page.Question} question
+ * @param {boolean} allowed
+ */
 function who(question, allowed) {
   const names = question.may_answer.map((person) => person.name);
   const may = names.length
@@ -143,14 +163,10 @@ function who(question, allowed) {
   return `${may}${names.length && !allowed ? ", not you" : ""}${until}.`;
 }
 
+/** @param {Page.Question} question */
 function ending(question) {
-  const { option, by, reason } = question.closed;
-  if (option === null || option === undefined) {
-    return (
-      { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." }[reason] ??
-      `Closed: ${reason}.`
-    );
-  }
+  const { option, by, reason = "" } = question.closed ?? {};
+  if (option === null || option === undefined) return UNANSWERED[reason] ?? `Closed: ${reason}.`;
   const label = question.options[option]?.label ?? plural(option + 1, "option");
   return `${by ? by.name : "Somebody"} chose “${label}”.`;
 }

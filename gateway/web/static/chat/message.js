@@ -1,3 +1,4 @@
+// @ts-check
 // One message of the conversation.
 
 import { avatar } from "../lib/avatar.js";
@@ -9,10 +10,14 @@ import { clock, full, size } from "../lib/words.js";
 const GROUP_MS = 5 * 60_000;
 const MOOT = "bot:moot"; // who answers commands
 
-/** Whether a message continues the one before it: same author, soon after, no reply. */
+/**
+ * Whether a message continues the one before it: same author, soon after, no reply.
+ * @param {Page.Message} message
+ * @param {Page.Message | null} before
+ */
 export function continues(message, before) {
   return (
-    Boolean(before) &&
+    before !== null &&
     before.by.id === message.by.id &&
     before.by.name === message.by.name &&
     !message.reply_to &&
@@ -21,10 +26,19 @@ export function continues(message, before) {
   );
 }
 
-/** When this string changes the message is drawn again. */
+/**
+ * When this string changes the message is drawn again.
+ * @param {Page.Message} message
+ * @param {boolean} compact
+ * @param {Page.Message | undefined} quoted
+ */
 export const signature = (message, compact, quoted) => `${message.version} ${compact} ${quoted?.version}`;
 
-/** The element. `compact`: without the author. `quoted`: the message it answers, if known. */
+/**
+ * The element. `compact`: without the author. `quoted`: the message it answers, if known.
+ * @param {Page.Message} message
+ * @param {{ compact: boolean, quoted: Page.Message | undefined, readOnly: string }} given
+ */
 export function messageElement(message, { compact, quoted, readOnly }) {
   const bot = message.by.kind === "bot";
   const classes = [
@@ -56,6 +70,10 @@ export function messageElement(message, { compact, quoted, readOnly }) {
   );
 }
 
+/**
+ * @param {{ by: Page.Figure & { role?: string | null }, at?: string }} message
+ * @param {boolean} bot
+ */
 export function head(message, bot) {
   const agent = bot ? state.personas.find((persona) => persona.name === message.by.name)?.agent : null;
   return h(
@@ -68,6 +86,10 @@ export function head(message, bot) {
   );
 }
 
+/**
+ * @param {Page.Message} message
+ * @param {Page.Message | undefined} quoted
+ */
 function quote(message, quoted) {
   const id = message.reply_to ?? message.thread_id;
   if (!id || id === message.id) return null;
@@ -85,6 +107,7 @@ function quote(message, quoted) {
   return button;
 }
 
+/** @param {Page.Message} message */
 function body(message) {
   const element = h("div", { class: `text ${message.draft ? "drafting" : ""}` }, markdown(message.text, mentions()));
   if (message.edited_at && !message.turn_id)
@@ -92,11 +115,13 @@ function body(message) {
   return element;
 }
 
+/** @param {Api.FileView[]} attachments */
 function files(attachments) {
   if (!attachments?.length) return null;
   return h("ul", { class: "files" }, ...attachments.map((file) => h("li", {}, fileElement(file))));
 }
 
+/** @param {Api.FileView} file */
 function fileElement(file) {
   const about = `${file.name}, ${size(file.size_bytes)}`;
   if (file.image && file.url) {
@@ -115,12 +140,14 @@ function fileElement(file) {
   return h("span", { class: "file" }, ...inside);
 }
 
+/** @param {Page.Message} message */
 function failure(message) {
   const again = h("button", { type: "button", class: "mini" }, "Try again");
   again.addEventListener("click", () => tell("retry", message));
   return h("p", { class: "failure", role: "alert" }, `Not sent: ${message.failed} `, again);
 }
 
+/** @param {Page.Message} message */
 function answerFoot(message) {
   const why = h("button", { type: "button", class: "mini why", "aria-haspopup": "true" }, "Why this answer");
   why.addEventListener("click", () => tell("why", message.turn_id));
@@ -132,8 +159,17 @@ function answerFoot(message) {
   );
 }
 
+/**
+ * @param {Page.Message} message
+ * @param {string} readOnly
+ */
 function actions(message, readOnly) {
   if (readOnly) return null;
+  /**
+   * @param {Parameters<typeof icon>[0]} name
+   * @param {string} label
+   * @param {() => void} run
+   */
   const action = (name, label, run) => {
     const button = h(
       "button",

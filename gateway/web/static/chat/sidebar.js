@@ -1,21 +1,19 @@
+// @ts-check
 // The list of rooms and of direct messages with each persona; who you are.
 
 import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { newRoomDialog, whoDialog } from "../lib/dialogs.js";
-import { $, h, icon } from "../lib/dom.js";
+import { $, fill, focused, h, icon, targetOf } from "../lib/dom.js";
 import { directId, on, roomLists, roomOf, state, unread } from "../lib/store.js";
+import { platformName } from "../lib/words.js";
 
-const PLATFORMS = {
-  slack: "Slack",
-  discord: "Discord",
-  matrix: "Matrix",
-  rocketchat: "Rocket.Chat",
-  bluebubbles: "iMessage",
-};
-
-/** Show the lists and keep them so. `open(roomId)` goes to a room. */
+/**
+ * Show the lists and keep them so. `open(roomId)` goes to a room.
+ * @param {(roomId: string) => void} open
+ */
 export function setUpSidebar(open) {
   const narrow = matchMedia("(max-width: 860px)");
+  /** @param {boolean} shown */
   const show = (shown) => drawer(shown && narrow.matches);
   $("open-rooms").append(icon("menu"));
   $("close-rooms").append(icon("close"));
@@ -29,11 +27,11 @@ export function setUpSidebar(open) {
   narrow.addEventListener("change", () => show(false));
   $("me").addEventListener("click", () => whoDialog());
   $("lists").addEventListener("click", (event) => {
-    if (event.target.closest('a[href="#personas"]')) show(false);
-    const link = event.target.closest("a[data-room]");
-    if (!link) return;
+    if (targetOf(event).closest('a[href="#personas"]')) show(false);
+    const roomId = /** @type {HTMLElement | null} */ (targetOf(event).closest("a[data-room]"))?.dataset.room;
+    if (!roomId) return;
     show(false);
-    open(link.dataset.room);
+    open(roomId);
   });
   $("admin-link").addEventListener("click", () => show(false));
   on("rooms", draw);
@@ -47,6 +45,7 @@ export function setUpSidebar(open) {
     $("open-rooms").focus();
   }
 
+  /** @param {boolean} shown */
   function drawer(shown) {
     $("sidebar").classList.toggle("open", shown);
     $("sidebar").inert = narrow.matches && !shown;
@@ -59,29 +58,39 @@ export function setUpSidebar(open) {
 }
 
 function draw() {
-  const focused = document.activeElement?.dataset?.room;
+  const stood = focused()?.dataset.room;
   const { here, elsewhere } = roomLists();
-  const platforms = Map.groupBy ? Map.groupBy(elsewhere, platform) : groupBy(elsewhere, platform);
-  $("lists").replaceChildren(
+  fill(
+    $("lists"),
     section("Rooms", here.map(roomRow), newRoomButton()),
     section("Direct messages", state.personas.map(personaRow), editPersonas()),
-    ...[...platforms].map(([name, rooms]) => section(PLATFORMS[name] ?? name, rooms.map(roomRow))),
+    ...[...groupBy(elsewhere, platform)].map(([name, rooms]) => section(platformName(name), rooms.map(roomRow))),
   );
-  if (focused)
-    $("lists")
-      .querySelector(`[data-room="${CSS.escape(focused)}"]`)
-      ?.focus();
+  if (stood)
+    /** @type {HTMLElement | null} */ ($("lists").querySelector(`[data-room="${CSS.escape(stood)}"]`))?.focus();
   drawMe();
 }
 
+/** @param {Page.Room} room */
 const platform = (room) => room.id.split(":")[0];
 
+/**
+ * As Map.groupBy, which browsers of 2023 do not have.
+ * @param {Page.Room[]} rooms
+ * @param {(room: Page.Room) => string} key
+ */
 function groupBy(rooms, key) {
+  /** @type {Map<string, Page.Room[]>} */
   const groups = new Map();
   for (const room of rooms) groups.set(key(room), [...(groups.get(key(room)) ?? []), room]);
   return groups;
 }
 
+/**
+ * @param {string} title
+ * @param {Node[]} rows
+ * @param {Page.Child} [button]
+ */
 function section(title, rows, button = null) {
   if (!rows.length && !button) return null;
   const id = `list-${title.toLowerCase().replace(/\W+/g, "-")}`;
@@ -102,6 +111,13 @@ function newRoomButton() {
   return button;
 }
 
+/**
+ * @param {Pick<Page.Room, "id" | "last_at">} room
+ * @param {Page.Child} mark
+ * @param {string} name
+ * @param {Page.Child} more
+ * @param {string} [classes]
+ */
 function row(room, mark, name, more, classes = "") {
   const current = room.id === state.roomId;
   const fresh = !current && unread(room);
@@ -120,11 +136,13 @@ function row(room, mark, name, more, classes = "") {
   );
 }
 
+/** @param {Page.Room} room */
 function roomRow(room) {
   const more = room.project ? h("span", { class: "row-more" }, room.project) : null;
   return row(room, icon(room.kind === "room" ? "hash" : "lock"), room.name.replace(/^#/, ""), more);
 }
 
+/** @param {Api.PersonaView} persona */
 function personaRow(persona) {
   const room = roomOf(directId(persona.name)) ?? { id: directId(persona.name), last_at: null };
   const more = persona.available ? null : h("span", { class: "row-more" }, "not installed");

@@ -1,3 +1,4 @@
+// @ts-check
 // The agent's terminal as it is now, beside the conversation.
 
 import { $, h, icon } from "../lib/dom.js";
@@ -29,7 +30,7 @@ const SMALLEST_PX = 8;
 const LARGEST_PX = 13;
 
 /** Open the panel with one session's terminal, or the room's first. */
-export async function showTerminal(sessionId = null) {
+export async function showTerminal(sessionId = "") {
   const screen = new Screen();
   const pick = h("select", { class: "pick", "aria-label": "Session" });
   const wide = h(
@@ -73,10 +74,15 @@ export async function showTerminal(sessionId = null) {
 
 export const hideTerminal = closePanel;
 
-/** A run in its colours: `fg-2` from the palette, `fg-xrrggbb` as it says; `rev` swaps them. */
+/**
+ * A run in its colours: `fg-2` from the palette, `fg-xrrggbb` as it says; `rev` swaps them.
+ * @param {string} text
+ * @param {string} classes
+ */
 function run(text, classes) {
   const span = h("span", { class: classes }, text);
   const names = classes.split(" ");
+  /** @param {string} kind */
   const colour = (kind) => {
     const value = names.find((name) => name.startsWith(`${kind}-`))?.slice(3);
     if (value === undefined) return null;
@@ -94,31 +100,35 @@ class Screen {
     this.rows = h("pre", { class: "screen", tabindex: "0", role: "region", "aria-label": "The agent's terminal" });
     this.note = h("p", { class: "note screen-note", role: "status" }, "Connecting…");
     this.element = h("div", { class: "side-body screen-body" }, this.note, this.rows);
+    /** @type {string[]} */
     this.shown = []; // a row's JSON, to draw only what changed
     this.columns = 80;
+    /** @type {EventSource | null} */
     this.source = null;
-    this.session = null;
+    this.session = "";
     this.resize = new ResizeObserver(() => this.fit());
     this.resize.observe(this.element);
     this.whenVisible = () => (document.hidden ? this.source?.close() : this.session && this.follow(this.session));
     document.addEventListener("visibilitychange", this.whenVisible);
   }
 
+  /** @param {string} text */
   say(text) {
     this.note.textContent = text;
     this.note.hidden = !text;
   }
 
+  /** @param {string} session */
   follow(session) {
     this.source?.close();
     this.session = session;
     this.shown = [];
     this.rows.replaceChildren();
-    this.source = new EventSource(`/api/sessions/${encodeURIComponent(session)}/terminal`);
-    this.source.addEventListener("picture", (event) => this.draw(JSON.parse(event.data).rows));
-    this.source.addEventListener("closed", () => this.end());
-    this.source.addEventListener("error", () => {
-      if (this.source.readyState === EventSource.CLOSED) this.end();
+    const source = (this.source = new EventSource(`/api/sessions/${encodeURIComponent(session)}/terminal`));
+    source.addEventListener("picture", (event) => this.draw(JSON.parse(event.data).rows));
+    source.addEventListener("closed", () => this.end());
+    source.addEventListener("error", () => {
+      if (source.readyState === EventSource.CLOSED) this.end();
     });
   }
 
@@ -127,11 +137,12 @@ class Screen {
     this.say("This session has ended.");
   }
 
+  /** @param {Array<Array<[string, string]>>} rows */
   draw(rows) {
     this.say("");
     const columns = Math.max(20, ...rows.map((row) => row.reduce((sum, [text]) => sum + text.length, 0)));
     rows.forEach((row, index) => this.drawRow(row, index));
-    while (this.rows.children.length > rows.length) this.rows.lastChild.remove();
+    while (this.rows.children.length > rows.length) this.rows.lastChild?.remove();
     this.shown.length = rows.length;
     if (columns !== this.columns) {
       this.columns = columns;
@@ -139,6 +150,10 @@ class Screen {
     }
   }
 
+  /**
+   * @param {Array<[string, string]>} row
+   * @param {number} index
+   */
   drawRow(row, index) {
     const key = JSON.stringify(row);
     if (this.shown[index] === key) return;

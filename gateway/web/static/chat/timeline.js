@@ -1,18 +1,34 @@
+// @ts-check
 // The conversation on the screen: keeps the elements in step with what is known, and the scroll.
 
-import { $, h, icon } from "../lib/dom.js";
+import { $, h, icon, targetOf } from "../lib/dom.js";
 import { questionElement, turnElement } from "./live.js";
 import { continues, messageElement, signature } from "./message.js";
 import { day, dayKey } from "../lib/words.js";
 
 const NEAR_PX = 80; // so close to the end counts as the end
 
+/**
+ * @typedef {import("./conversation.js").Conversation} Conversation
+ * @typedef {{ at: string, message?: Page.Message, question?: Page.Question }} Entry
+ */
+
+/**
+ * @param {Entry} a
+ * @param {Entry} b
+ */
+const byTime = (a, b) => Date.parse(a.at) - Date.parse(b.at);
+
 export class TimelineView {
+  /** @param {{ onOlder: () => void, onSeen: () => void }} given */
   constructor({ onOlder, onSeen }) {
     this.box = $("timeline");
     this.log = $("log");
+    /** @type {Conversation | null} */
     this.conversation = null;
-    this.shown = new Map(); // key -> { element, signature, update }
+    this.readOnly = "";
+    /** @type {Map<string, Page.Shown>} */
+    this.shown = new Map();
     this.scheduled = false;
     this.atEnd = true;
     this.onSeen = onSeen;
@@ -35,10 +51,13 @@ export class TimelineView {
     this.top.observe($("older"));
   }
 
-  /** Where nothing hovers, a tap on a message shows what can be done with it. */
+  /**
+   * Where nothing hovers, a tap on a message shows what can be done with it.
+   * @param {MouseEvent} event
+   */
   tapped(event) {
-    if (event.target.closest("a, button, pre")) return;
-    const message = event.target.closest(".message");
+    if (targetOf(event).closest("a, button, pre")) return;
+    const message = targetOf(event).closest(".message");
     for (const other of this.log.querySelectorAll(".tapped")) if (other !== message) other.classList.remove("tapped");
     message?.classList.toggle("tapped");
   }
@@ -49,7 +68,11 @@ export class TimelineView {
     this.top.observe($("older"));
   }
 
-  /** Show another conversation, from its end. */
+  /**
+   * Show another conversation, from its end.
+   * @param {Conversation} conversation
+   * @param {{ readOnly: string }} given
+   */
   open(conversation, { readOnly }) {
     this.conversation = conversation;
     this.readOnly = readOnly;
@@ -76,7 +99,7 @@ export class TimelineView {
   draw() {
     if (!this.conversation) return;
     const anchor = this.atEnd ? null : this.anchor();
-    const items = this.items();
+    const items = this.items(this.conversation);
     const keys = new Set(items.map((item) => item.key));
     for (const [key, { element }] of this.shown) {
       if (!keys.has(key)) {
@@ -87,7 +110,7 @@ export class TimelineView {
     const elements = items.map((item) => this.element(item)); // may take the place of older ones
     let next = this.log.firstChild;
     for (const element of elements) {
-      if (element === next) next = next.nextSibling;
+      if (element === next) next = element.nextSibling;
       else this.log.insertBefore(element, next);
     }
     $("older").hidden = !this.conversation.more;
@@ -95,10 +118,11 @@ export class TimelineView {
     else if (anchor) this.box.scrollTop += anchor.element.getBoundingClientRect().top - anchor.top;
   }
 
+  /** @param {Page.Item} item */
   element(item) {
     const known = this.shown.get(item.key);
     if (known && known.signature === item.signature) return known.element;
-    if (known?.update) {
+    if (known?.update && item.value) {
       known.update(item.value);
       known.signature = item.signature;
       return known.element;
@@ -110,50 +134,59 @@ export class TimelineView {
     return entry.element;
   }
 
-  items() {
+  /**
+   * What is to be seen, from the oldest to what is still open.
+   * @param {Conversation} conversation
+   */
+  items(conversation) {
+    const questions = [...conversation.questions.values()];
+    const open = questions.filter((question) => !question.closed);
+    return [...this.told(conversation, questions), ...turnItems(conversation, open), ...open.map(questionItem)];
+  }
+
+  /**
+   * Messages and answered questions, with the days between them.
+   * @param {Conversation} conversation
+   * @param {Page.Question[]} questions
+   */
+  told(conversation, questions) {
+    /** @type {Page.Item[]} */
     const items = [];
+    /** @type {Page.Message | null} */
     let before = null;
-    let today = null;
-    const known = this.conversation.messages;
-    const questions = [...this.conversation.questions.values()];
+    let today = "";
+    /** @type {Entry[]} */
     const closed = questions.filter((question) => question.closed).map((value) => ({ at: value.at, question: value }));
-    const said = this.conversation.sorted().map((message) => ({ at: message.at, message }));
-    for (const { at, message, question } of merge(said, closed)) {
+    /** @type {Entry[]} */
+    const said = conversation.sorted().map((message) => ({ at: message.at, message }));
+    for (const { at, message, question } of [...said, ...closed].sort(byTime)) {
       const key = dayKey(at);
       if (key !== today) {
         today = key;
-        items.push({
-          key: `day ${key}`,
-          signature: day(at),
-          make: () => h("h2", { class: "day" }, h("span", {}, day(at))),
-        });
+        items.push(dayItem(at));
         before = null;
       }
-      if (question) {
-        items.push(questionItem(question));
-        before = null;
-        continue;
-      }
-      const quoted = known.get(message.reply_to ?? message.thread_id);
-      const compact = continues(message, before);
-      items.push({
-        key: `message ${message.id}`,
-        signature: signature(message, compact, quoted),
-        make: () => messageElement(message, { compact, quoted, readOnly: this.readOnly }),
-      });
-      before = message;
+      if (question) items.push(questionItem(question));
+      if (message) items.push(this.messageItem(message, before, conversation.messages));
+      before = message ?? null;
     }
-    for (const open of this.conversation.openTurns()) {
-      const asks = questions.some((question) => question.turn_id === open.id && !question.closed);
-      const turn = { ...open, asks };
-      items.push({
-        key: `turn ${turn.id}`,
-        signature: JSON.stringify(turn),
-        value: turn,
-        make: () => turnElement(turn),
-      });
-    }
-    return [...items, ...questions.filter((question) => !question.closed).map(questionItem)];
+    return items;
+  }
+
+  /**
+   * @param {Page.Message} message
+   * @param {Page.Message | null} before
+   * @param {Map<string, Page.Message>} known
+   * @returns {Page.Item}
+   */
+  messageItem(message, before, known) {
+    const quoted = known.get(message.reply_to ?? message.thread_id ?? "");
+    const compact = continues(message, before);
+    return {
+      key: `message ${message.id}`,
+      signature: signature(message, compact, quoted),
+      make: () => messageElement(message, { compact, quoted, readOnly: this.readOnly }),
+    };
   }
 
   /** The first element in view, and where it stands: it must stay there. */
@@ -186,7 +219,10 @@ export class TimelineView {
     $("latest").hidden = true;
   }
 
-  /** Bring a message into view and mark it for a moment; false when it is not loaded. */
+  /**
+   * Bring a message into view and mark it for a moment; false when it is not loaded.
+   * @param {string} id
+   */
   reveal(id) {
     const element = this.shown.get(`message ${id}`)?.element;
     if (!element) return false;
@@ -198,19 +234,30 @@ export class TimelineView {
   }
 }
 
+/**
+ * @param {string} at
+ * @returns {Page.Item}
+ */
+const dayItem = (at) => ({
+  key: `day ${dayKey(at)}`,
+  signature: day(at),
+  make: () => h("h2", { class: "day" }, h("span", {}, day(at))),
+});
+
+/**
+ * @param {Conversation} conversation
+ * @param {Page.Question[]} open
+ * @returns {Page.Item[]}
+ */
+const turnItems = (conversation, open) =>
+  conversation.openTurns().map((turn) => {
+    const value = { ...turn, asks: open.some((question) => question.turn_id === turn.id) };
+    return { key: `turn ${turn.id}`, signature: JSON.stringify(value), value, make: () => turnElement(value) };
+  });
+
+/** @param {Page.Question} question */
 const questionItem = (question) => ({
   key: `question ${question.id}`,
   signature: JSON.stringify([question.closed, question.may_answer]),
   make: () => questionElement(question),
 });
-
-/** Two lists in order of time, as one. */
-function merge(first, second) {
-  const sorted = [...second].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const all = [];
-  for (const entry of first) {
-    while (sorted.length && Date.parse(sorted[0].at) < Date.parse(entry.at)) all.push(sorted.shift());
-    all.push(entry);
-  }
-  return [...all, ...sorted];
-}

@@ -1,6 +1,7 @@
+// @ts-check
 // What an empty room says: what this is, and what to try.
 
-import { $, h } from "../lib/dom.js";
+import { $, fill, h } from "../lib/dom.js";
 import { personaOf, roomLabel, state, tell } from "../lib/store.js";
 
 const TRY = {
@@ -16,12 +17,17 @@ const TRY = {
   ],
 };
 
+/**
+ * @param {Page.Room} room
+ * @param {import("./conversation.js").Conversation} conversation
+ */
 export function drawWelcome(room, conversation) {
   const empty = conversation.loaded && !conversation.messages.size && !conversation.turns.size;
   $("welcome").hidden = !empty;
   if (!empty) return;
   const direct = personaOf(room);
-  $("welcome").replaceChildren(
+  fill(
+    $("welcome"),
     h("h2", {}, direct ? `You and ${direct.name}` : `This is ${roomLabel(room)}`),
     h(
       "p",
@@ -37,6 +43,7 @@ export function drawWelcome(room, conversation) {
   );
 }
 
+/** @param {Api.PersonaView} persona */
 function install(persona) {
   return h(
     "p",
@@ -46,6 +53,7 @@ function install(persona) {
   );
 }
 
+/** @param {Api.PersonaView | null} direct */
 function chips(direct) {
   const persona =
     direct ?? state.personas.find((card) => card.name === "demo") ?? state.personas.find((card) => card.available);

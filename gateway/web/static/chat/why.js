@@ -1,23 +1,29 @@
+// @ts-check
 // Why an answer is what it is: what the agent was given, word for word, and where it came from.
 
 import * as api from "../lib/api.js";
 import { chart, scoreBar, steps } from "./chart.js";
-import { copyButton, h } from "../lib/dom.js";
+import { copyButton, fill, h } from "../lib/dom.js";
+import { exactText, foldedText, length } from "../lib/exact.js";
 import { openPanel } from "../lib/panel.js";
-import { clock, full, plural, seconds } from "../lib/words.js";
+import { clock, full, plural, seconds, title } from "../lib/words.js";
 
-/** Open the panel for a turn. */
+/**
+ * Open the panel for a turn.
+ * @param {string} turnId
+ */
 export async function showWhy(turnId) {
   const content = h("div", { class: "side-body" }, h("p", { class: "note" }, "Loading…"));
   openPanel({ kind: "why", title: "Why this answer", content });
   try {
     const record = await api.get(`/api/turns/${encodeURIComponent(turnId)}`);
-    content.replaceChildren(...parts(record));
+    fill(content, ...parts(record));
   } catch (error) {
     content.replaceChildren(h("p", { class: "failure", role: "alert" }, error.message));
   }
 }
 
+/** @param {Api.TurnRecordView} record */
 function parts(record) {
   return [
     summary(record),
@@ -26,19 +32,25 @@ function parts(record) {
     record.trims.length ? part("Left out to stay within its budget", trims(record.trims)) : null,
     part("The exact text", exact(record.header)),
     record.posts.length ? part("Posts", posts(record.posts)) : null,
-    part("The message as it came", code(JSON.stringify(record.raw, null, 2), "The message as it came")),
-  ].filter(Boolean);
+    part("The message as it came", exactText(JSON.stringify(record.raw, null, 2), "The message as it came")),
+  ];
 }
 
+/**
+ * @param {string} title
+ * @param {...Page.Child} content
+ */
 function part(title, ...content) {
   return h("section", { class: "part" }, h("h3", {}, title), ...content);
 }
 
+/** @param {Api.TurnRecordView} record */
 function summary(record) {
   const answer = record.answer;
+  /** @type {Array<[string, Page.Child] | null | undefined | "" | false>} */
   const rows = [
     ["Agent", `@${record.persona}, ${record.agent}`],
-    record.persona_version && [
+    record.persona_version !== null && [
       "Persona",
       h("a", { href: `#personas/${record.persona}` }, `version ${record.persona_version}`),
     ],
@@ -46,17 +58,18 @@ function summary(record) {
     ["Asked by", record.hop > 0 ? `a bot, hop ${record.hop}` : "a person"],
     answer && ["Read from", answer.source === "record" ? "the program's own record" : "its screen"],
     answer?.ended_by && ["Ended by", answer.ended_by],
-    answer?.tools.length && ["Tools", answer.tools.join(", ")],
+    answer?.tools.length ? ["Tools", answer.tools.join(", ")] : null,
     record.session_id && ["Session", record.session_id],
     ["Turn", record.id],
-  ].filter(Boolean);
+  ];
   return h(
     "dl",
     { class: "facts" },
-    ...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    ...rows.map((row) => row && h("div", {}, h("dt", {}, row[0]), h("dd", {}, row[1]))),
   );
 }
 
+/** @param {Api.StateView[]} list */
 function states(list) {
   return h(
     "ol",
@@ -74,6 +87,7 @@ function states(list) {
   );
 }
 
+/** @param {Api.SectionView} given */
 function section({ name, text, source, items }) {
   const scores = items.length
     ? h(
@@ -84,23 +98,10 @@ function section({ name, text, source, items }) {
         ),
       )
     : null;
-  return h(
-    "details",
-    { class: "section" },
-    h(
-      "summary",
-      {},
-      h("span", { class: "section-name" }, title(name)),
-      h("span", { class: "row-more" }, `${source}, ${plural([...text].length, "character")}`),
-    ),
-    scores,
-    code(text, name),
-  );
+  return foldedText(name, text, { about: `${source}, `, before: scores });
 }
 
-/** A heading's words, without shouting. */
-const title = (name) => name.charAt(0) + name.slice(1).toLowerCase();
-
+/** @param {Api.LeftOutView[]} list */
 function leftOut(list) {
   if (!list.length) return null;
   return h(
@@ -110,6 +111,7 @@ function leftOut(list) {
   );
 }
 
+/** @param {Api.TrimView[]} list */
 function trims(list) {
   return h(
     "ul",
@@ -126,6 +128,7 @@ function trims(list) {
   );
 }
 
+/** @param {Api.PostView[]} list */
 function posts(list) {
   return h(
     "ul",
@@ -142,14 +145,13 @@ function posts(list) {
   );
 }
 
+/** @param {string} header */
 function exact(header) {
   if (!header) return h("p", { class: "note" }, "It has not been composed yet.");
   return h(
     "div",
     { class: "exact" },
-    h("div", { class: "code-head" }, h("span", {}, plural([...header].length, "character")), copyButton(header)),
-    code(header, "The exact text"),
+    h("div", { class: "code-head" }, h("span", {}, length(header)), copyButton(header)),
+    exactText(header, "The exact text"),
   );
 }
-
-const code = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);

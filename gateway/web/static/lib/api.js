@@ -1,6 +1,13 @@
+// @ts-check
 // The HTTP API.
 
 export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   * @param {string | null} [field]
+   * @param {any} [body]
+   */
   constructor(status, message, field = null, body = null) {
     super(message);
     this.body = body;
@@ -9,6 +16,10 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * @param {string} path
+ * @param {RequestInit} options
+ */
 async function call(path, options) {
   let response;
   try {
@@ -29,20 +40,67 @@ async function call(path, options) {
   return body;
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @returns {Promise<Api.Answer<Path>>}
+ */
 export const get = (path) => call(path, { headers: { Accept: "application/json" } });
 
-const send = (method) => (path, body) =>
-  call(path, {
-    method,
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
+/**
+ * What is there, or null where this Moot has no such part.
+ * @template {string} Path
+ * @param {Path} path
+ * @returns {Promise<Api.Answer<Path> | null>}
+ */
+export async function optional(path) {
+  try {
+    return await get(path);
+  } catch (error) {
+    if (error.status === 404) return null;
+    throw error;
+  }
+}
 
-export const post = send("POST");
-export const put = send("PUT");
-export const remove = send("DELETE");
+/**
+ * The first `count` pages of a list that is newest first; next_before: null when there are no more.
+ * @param {string} path
+ * @param {Record<string, string>} query
+ * @param {number} count
+ */
+export async function pages(path, query, count) {
+  /** @type {any[]} */
+  const items = [];
+  let before = null;
+  for (let page = 0; page < count && (page === 0 || before !== null); page += 1) {
+    const asked = new URLSearchParams({ ...query, ...(before === null ? {} : { before: String(before) }) });
+    const got = await get(/** @type {string} */ (`${path}?${asked}`));
+    items.push(...got.items);
+    before = got.next_before;
+  }
+  return { items, next_before: before };
+}
 
-/** Upload one file; its reference for a message's attachments. */
+/** @param {string} method */
+const sender =
+  (method) =>
+  /**
+   * @param {string} path
+   * @param {unknown} body
+   * @returns {Promise<any>}
+   */
+  (path, body) =>
+    call(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+export const post = sender("POST");
+export const put = sender("PUT");
+export const remove = sender("DELETE");
+
+/**
+ * Upload one file; its reference for a message's attachments.
+ * @param {File} file
+ * @returns {Promise<Api.FileView>}
+ */
 export async function upload(file) {
   const form = new FormData();
   form.append("file", file, file.name || "file");

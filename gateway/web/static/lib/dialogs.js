@@ -1,12 +1,18 @@
+// @ts-check
 // Modal dialogs: who you are, a new room, jump to a room.
 
 import * as api from "./api.js";
 import { avatar, personaSpeaker } from "./avatar.js";
-import { h, icon } from "./dom.js";
+import { first, focused, h, icon } from "./dom.js";
 import { become, directId, knownHere, roomLists, setRoom, state, tell } from "./store.js";
 import { slug } from "./words.js";
 
-/** Show a dialog; it is taken away when it closes. */
+/**
+ * Show a dialog; it is taken away when it closes.
+ * @param {string} label
+ * @param {Node} content
+ * @param {{ closable?: boolean, classes?: string }} [given]
+ */
 export function modal(label, content, { closable = true, classes = "" } = {}) {
   const dialog = h("dialog", { class: `dialog ${classes}`, "aria-label": label }, content);
   dialog.addEventListener("cancel", (event) => {
@@ -14,9 +20,9 @@ export function modal(label, content, { closable = true, classes = "" } = {}) {
   });
   dialog.addEventListener("close", () => {
     dialog.remove();
-    const focused = document.activeElement;
-    focused?.blur(); // Chromium gives the focus back without the caret: keys would go nowhere
-    focused?.focus();
+    const back = focused();
+    back?.blur(); // Chromium gives the focus back without the caret: keys would go nowhere
+    back?.focus();
   });
   dialog.addEventListener("mousedown", (event) => {
     if (closable && event.target === dialog) dialog.close();
@@ -26,6 +32,7 @@ export function modal(label, content, { closable = true, classes = "" } = {}) {
   return dialog;
 }
 
+/** @param {{ label: string, button: string, hint: string, maxlength: number, onSubmit: (name: string) => unknown }} given */
 export function nameForm({ label, button, hint, maxlength, onSubmit }) {
   const input = h("input", {
     id: "dialog-name",
@@ -48,7 +55,7 @@ export function nameForm({ label, button, hint, maxlength, onSubmit }) {
     event.preventDefault();
     try {
       await onSubmit(input.value.trim());
-      form.closest("dialog").close();
+      form.closest("dialog")?.close();
     } catch (error) {
       note.textContent = error.message;
       note.classList.add("wrong");
@@ -58,7 +65,11 @@ export function nameForm({ label, button, hint, maxlength, onSubmit }) {
   return form;
 }
 
-/** Whether somebody means it: what is dangerous is asked again. */
+/**
+ * Whether somebody means it: what is dangerous is asked again.
+ * @param {{ title: string, text: string, yes: string, no?: string }} given
+ * @returns {Promise<boolean>}
+ */
 export function confirmDialog({ title, text, yes, no = "Cancel" }) {
   return new Promise((resolve) => {
     const buttons = h(
@@ -76,6 +87,7 @@ export function confirmDialog({ title, text, yes, no = "Cancel" }) {
 export function whoDialog() {
   const people = [...knownHere(), ...state.people.filter((person) => /^web:[^-]+$/.test(person.id))];
   const others = [...new Map(people.map((person) => [person.id, person])).values()].slice(0, 8);
+  /** @param {Api.Person} person */
   const choose = (person) => {
     become(person.name, person.id);
     dialog.close();
@@ -95,6 +107,7 @@ export function whoDialog() {
     button: "Continue",
     hint: "Others in the room see this name, and so do the agents.",
     maxlength: 60,
+    /** @param {string} name */
     onSubmit: (name) => {
       if (!slug(name)) throw new Error("A name needs a letter or a digit.");
       become(name);
@@ -111,7 +124,7 @@ export function whoDialog() {
     ),
     { closable: state.me !== null },
   );
-  dialog.querySelector("input").focus();
+  first(dialog, "input").focus();
 }
 
 export function newRoomDialog(name = "") {
@@ -120,19 +133,26 @@ export function newRoomDialog(name = "") {
     button: "Create room",
     hint: "Everybody on this page sees a room. An agent keeps a session of its own for each.",
     maxlength: 80,
+    /** @param {string} value */
     onSubmit: async (value) => openNew(value),
   });
   const dialog = modal("New room", h("div", { class: "dialog-body" }, h("h2", {}, "New room"), form));
-  const input = dialog.querySelector("input");
+  const input = first(dialog, "input");
   input.value = name;
   input.focus();
 }
 
+/** @param {string} name */
 async function openNew(name) {
   const room = await api.post("/api/rooms", { name });
   setRoom(room);
   tell("open", room.id);
 }
+
+/**
+ * Where one can jump to: a room that is there, or with `create` one that is made.
+ * @typedef {{ name: string, more: string, mark: Element, roomId?: string, create?: string }} Jump
+ */
 
 /** Jump to a room or a persona by a few letters. */
 export function switcher() {
@@ -171,6 +191,7 @@ export function switcher() {
     list.children[chosen]?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {Jump} entry */
   function go(entry) {
     dialog.close();
     if (entry.create) newRoomDialog(entry.create);
@@ -182,7 +203,7 @@ export function switcher() {
     draw();
   });
   input.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step) {
       event.preventDefault();
       chosen = (chosen + step + list.children.length) % list.children.length || 0;
@@ -197,9 +218,14 @@ export function switcher() {
   input.focus();
 }
 
+/**
+ * @param {string} typed
+ * @returns {Jump[]}
+ */
 function matches(typed) {
   const wanted = typed.trim().toLowerCase().replace(/^[#@]/, "");
   const { here, elsewhere } = roomLists();
+  /** @type {Jump[]} */
   const entries = [
     ...here.map((room) => ({ roomId: room.id, name: room.name, more: room.project ?? "", mark: icon("hash") })),
     ...state.personas.map((persona) => ({
@@ -209,11 +235,13 @@ function matches(typed) {
       mark: avatar(personaSpeaker(persona.name), "small"),
     })),
     ...elsewhere.map((room) => ({ roomId: room.id, name: room.name, more: room.id.split(":")[0], mark: icon("hash") })),
-  ].filter((entry) => entry.name.toLowerCase().includes(wanted));
+  ];
+  const found = entries.filter((entry) => entry.name.toLowerCase().includes(wanted));
+  /** @param {Jump} entry */
   const begins = (entry) => Number(entry.name.toLowerCase().startsWith(wanted));
-  entries.sort((a, b) => begins(b) - begins(a));
+  found.sort((a, b) => begins(b) - begins(a));
   if (wanted && !here.some((room) => room.name.toLowerCase() === wanted)) {
-    entries.push({ create: typed.trim(), name: `Create “${typed.trim()}”`, more: "new room", mark: icon("plus") });
+    found.push({ create: typed.trim(), name: `Create “${typed.trim()}”`, more: "new room", mark: icon("plus") });
   }
-  return entries.slice(0, 30);
+  return found.slice(0, 30);
 }

@@ -1,16 +1,25 @@
+// @ts-check
 // Elements out of values. Text is always a text node: nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element. `on` holds listeners; true and false set and omit an attribute; null is skipped. */
+/**
+ * An element. `on` holds listeners; true and false set and omit an attribute; null is skipped.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Page.Attributes} [attributes]
+ * @param {...Page.Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name === "on") {
-      for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+      for (const [type, listener] of Object.entries(/** @type {Record<string, EventListener>} */ (value)))
+        element.addEventListener(type, listener);
     } else if (name === "class") {
-      element.className = value;
+      element.className = String(value);
     } else {
       element.setAttribute(name, value === true ? "" : String(value));
     }
@@ -19,7 +28,12 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** An SVG element; its attributes are all plain. */
+/**
+ * An SVG element; its attributes are all plain.
+ * @param {string} tag
+ * @param {Record<string, string | number>} [attributes]
+ * @param {...Page.Child} children
+ */
 export function s(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
@@ -27,14 +41,97 @@ export function s(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * @param {Element} element
+ * @param {Page.Child[]} children
+ */
 function append(element, children) {
-  for (const child of children.flat()) {
+  for (const child of /** @type {Page.Child[]} */ (children.flat())) {
     if (child === null || child === undefined || child === false) continue;
     element.append(child instanceof Node ? child : String(child));
   }
 }
 
-export const $ = (id) => document.getElementById(id);
+/**
+ * An element of the page by its id. It must be there: those that come and go are looked for with querySelector.
+ * @template {string} Id
+ * @param {Id} id
+ * @returns {Id extends keyof Page.Elements ? Page.Elements[Id] : HTMLElement}
+ */
+export const $ = (id) => /** @type {any} */ (document.getElementById(id));
+
+/**
+ * The first element of a kind below another one. It must be there.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Element} within
+ * @param {Tag} tag
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export const first = (within, tag) => /** @type {any} */ (within.querySelector(tag));
+
+/**
+ * The element with this data-key below another one.
+ * @param {Element} within
+ * @param {string} key
+ * @returns {HTMLElement | null}
+ */
+export const byKey = (within, key) => within.querySelector(`[data-key="${CSS.escape(key)}"]`);
+
+/**
+ * Where an event happened.
+ * @param {Event} event
+ */
+export const targetOf = (event) => /** @type {HTMLElement} */ (event.target);
+
+/** What has the focus; the body when nothing has. */
+export const focused = () => /** @type {HTMLElement | null} */ (document.activeElement);
+
+/**
+ * The folds below an element that keep their state when it is drawn again.
+ * @param {Element} within
+ * @returns {HTMLDetailsElement[]}
+ */
+const folds = (within) => [
+  .../** @type {NodeListOf<HTMLDetailsElement>} */ (within.querySelectorAll("details[data-key]")),
+];
+
+/**
+ * The keys of the folds that are open below an element.
+ * @param {Element} within
+ */
+export const openFolds = (within) =>
+  new Set(
+    folds(within)
+      .filter((fold) => fold.open)
+      .map((fold) => fold.dataset.key),
+  );
+
+/**
+ * Open the folds with these keys; the others stay as they are made.
+ * @param {Element} within
+ * @param {Set<string | undefined>} keys
+ */
+export function reopen(within, keys) {
+  for (const fold of folds(within)) if (keys.has(fold.dataset.key)) fold.open = true;
+}
+
+/**
+ * What somebody filled in, by the names of the fields, without blanks around it. Files are no part of our forms.
+ * @param {HTMLFormElement} form
+ * @returns {Record<string, string>}
+ */
+export const filledIn = (form) =>
+  Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
+
+/**
+ * Put other children into an element; what is not there is left out, where replaceChildren would write "null".
+ * @param {Element} element
+ * @param {...Page.Child} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
 
 const ICONS = {
   menu: "M3.5 5.5h13M3.5 10h13M3.5 14.5h13",
@@ -60,13 +157,19 @@ const ICONS = {
   file: "M5.5 3.5h6l3 3v10h-9zM11.5 3.5v3h3",
 };
 
-/** A line icon that takes the colour of the text. Decoration only. */
+/**
+ * A line icon that takes the colour of the text. Decoration only.
+ * @param {keyof typeof ICONS} name
+ */
 export function icon(name) {
   const path = s("path", { d: ICONS[name] });
   return s("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, path);
 }
 
-/** Put text on the clipboard; also where the page is not a secure context. */
+/**
+ * Put text on the clipboard; also where the page is not a secure context.
+ * @param {string} text
+ */
 export async function copyText(text) {
   if (navigator.clipboard && window.isSecureContext) {
     await navigator.clipboard.writeText(text);
@@ -80,7 +183,11 @@ export async function copyText(text) {
   area.remove();
 }
 
-/** A button that copies and says so for a moment. */
+/**
+ * A button that copies and says so for a moment.
+ * @param {string | (() => string)} text
+ * @param {string} [label]
+ */
 export function copyButton(text, label = "Copy") {
   const words = h("span", {}, label);
   const button = h("button", { type: "button", class: "mini" }, icon("copy"), words);
@@ -95,7 +202,10 @@ export function copyButton(text, label = "Copy") {
   return button;
 }
 
-/** Say something to people who listen to the page. */
+/**
+ * Say something to people who listen to the page.
+ * @param {string} text
+ */
 export function announce(text) {
   $("announce").textContent = text;
 }

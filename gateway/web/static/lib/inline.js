@@ -1,3 +1,4 @@
+// @ts-check
 // Inline Markdown to DOM nodes: code, emphasis, links, mentions. Never HTML.
 
 import { h } from "./dom.js";

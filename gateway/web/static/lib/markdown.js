@@ -1,3 +1,4 @@
+// @ts-check
 // Markdown to DOM nodes: CommonMark's blocks as agents write them, with tables. Never HTML.
 
 import { copyButton, h } from "./dom.js";

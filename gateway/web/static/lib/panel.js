@@ -1,13 +1,18 @@
+// @ts-check
 // The panel beside the conversation. It shows one thing at a time: a "why", or a terminal.
 
-import { $, h, icon } from "./dom.js";
+import { $, focused, h, icon } from "./dom.js";
 
-let current = null; // { kind, close, from }
+/** @type {{ kind: string, onClose: () => void, from: HTMLElement | null } | null} */
+let current = null;
 const narrow = matchMedia("(max-width: 1080px)");
 
-/** Show something in the panel. `onClose` is called when it goes. */
+/**
+ * Show something in the panel. `onClose` is called when it goes.
+ * @param {{ kind: string, title: string, content: Node, tools?: Node[], onClose?: () => void }} given
+ */
 export function openPanel({ kind, title, content, tools = [], onClose = () => {} }) {
-  const from = current?.from ?? document.activeElement;
+  const from = current?.from ?? focused();
   current?.onClose();
   current = { kind, onClose, from };
   const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close the panel" }, icon("close"));
@@ -38,6 +43,7 @@ export function closePanel() {
   (from?.isConnected ? from : home)?.focus({ preventScroll: true });
 }
 
+/** @param {boolean} covered */
 function cover(covered) {
   for (const id of ["room", "admin", "skip"]) $(id).inert = covered;
 }

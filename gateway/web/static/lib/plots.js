@@ -1,6 +1,12 @@
+// @ts-check
 // Plots of some days: bars on bars, or lines; read by pointer, by arrow keys, and as a table.
 
 import { h, s } from "./dom.js";
+
+/**
+ * @typedef {"bars" | "lines"} PlotKind
+ * @typedef {Required<Page.Series>} DrawnSeries
+ */
 
 const HEIGHT = 168;
 const LEFT = 44;
@@ -16,18 +22,23 @@ const dayFormat = new Intl.DateTimeFormat(undefined, {
   timeZone: "UTC",
 });
 const tickFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+/** @param {string} day */
 const dayName = (day) => dayFormat.format(new Date(`${day}T00:00:00Z`));
 
-/** A round number at or above the largest value. */
+/**
+ * A round number at or above the largest value.
+ * @param {number} value
+ */
 export function ceiling(value) {
   if (!(value > 0)) return 1;
   const unit = 10 ** Math.floor(Math.log10(value));
-  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * unit).find((step) => step >= value);
+  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * unit).find((step) => step >= value) ?? value;
 }
 
 /**
  * A plot of `days` (ISO dates). Each of `series` has a name, a value a day (null: none), and may
  * have a class of its own. kind: "bars", one on the other, or "lines". `format` writes a value.
+ * @param {{ title: string, about?: string, days: string[], series: Page.Series[], kind: PlotKind, format?: (value: number) => string }} given
  */
 export function plot({ title, about = "", days, series, kind, format = String }) {
   const named = series.map((one, index) => ({ ...one, css: one.css ?? `series-${index % COLOURS}` }));
@@ -44,8 +55,20 @@ export function plot({ title, about = "", days, series, kind, format = String })
 }
 
 class Plot {
+  /**
+   * @param {string} title
+   * @param {string[]} days
+   * @param {DrawnSeries[]} series
+   * @param {PlotKind} kind
+   * @param {(value: number) => string} format
+   */
   constructor(title, days, series, kind, format) {
-    Object.assign(this, { title, days, series, kind, format });
+    this.title = title;
+    this.days = days;
+    this.series = series;
+    this.kind = kind;
+    this.format = format;
+    this.width = 0;
     this.at = days.length - 1;
     this.top = ceiling(
       Math.max(
@@ -68,12 +91,14 @@ class Plot {
     );
     this.reading = h("p", { class: "plot-reading" });
     this.area.addEventListener("keydown", (event) => this.key(event));
-    for (const type of ["pointerdown", "pointermove"]) this.area.addEventListener(type, (event) => this.point(event));
+    for (const type of /** @type {const} */ (["pointerdown", "pointermove"]))
+      this.area.addEventListener(type, (event) => this.point(event));
     this.resize = new ResizeObserver(() => this.draw());
     this.resize.observe(this.area);
     this.read();
   }
 
+  /** @param {number} day */
   sum(day) {
     return this.series.reduce((sum, one) => sum + (one.values[day] ?? 0), 0);
   }
@@ -124,12 +149,14 @@ class Plot {
     );
   }
 
+  /** @param {number | null | undefined} value */
   write(value) {
     return value === null || value === undefined ? "–" : this.format(value);
   }
 
   // ── Reading ───────────────────────────────────────────────────────────────────────────
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     const last = this.days.length - 1;
     const to = {
@@ -146,6 +173,7 @@ class Plot {
     this.read();
   }
 
+  /** @param {PointerEvent} event */
   point(event) {
     const box = this.area.getBoundingClientRect();
     const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
@@ -170,10 +198,12 @@ class Plot {
     return Math.max(1, (this.width - LEFT - RIGHT) / this.days.length);
   }
 
+  /** @param {number} day */
   x(day) {
     return LEFT + day * this.step;
   }
 
+  /** @param {number} value */
   y(value) {
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / this.top);
   }
@@ -223,7 +253,7 @@ class Plot {
         .filter((one) => one.values[day])
         .map((one) => {
           const from = below;
-          below += one.values[day];
+          below += one.values[day] ?? 0;
           return s("rect", {
             class: `plot-bar ${one.css}`,
             x: this.x(day) + gap / 2,
@@ -235,6 +265,7 @@ class Plot {
     });
   }
 
+  /** @param {DrawnSeries} given */
   line({ values, css }) {
     const points = values.map((value, day) => (value === null ? null : [this.x(day) + this.step / 2, this.y(value)]));
     const path = points
@@ -242,11 +273,17 @@ class Plot {
       .join("");
     return [
       s("path", { class: `plot-line ${css}`, d: path }),
-      ...points.filter(Boolean).map(([x, y]) => s("circle", { class: `plot-dot ${css}`, cx: x, cy: y, r: 2.5 })),
+      ...points
+        .filter((point) => point !== null)
+        .map(([x, y]) => s("circle", { class: `plot-dot ${css}`, cx: x, cy: y, r: 2.5 })),
     ];
   }
 }
 
+/**
+ * @param {string} css
+ * @param {PlotKind} kind
+ */
 function swatch(css, kind) {
   const svg = { class: "swatch", viewBox: "0 0 16 10", "aria-hidden": "true" };
   return kind === "bars"

@@ -1,3 +1,4 @@
+// @ts-check
 // Server-sent events that come back by themselves.
 
 const SILENCE_MS = 40_000; // the server's heart beats every 15 s
@@ -22,27 +23,35 @@ const TYPES = [
   "stopping",
 ];
 
-/** The stream that all tabs share, as an EventSource is; where workers can't be shared, one of its own. */
+/** @typedef {Pick<EventSource, "addEventListener" | "close">} Source */
+
+/**
+ * The stream that all tabs share, as an EventSource is; where workers can't be shared, one of its own.
+ * @param {string} after
+ * @returns {Source}
+ */
 function openSource(after) {
   if (!("SharedWorker" in window))
     return new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`);
   const { port } = new SharedWorker("/static/stream_worker.js");
   const target = new EventTarget();
-  target.close = () => {
+  const close = () => {
     port.postMessage({ leave: true });
     port.close();
   };
   port.onmessage = ({ data: { type, data, lastEventId } }) =>
     target.dispatchEvent(new MessageEvent(type, { data, lastEventId }));
   port.postMessage({ after, types: [...TYPES, "beat"] });
-  return target;
+  return /** @type {any} */ (Object.assign(target, { close }));
 }
 
 /**
  * Follow /api/events. `onEvent(type, data)` gets each event, `onState` "open" or "lost".
  * After a gap that the server cannot fill it says so with `hello` (resumed: false) or `reload`.
+ * @param {{ onEvent: (type: string, data: any) => void, onState: (connection: "open" | "lost") => void }} given
  */
 export function follow({ onEvent, onState }) {
+  /** @type {Source | null} */
   let source = null;
   let lastId = "";
   let waitMs = FIRST_WAIT_MS;
@@ -67,16 +76,16 @@ export function follow({ onEvent, onState }) {
   function connect() {
     clearTimeout(timer);
     source?.close();
-    source = openSource(lastId);
+    const opened = (source = openSource(lastId));
     alive();
-    source.addEventListener("error", lose);
-    source.addEventListener("beat", alive);
-    source.addEventListener("hello", () => {
+    opened.addEventListener("error", lose);
+    opened.addEventListener("beat", alive);
+    opened.addEventListener("hello", () => {
       waitMs = FIRST_WAIT_MS;
       onState("open");
     });
     for (const type of TYPES) {
-      source.addEventListener(type, (event) => {
+      opened.addEventListener(type, (event) => {
         alive();
         if (event.lastEventId) lastId = event.lastEventId;
         onEvent(type, JSON.parse(event.data));

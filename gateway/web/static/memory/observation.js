@@ -1,10 +1,15 @@
+// @ts-check
 // One observation: where it stands among the others, and all that was written.
 
 import { h } from "../lib/dom.js";
 import { about, when } from "./rows.js";
 import { tell } from "../lib/store.js";
 
-/** Its elements, and the heading to stand on. `open(id)` shows another, `filter(name, value)` the like. */
+/**
+ * Its elements, and the heading to stand on. `open(id)` shows another, `filter(name, value)` the like.
+ * @param {Api.ObservationView} given
+ * @param {{ open: (id: string) => void, filter: (name: string, value: string) => void }} given
+ */
 export function observationView({ record, timeline }, { open, filter }) {
   const heading = h("h3", { class: "record-title", tabindex: "-1" }, record.title);
   return {
@@ -38,12 +43,22 @@ export function observationView({ record, timeline }, { open, filter }) {
   };
 }
 
+/**
+ * @param {Api.PlacedView} given
+ * @param {(id: string) => void} open
+ */
 function place({ id, kind, title, at, here }, open) {
   const inside = [h("span", { class: "held-text" }, title), about(kind, when(at))];
   if (here) return h("li", { class: "here", "aria-current": "true" }, h("div", { class: "title-row" }, ...inside));
   return h("li", {}, h("button", { type: "button", class: "title-row", on: { click: () => open(id) } }, ...inside));
 }
 
+/**
+ * @param {string} title
+ * @param {string} name
+ * @param {string[]} values
+ * @param {(name: string, value: string) => void} filter
+ */
 function chips(title, name, values, filter) {
   if (!values.length) return null;
   return h(

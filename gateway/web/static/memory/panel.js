@@ -1,8 +1,9 @@
+// @ts-check
 // What is remembered of the room that is open, in the panel beside it.
 
 import * as api from "../lib/api.js";
-import { $, announce, h } from "../lib/dom.js";
-import { List, byKey } from "./list.js";
+import { $, announce, byKey, fill, filledIn, h } from "../lib/dom.js";
+import { List } from "./list.js";
 import { observationView } from "./observation.js";
 import { closePanel, openPanel, panelKind } from "../lib/panel.js";
 import { factRow, insightRows, landmarkRow, sessionRow, summaryRows, titleRow } from "./rows.js";
@@ -29,11 +30,15 @@ const NOTHING = {
   sessions: [],
 };
 
+/** @type {MemoryPanel | null} */
 let shown = null; // the MemoryPanel that is open
 
 /**
  * Open or close the panel for a room. `readOnly`: nothing can be said there from here. `beside`: its conversation is
  * open beside it.
+ * @param {Page.Room} room
+ * @param {string} readOnly
+ * @param {{ beside?: boolean }} [given]
  */
 export function toggleMemory(room, readOnly, { beside = true } = {}) {
   if (panelKind() === "memory") {
@@ -54,12 +59,20 @@ export function toggleMemory(room, readOnly, { beside = true } = {}) {
   panel.refresh();
 }
 
-/** Something in a room's memory, or null: in any, may have changed. */
+/**
+ * Something in a room's memory, or null: in any, may have changed.
+ * @param {string | null} roomId
+ */
 export function memoryChanged(roomId) {
   if (shown && (roomId === null || shown.room.id === roomId)) shown.refreshSoon();
 }
 
 class MemoryPanel {
+  /**
+   * @param {Page.Room} room
+   * @param {string} readOnly
+   * @param {boolean} beside
+   */
   constructor(room, readOnly, beside) {
     this.room = room;
     this.timer = 0;
@@ -68,7 +81,10 @@ class MemoryPanel {
     this.drawn = "";
     this.pages = { facts: 1, observations: 1 };
     this.replaced = false;
+    this.place = 0; // how far the sections were scrolled when something took their place
+    /** @type {Record<string, string>} */
     this.sought = {};
+    /** @type {Page.RowActions} */
     this.row = {
       command: readOnly ? null : (text) => this.command(text),
       open: (id) => this.showObservation(id),
@@ -77,6 +93,9 @@ class MemoryPanel {
     this.about = h("p", { class: "note memory-about" });
     this.wrong = h("p", { class: "failure", role: "alert", hidden: true });
     this.status = h("p", { class: "note", role: "status" }, "Loading…");
+    this.query = searchField();
+    this.clear = h("button", { type: "button", class: "mini", hidden: true }, "Clear");
+    this.filter = filterForm(this.clear);
     this.lists = {
       landmarks: new List("Landmarks", EMPTY.landmarks),
       summary: new List("Summary", EMPTY.summary),
@@ -86,13 +105,14 @@ class MemoryPanel {
         more: "Older facts",
       }),
       observations: new List("What the agents did", EMPTY.observations, {
-        before: this.filters(),
+        before: this.filter,
         onMore: () => this.more("observations"),
         more: "Older ones",
       }),
       insights: new List("Insights", EMPTY.insights),
       sessions: new List("Sessions", EMPTY.sessions),
     };
+    this.listen();
     this.home = h("div", { hidden: true }, ...Object.values(this.lists).map((list) => list.element));
     this.other = h("div", { hidden: true }); // what a search found, or one observation
     this.element = h(
@@ -108,7 +128,7 @@ class MemoryPanel {
   }
 
   get path() {
-    return `/api/rooms/${encodeURIComponent(this.room.id)}/memory`;
+    return /** @type {const} */ (`/api/rooms/${encodeURIComponent(this.room.id)}/memory`);
   }
 
   close() {
@@ -119,14 +139,6 @@ class MemoryPanel {
   // ── Forms ─────────────────────────────────────────────────────────────────────────────
 
   searchForm() {
-    this.query = h("input", {
-      type: "search",
-      class: "field",
-      "aria-label": "Search this memory",
-      placeholder: "Search facts and agents' work",
-      autocomplete: "off",
-      maxlength: 1000,
-    });
     const form = h(
       "form",
       { class: "memory-search", role: "search" },
@@ -154,42 +166,29 @@ class MemoryPanel {
     return h("label", { class: "switch" }, box, "Show replaced ones");
   }
 
-  filters() {
-    const field = (name, label) =>
-      h(
-        "label",
-        { class: "filter" },
-        h("span", {}, label),
-        h("input", { name, class: "field", autocomplete: "off", maxlength: 1000 }),
-      );
-    const clear = h("button", { type: "button", class: "mini", hidden: true }, "Clear");
-    this.filter = h(
-      "form",
-      { class: "filters", "aria-label": "Filter what the agents did" },
-      field("text", "Text"),
-      field("concept", "Concept"),
-      field("file", "File"),
-      h("div", { class: "filter-buttons" }, h("button", { class: "button" }, "Filter"), clear),
-    );
+  listen() {
     this.filter.addEventListener("submit", (event) => {
       event.preventDefault();
       this.seek();
     });
-    clear.addEventListener("click", () => {
+    this.clear.addEventListener("click", () => {
       this.filter.reset();
       this.seek();
-      this.filter.elements.text.focus();
+      this.field("text").focus();
     });
-    this.filter.clear = clear;
-    return this.filter;
+  }
+
+  /**
+   * A field of the filter by its name.
+   * @param {string} name
+   */
+  field(name) {
+    return /** @type {HTMLInputElement} */ (this.filter.elements.namedItem(name));
   }
 
   seek() {
-    const given = [...new FormData(this.filter)]
-      .map(([name, value]) => [name, value.trim()])
-      .filter(([, value]) => value);
-    this.sought = Object.fromEntries(given);
-    this.filter.clear.hidden = !given.length;
+    this.sought = Object.fromEntries(Object.entries(filledIn(this.filter)).filter(([, value]) => value));
+    this.clear.hidden = !Object.keys(this.sought).length;
     this.pages.observations = 1;
     this.refresh();
   }
@@ -218,9 +217,13 @@ class MemoryPanel {
     if (memory === NOTHING) return memory;
     const { facts, observations } = this.pages;
     if (this.replaced || facts > 1)
-      memory.facts = await this.fetchPages("facts", this.replaced ? { replaced: true } : {}, facts);
+      memory.facts = await api.pages(
+        `${this.path}/facts`,
+        /** @type {Record<string, string>} */ (this.replaced ? { replaced: "true" } : {}),
+        facts,
+      );
     if (observations > 1 || Object.keys(this.sought).length)
-      memory.observations = await this.fetchPages("observations", this.sought, observations);
+      memory.observations = await api.pages(`${this.path}/observations`, this.sought, observations);
     return memory;
   }
 
@@ -234,18 +237,7 @@ class MemoryPanel {
     }
   }
 
-  async fetchPages(section, wanted, count) {
-    const items = [];
-    let before = null;
-    for (let page = 0; page < count && (page === 0 || before !== null); page += 1) {
-      const query = new URLSearchParams({ ...wanted, ...(before === null ? {} : { before }) });
-      const got = await api.get(`${this.path}/${section}?${query}`);
-      items.push(...got.items);
-      before = got.next_before;
-    }
-    return { items, next_before: before };
-  }
-
+  /** @param {"facts" | "observations"} section */
   more(section) {
     this.pages[section] += 1;
     this.refresh();
@@ -253,6 +245,7 @@ class MemoryPanel {
 
   // ── Drawing ───────────────────────────────────────────────────────────────────────────
 
+  /** @param {Api.MemoryView} memory */
   draw(memory) {
     this.status.hidden = true;
     if (this.other.hidden) this.home.hidden = false;
@@ -278,6 +271,7 @@ class MemoryPanel {
     lists.sessions.fill(memory.sessions.map(sessionRow));
   }
 
+  /** @param {Error | null} error */
   fail(error) {
     this.status.hidden = true;
     this.wrong.hidden = !error;
@@ -286,32 +280,45 @@ class MemoryPanel {
 
   // ── Other views ───────────────────────────────────────────────────────────────────────
 
-  /** Take the place of the sections until somebody goes back. */
+  /**
+   * Take the place of the sections until somebody goes back.
+   * @param {Page.Child[]} content
+   * @param {HTMLElement | null} [focus]
+   */
   showOther(content, focus = null) {
     if (this.other.hidden) this.place = this.element.scrollTop;
     this.home.hidden = true;
     this.about.hidden = true;
     this.other.hidden = false;
-    this.other.replaceChildren(...content);
+    fill(this.other, ...content);
     this.element.scrollTop = 0;
     focus?.focus({ preventScroll: true });
   }
 
-  goHome(key = null) {
+  goHome(key = "") {
     this.looked += 1;
     this.other.hidden = true;
     this.other.replaceChildren();
     this.home.hidden = false;
     this.about.hidden = false;
-    this.element.scrollTop = this.place ?? 0;
+    this.element.scrollTop = this.place;
     if (key) (byKey(this.home, key) ?? this.query).focus({ preventScroll: true });
   }
 
+  /**
+   * @param {string} label
+   * @param {() => void} run
+   */
   back(label, run) {
     return h("button", { type: "button", class: "mini back", on: { click: run } }, `← ${label}`);
   }
 
+  /**
+   * @param {string} query
+   * @param {string | null} [focusKey]
+   */
   async search(query, focusKey = null) {
+    /** @type {Api.FoundView | null} */
     const found = await this.attempt(`search?${new URLSearchParams({ q: query })}`, {
       facts: [],
       observations: [],
@@ -320,6 +327,7 @@ class MemoryPanel {
     if (!found) return;
     const facts = new List("Facts", "No fact fits.");
     const observations = new List("What the agents did", "No observation fits.");
+    /** @param {string} id */
     const open = (id) => this.showObservation(id, () => this.search(query, `observation-${id}`), "What was found");
     facts.fill(found.facts.map((fact) => factRow(fact, this.row)));
     observations.fill(found.observations.map((title) => titleRow(title, { ...this.row, open })));
@@ -332,29 +340,40 @@ class MemoryPanel {
       found.by === "words"
         ? h("p", { class: "note" }, "Facts were searched word for word: no index of their meaning answers.")
         : null;
-    this.showOther([clear, note, facts.element, observations.element].filter(Boolean));
+    this.showOther([clear, note, facts.element, observations.element]);
     if (focusKey) byKey(this.other, focusKey)?.focus();
     announce(`${found.facts.length + found.observations.length} found`);
   }
 
+  /**
+   * @param {string} id
+   * @param {() => void} [goBack]
+   * @param {string} [label]
+   */
   async showObservation(id, goBack = () => this.goHome(`observation-${id}`), label = "All of this memory") {
+    /** @type {Api.ObservationView | null} */
     const found = await this.attempt(`observations/${encodeURIComponent(id)}`);
     if (!found) return;
     const { elements, heading } = observationView(found, {
       open: (other) => this.showObservation(other, goBack, label),
       filter: (name, value) => {
         this.filter.reset();
-        this.filter.elements[name].value = value;
+        this.field(name).value = value;
         this.goHome();
         this.seek();
         this.filter.scrollIntoView({ block: "nearest" });
-        this.filter.elements[name].focus({ preventScroll: true });
+        this.field(name).focus({ preventScroll: true });
       },
     });
     this.showOther([this.back(label, goBack), ...elements], heading);
   }
 
-  /** What is there; null when it failed, or somebody has looked at something else meanwhile. */
+  /**
+   * What is there; null when it failed, or somebody has looked at something else meanwhile.
+   * @param {string} path
+   * @param {any} [whenMissing]
+   * @returns {Promise<any>}
+   */
   async attempt(path, whenMissing = null) {
     const looked = ++this.looked;
     try {
@@ -370,11 +389,13 @@ class MemoryPanel {
     }
   }
 
+  /** @param {string} id */
   showMessage(id) {
     if ($("room").inert) closePanel(); // the panel covers the room
     tell("show-message", id);
   }
 
+  /** @param {string} text */
   command(text) {
     this.drawn = ""; // whatever comes of it, the buttons are made anew
     announce(`Sent ${text}`);
@@ -382,7 +403,44 @@ class MemoryPanel {
   }
 }
 
-/** Whose memory it is, in words. */
+const searchField = () =>
+  h("input", {
+    type: "search",
+    class: "field",
+    "aria-label": "Search this memory",
+    placeholder: "Search facts and agents' work",
+    autocomplete: "off",
+    maxlength: 1000,
+  });
+
+/** @param {HTMLButtonElement} clear */
+function filterForm(clear) {
+  /**
+   * @param {string} name
+   * @param {string} label
+   */
+  const field = (name, label) =>
+    h(
+      "label",
+      { class: "filter" },
+      h("span", {}, label),
+      h("input", { name, class: "field", autocomplete: "off", maxlength: 1000 }),
+    );
+  return h(
+    "form",
+    { class: "filters", "aria-label": "Filter what the agents did" },
+    field("text", "Text"),
+    field("concept", "Concept"),
+    field("file", "File"),
+    h("div", { class: "filter-buttons" }, h("button", { class: "button" }, "Filter"), clear),
+  );
+}
+
+/**
+ * Whose memory it is, in words.
+ * @param {Page.Room} room
+ * @param {string[]} scopes
+ */
 function whose(room, scopes) {
   const project = scopes.find((scope) => scope.startsWith("project:"))?.slice("project:".length);
   if (room.kind === "dm") return "Only what was said in this direct message. No room is shown it.";

@@ -1,3 +1,4 @@
+// @ts-check
 // The rows of the memory's panel: a landmark, a summary, a fact, a title, notes on a person, a session.
 
 import { h } from "../lib/dom.js";
@@ -5,20 +6,35 @@ import { dated, datedRange, full } from "../lib/words.js";
 
 const SURE_MS = 4_000; // how long a button that deletes waits for the second press
 
+/** @param {string} at */
 const when = (at) => h("time", { datetime: at, title: full(at) }, dated(at));
+/** @param {number} seq */
 const number = (seq) => h("b", { class: "number" }, `#${seq}`);
 
-/** What is known about a row, in one quiet line. */
+/**
+ * What is known about a row, in one quiet line.
+ * @param {...Page.Child} parts
+ */
 function about(...parts) {
   const kept = parts.filter(Boolean);
   return h("span", { class: "held-about" }, ...kept.flatMap((part, index) => (index ? [" · ", part] : [part])));
 }
 
+/**
+ * @param {Page.Child} told
+ * @param {...Page.Child} buttons
+ */
 function foot(told, ...buttons) {
   const kept = buttons.filter(Boolean);
   return h("div", { class: "held-foot" }, told, kept.length ? h("span", { class: "held-buttons" }, ...kept) : null);
 }
 
+/**
+ * @param {string} key
+ * @param {string} label
+ * @param {string} name
+ * @param {(button: HTMLButtonElement) => void} run
+ */
 function action(key, label, name, run) {
   return h(
     "button",
@@ -27,26 +43,36 @@ function action(key, label, name, run) {
       class: "mini",
       "data-key": key,
       "aria-label": name,
-      on: { click: (event) => run(event.currentTarget) },
+      on: { click: (event) => run(/** @type {HTMLButtonElement} */ (event.currentTarget)) },
     },
     label,
   );
 }
 
+/**
+ * @param {HTMLButtonElement} button
+ * @param {Page.RowActions} row
+ * @param {string} text
+ */
 function send(button, row, text) {
-  row.command(text);
+  row.command?.(text);
   button.disabled = true;
   button.textContent = "Sent";
 }
 
-/** What deletes is pressed twice. */
+/**
+ * What deletes is pressed twice.
+ * @param {HTMLButtonElement} button
+ * @param {Page.RowActions} row
+ * @param {string} text
+ */
 function sure(button, row, text) {
   if (button.classList.contains("sure")) {
     send(button, row, text);
     return;
   }
   const { textContent: label } = button;
-  const name = button.getAttribute("aria-label");
+  const name = button.getAttribute("aria-label") ?? "";
   button.classList.add("sure");
   button.textContent = "Press again to forget";
   button.setAttribute("aria-label", `${name}: press again`);
@@ -58,6 +84,10 @@ function sure(button, row, text) {
   }, SURE_MS);
 }
 
+/**
+ * @param {Api.LandmarkView} given
+ * @param {Page.RowActions} row
+ */
 export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
   return h(
     "li",
@@ -66,7 +96,7 @@ export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
     foot(
       about(number(seq), kind, `by ${by_name}`, when(at)),
       message_id && row.show
-        ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show(message_id))
+        ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show?.(message_id))
         : null,
       row.command
         ? action(`unpin-${seq}`, "Unpin", `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`))
@@ -75,6 +105,10 @@ export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
   );
 }
 
+/**
+ * @param {Api.FactView} given
+ * @param {Page.RowActions} row
+ */
 export function factRow({ seq, kind, text, person_name, origin, shared, said_at, replaced_by }, row) {
   const replaced = replaced_by !== null;
   const fate = replaced ? (replaced_by ? `replaced by #${replaced_by}` : "replaced") : null;
@@ -99,6 +133,10 @@ export function factRow({ seq, kind, text, person_name, origin, shared, said_at,
   );
 }
 
+/**
+ * @param {Api.TitleView} given
+ * @param {Pick<Page.RowActions, "open">} row
+ */
 export function titleRow({ id, kind, title, persona, at }, row) {
   return h(
     "li",
@@ -112,7 +150,10 @@ export function titleRow({ id, kind, title, persona, at }, row) {
   );
 }
 
-/** The newest summary, and the earlier ones behind a fold. */
+/**
+ * The newest summary, and the earlier ones behind a fold.
+ * @param {Api.EpisodeView[]} given
+ */
 export function summaryRows([newest, ...earlier]) {
   if (!newest) return [];
   if (!earlier.length) return [summaryRow(newest)];
@@ -131,6 +172,7 @@ export function summaryRows([newest, ...earlier]) {
   ];
 }
 
+/** @param {Api.EpisodeView} given */
 function summaryRow({ seq, text, record, persona, plain, first_at, last_at, at }) {
   const range = first_at && last_at ? [`covers ${datedRange(first_at, last_at)}`] : ["written ", when(at)];
   const fields = Object.entries(record);
@@ -154,12 +196,15 @@ function summaryRow({ seq, text, record, persona, plain, first_at, last_at, at }
   );
 }
 
+/** @param {string} name */
 const words = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
+/** @param {string | string[]} value */
 function several(value) {
   return Array.isArray(value) ? h("ul", {}, ...value.map((item) => h("li", {}, item))) : value;
 }
 
+/** @param {Api.PersonView} given */
 export function insightRows({ id, name, notes }) {
   return h(
     "li",
@@ -175,6 +220,7 @@ export function insightRows({ id, name, notes }) {
   );
 }
 
+/** @param {Api.AgentSessionView} given */
 export function sessionRow({ persona, title, subtitle, overview, started_at, ended_at }) {
   return h(
     "li",

@@ -1,3 +1,4 @@
+// @ts-check
 // The list of personas: a card for each.
 
 import { avatar, personaSpeaker } from "../lib/avatar.js";
@@ -7,7 +8,10 @@ import { plural } from "../lib/words.js";
 /** What a persona may be called. */
 const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 
-/** Where the files are. */
+/**
+ * Where the files are.
+ * @param {Api.PersonaFolder} given
+ */
 export function whereNote({ path, writable, moves_to }) {
   const text = moves_to
     ? `These personas come with Moot. The first edit copies them to ${moves_to}.`
@@ -15,7 +19,10 @@ export function whereNote({ path, writable, moves_to }) {
   return h("p", { class: "note" }, text, writable ? "" : " Moot may not write there: changes can't be saved here.");
 }
 
-/** One persona as a link to its editor; a file whose name is none can't be edited here. */
+/**
+ * One persona as a link to its editor; a file whose name is none can't be edited here.
+ * @param {Api.PersonaCard} persona
+ */
 export function card(persona) {
   const { name, state: how, agent, description, version } = persona;
   const more = [agent, version && `version ${version.number}`].filter(Boolean).join(" · ");
@@ -38,6 +45,10 @@ export function card(persona) {
   );
 }
 
+/**
+ * @param {Api.PersonaCard} given
+ * @param {boolean} named
+ */
 function tag({ state: how, version, errors, warnings }, named) {
   const [css, words] = !named
     ? ["bad", "not a name: at most 32 lower case letters, digits, - and _"]

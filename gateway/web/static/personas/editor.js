@@ -1,160 +1,38 @@
-// Personas for those who run Moot: all of them at #personas, one of them at #personas/claude.
+// @ts-check
+// One persona's file: checked as it is written, tried, saved, deleted, rolled back.
 
-import { adminNav } from "../admin/sections.js";
 import * as api from "../lib/api.js";
-import { card, whereNote } from "./cards.js";
-import { modal, nameForm, whoDialog } from "../lib/dialogs.js";
-import { $, announce, h, icon } from "../lib/dom.js";
-import { closePanel, panelKind } from "../lib/panel.js";
-import { TextSheet } from "./sheet.js";
+import { whoDialog } from "../lib/dialogs.js";
+import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
+import { plural } from "../lib/words.js";
+import { TextSheet } from "./sheet.js";
 import { header, sure, tabbed } from "./studio.js";
 import { TryOut } from "./tryout.js";
 import { diffView, Versions } from "./versions.js";
-import { plural } from "../lib/words.js";
 
 const CHECK_MS = 250;
-const FILES = "/api/personas/files";
-const PLACE = /^#personas(?:\/([a-z][a-z0-9_-]{0,31}))?$/;
+/** @type {"/api/personas/files"} */
+export const FILES = "/api/personas/files";
+
+/** @param {string} name */
 const fresh = (name) =>
   `---\nagent: claude-code\ndescription: \n---\nYou are ${name.charAt(0).toUpperCase()}${name.slice(1)}.\n\n` +
   "## What you do\n\n## What you don't do\n\n## How you speak\n\n## With whom\n";
 
-let studio = null; // the element, while it is shown
-let editing = null; // the Editor, while one persona is open
-let hash = "";
-
-/** Show what an address names; false when it names something else. The way out asks about unsaved changes. */
-export function showPersonas() {
-  if (studio && location.hash === "#text") {
-    // the link that skips the lists
-    history.replaceState(null, "", hash);
-    studio.querySelector("textarea, h1").focus();
-    return true;
-  }
-  const place = PLACE.exec(location.hash);
-  if (editing?.dirty && location.hash !== hash) {
-    const wanted = location.hash;
-    history.pushState(null, "", hash);
-    leaveDialog(editing.name, () => {
-      editing.dirty = false;
-      location.hash = wanted;
-    });
-    return true;
-  }
-  if (!place) {
-    close();
-    return false;
-  }
-  if (location.hash === hash && studio) return true;
-  hash = location.hash;
-  editing = null;
-  open();
-  if (place[1]) edit(place[1]);
-  else list();
-  return true;
-}
-
-/** Somebody changed a persona, here or elsewhere. */
-export function personasChanged() {
-  if (editing) editing.changedElsewhere();
-  else if (studio) list();
-}
-
-function open() {
-  if (panelKind()) closePanel();
-  $("room").hidden = true;
-  document.title = "Personas · Moot";
-  $("admin-link").setAttribute("aria-current", "page");
-  studio ??= h("main", { class: "studio", id: "studio" });
-  if (!studio.isConnected) $("room").after(studio);
-}
-
-function close() {
-  if (!studio) return;
-  studio.remove();
-  studio = null;
-  editing = null;
-  hash = "";
-  $("room").hidden = false;
-  $("admin-link").removeAttribute("aria-current");
-}
-
-window.addEventListener("beforeunload", (event) => {
-  if (editing?.dirty) event.preventDefault();
-});
-
-function leaveDialog(name, onLeave) {
-  if (document.querySelector("dialog[open]")) return; // a link's click arrives twice
-  sure({
-    title: "Leave without saving?",
-    text: `Your changes to @${name} would be lost.`,
-    yes: "Discard changes",
-    no: "Keep editing",
-    onYes: onLeave,
-  });
-}
-
-// ── All of them ───────────────────────────────────────────────────────────────────────────
-
-async function list() {
-  const here = studio;
-  const add = h(
-    "button",
-    { type: "button", class: "button primary", on: { click: newDialog } },
-    icon("plus"),
-    "New persona",
-  );
-  const body = h("div", { class: "studio-body column" }, h("p", { class: "note" }, "Loading…"));
-  if (!here.querySelector(".persona-cards")) {
-    const nav = adminNav();
-    here.replaceChildren(header("Personas", null, null, add), nav, body);
-    nav.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "center" });
-  }
-  if (document.activeElement === document.body) here.querySelector("h1").focus();
-  try {
-    const { folder, personas } = await api.get(FILES);
-    if (studio !== here || editing) return;
-    here
-      .querySelector(".studio-body")
-      .replaceChildren(whereNote(folder), h("ul", { class: "persona-cards" }, ...personas.map(card)));
-  } catch (error) {
-    body.replaceChildren(h("p", { class: "failure", role: "alert" }, error.message));
-  }
-}
-
-function newDialog() {
-  const form = nameForm({
-    label: "Name",
-    button: "Write it",
-    maxlength: 32,
-    hint: "Lower case: people type it behind an @.",
-    onSubmit: async (name) => {
-      if (!PLACE.test(`#personas/${name}`)) throw new Error("A lower case letter, then letters, digits, - or _.");
-      location.hash = `#personas/${name}`;
-    },
-  });
-  const dialog = modal("New persona", h("div", { class: "dialog-body" }, h("h2", {}, "New persona"), form));
-  dialog.querySelector("input").focus();
-}
-
-// ── One of them ───────────────────────────────────────────────────────────────────────────
-
-async function edit(name) {
-  const here = studio;
-  const mine = (editing = new Editor(name));
-  here.replaceChildren(...mine.elements);
-  await mine.load();
-  if (editing === mine) mine.sheet.area.focus({ preventScroll: true });
-}
-
-class Editor {
+export class Editor {
+  /** @param {string} name */
   constructor(name) {
     this.name = name;
     this.path = `${FILES}/${name}`;
     this.saved = "";
     this.base = "";
     this.checks = 0;
+    this.timer = 0;
+    this.left = false; // somebody goes away without saving
+    /** @type {Api.VersionView | null} */
+    this.version = null;
+    this.broken = false;
     this.sheet = new TextSheet({
       label: `The file of @${name}`,
       describedBy: "findings-count",
@@ -198,12 +76,9 @@ class Editor {
     });
   }
 
+  /** Is there something to save? */
   get dirty() {
     return !this.left && this.sheet.value !== this.saved;
-  }
-
-  set dirty(value) {
-    this.left = !value;
   }
 
   async load() {
@@ -234,6 +109,7 @@ class Editor {
     else this.tryOut.preview();
   }
 
+  /** @param {Api.PersonaSheet} given */
   take({ text, base, findings, state: how, version }) {
     this.saved = how === "deleted" ? "" : text;
     this.base = base;
@@ -252,6 +128,7 @@ class Editor {
     this.save.disabled = !this.dirty;
   }
 
+  /** @param {...Page.Child} content */
   say(...content) {
     this.notice.replaceChildren(h("div", { class: "notice" }, ...content));
   }
@@ -278,6 +155,7 @@ class Editor {
     }
   }
 
+  /** @param {Api.FindingView[]} findings */
   show(findings) {
     const errors = findings.filter(({ severity }) => severity === "error").length;
     this.broken = errors > 0;
@@ -335,6 +213,7 @@ class Editor {
     });
   }
 
+  /** @param {number} number */
   askBack(number) {
     const lost = this.dirty ? " Your unsaved changes would be lost." : "";
     sure({
@@ -349,6 +228,10 @@ class Editor {
     });
   }
 
+  /**
+   * @param {() => Promise<Api.PersonaSheet>} work
+   * @param {string} told
+   */
   async change(work, told) {
     this.save.disabled = true;
     const typed = this.sheet.value;
@@ -372,6 +255,7 @@ class Editor {
     }
   }
 
+  /** @param {Api.Conflict} given */
   conflict({ text, base, diff }) {
     const theirs = h(
       "button",
@@ -400,16 +284,20 @@ class Editor {
     );
   }
 
+  get shown() {
+    return this.sheet.element.isConnected;
+  }
+
   /** Another change than ours is shown, unless somebody writes: then saving tells of it. */
   async changedElsewhere() {
     if (this.dirty || this.left) return;
     try {
       const sheet = await api.get(this.path);
-      if (editing !== this || this.dirty || sheet.base === this.base) return;
+      if (!this.shown || this.dirty || sheet.base === this.base) return;
       this.take(sheet);
       this.versions.refresh();
     } catch (error) {
-      if (editing === this) this.say(error.message);
+      if (this.shown) this.say(error.message);
     }
   }
 }

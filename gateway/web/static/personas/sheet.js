@@ -1,9 +1,13 @@
+// @ts-check
 // A text with line numbers and marked faults: a textarea over a mirror of itself.
 
 import { h } from "../lib/dom.js";
 
 export class TextSheet {
-  /** onInput is called with the text after each change. */
+  /**
+   * onInput is called with the text after each change.
+   * @param {{ label: string, describedBy: string, onInput: (text: string) => void }} given
+   */
   constructor({ label, describedBy, onInput }) {
     this.mirror = h("div", { class: "sheet-mirror", "aria-hidden": "true" });
     this.area = h("textarea", {
@@ -15,6 +19,7 @@ export class TextSheet {
       autocomplete: "off",
     });
     this.element = h("div", { class: "sheet" }, this.mirror, this.area);
+    /** @type {string[]} */
     this.lines = [];
     this.area.addEventListener("input", () => {
       this.draw();
@@ -53,7 +58,10 @@ export class TextSheet {
     this.lines = wanted;
   }
 
-  /** Show where the faults are. */
+  /**
+   * Show where the faults are.
+   * @param {Api.FindingView[]} findings
+   */
   mark(findings) {
     for (const row of this.mirror.querySelectorAll(".error, .warning")) row.classList.remove("error", "warning");
     for (const { line, severity } of [...findings].reverse()) {
@@ -63,7 +71,10 @@ export class TextSheet {
     this.area.setAttribute("aria-invalid", String(findings.some(({ severity }) => severity === "error")));
   }
 
-  /** Put the caret where a fault is. */
+  /**
+   * Put the caret where a fault is.
+   * @param {Api.FindingView} given
+   */
   select({ line, column, end_line, end_column }) {
     const start = this.offset(line, column);
     this.area.focus({ preventScroll: true });
@@ -71,7 +82,11 @@ export class TextSheet {
     this.mirror.children[line - 1]?.scrollIntoView({ block: "center" });
   }
 
-  /** Columns count characters, a string's offsets count UTF-16 units. */
+  /**
+   * Columns count characters, a string's offsets count UTF-16 units.
+   * @param {number} line
+   * @param {number} column
+   */
   offset(line, column) {
     const before = this.lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
     const within = [...(this.lines[line - 1] ?? "")].slice(0, column - 1).join("").length;

@@ -1,9 +1,13 @@
+// @ts-check
 // What every view beside the rooms has: a head, and a question before something is lost.
 
 import { modal } from "../lib/dialogs.js";
 import { $, h, icon } from "../lib/dom.js";
 
-/** Ask before something is done that loses something. */
+/**
+ * Ask before something is done that loses something.
+ * @param {{ title: string, text: string, yes: string, no?: string, onYes: () => void }} given
+ */
 export function sure({ title, text, yes, no = "Cancel", onYes }) {
   const keep = h("button", { type: "button", class: "button" }, no);
   const go = h("button", { type: "button", class: "button danger" }, yes);
@@ -25,7 +29,10 @@ export function sure({ title, text, yes, no = "Cancel", onYes }) {
   keep.focus();
 }
 
-/** What stands beside the file, one at a time. pages: [title, element]. */
+/**
+ * What stands beside the file, one at a time. pages: [title, element].
+ * @param {Array<[string, Element]>} pages
+ */
 export function tabbed(pages) {
   const panels = pages.map(([, element], i) =>
     h(
@@ -56,6 +63,7 @@ export function tabbed(pages) {
       title,
     ),
   );
+  /** @param {number} chosen */
   const choose = (chosen) => {
     buttons.forEach((button, i) => {
       button.setAttribute("aria-selected", String(i === chosen));
@@ -84,7 +92,13 @@ export function tabbed(pages) {
   );
 }
 
-/** The line above a view. back: { href, label }, or null where a row of sections leads on. */
+/**
+ * The line above a view. back: { href, label }, or null where a row of sections leads on.
+ * @param {string} title
+ * @param {Page.Child} about
+ * @param {{ href: string, label: string } | null} back
+ * @param {...Page.Child} tools
+ */
 export function header(title, about, back, ...tools) {
   const menu = h(
     "button",

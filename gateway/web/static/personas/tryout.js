@@ -1,15 +1,20 @@
+// @ts-check
 // What an agent would be given for a message, and what it would say: nothing is posted or kept.
 
 import * as api from "../lib/api.js";
-import { copyButton, h } from "../lib/dom.js";
+import { copyButton, fill, h } from "../lib/dom.js";
+import { exactText, foldedText, length } from "../lib/exact.js";
 import { markdown } from "../lib/markdown.js";
 import { roomLabel, state } from "../lib/store.js";
-import { duration, plural } from "../lib/words.js";
+import { duration } from "../lib/words.js";
 
 const SETTLE_MS = 500;
 
 export class TryOut {
-  /** `read` gives the name and the text that are tried. */
+  /**
+   * `read` gives the name and the text that are tried.
+   * @param {() => { name: string, text: string }} read
+   */
   constructor(read) {
     this.read = read;
     this.asked = 0;
@@ -83,7 +88,7 @@ export class TryOut {
     const asked = ++this.asked;
     try {
       const preview = await api.post("/api/personas/preview", this.sample());
-      if (asked === this.asked) this.shown.replaceChildren(...given(preview));
+      if (asked === this.asked) fill(this.shown, ...given(preview));
     } catch (error) {
       if (asked === this.asked) this.shown.replaceChildren(h("p", { class: "note" }, `No preview: ${error.message}`));
     }
@@ -94,7 +99,7 @@ export class TryOut {
     this.told.replaceChildren(h("p", { class: "note" }, "The agent works…"));
     try {
       const done = await api.post("/api/personas/dry-run", this.sample());
-      this.told.replaceChildren(...answered(done));
+      fill(this.told, ...answered(done));
     } catch (error) {
       this.told.replaceChildren(h("p", { class: "failure" }, error.message));
     }
@@ -102,6 +107,7 @@ export class TryOut {
   }
 }
 
+/** @param {Api.DryRun} given */
 function answered({ answer, asked, tools, seconds, trouble }) {
   const facts = [
     `in ${duration(seconds * 1000)}`,
@@ -112,27 +118,16 @@ function answered({ answer, asked, tools, seconds, trouble }) {
     trouble ? h("p", { class: "failure" }, trouble) : null,
     answer ? h("div", { class: "try-answer text" }, markdown(answer)) : null,
     h("p", { class: "note" }, `Dry run, ${facts.join(", ")}.`),
-  ].filter(Boolean);
+  ];
 }
 
+/** @param {Api.Preview} given */
 function given({ agent, available, hint, system, header, sections, trims, missing }) {
   return [
     available ? null : h("p", { class: "note" }, `${agent} can't answer yet: ${hint}`),
     block("System prompt", system || "(empty)"),
     h("h2", {}, "What it is told of the room"),
-    ...sections.map((section) =>
-      h(
-        "details",
-        { class: "section" },
-        h(
-          "summary",
-          {},
-          h("span", { class: "section-name" }, section.name.charAt(0) + section.name.slice(1).toLowerCase()),
-          h("span", { class: "row-more" }, plural([...section.text].length, "character")),
-        ),
-        pre(section.text, section.name),
-      ),
-    ),
+    ...sections.map((section) => foldedText(section.name, section.text)),
     trims.length
       ? h(
           "p",
@@ -141,20 +136,14 @@ function given({ agent, available, hint, system, header, sections, trims, missin
         )
       : null,
     missing.length ? h("p", { class: "note" }, `No answer from: ${missing.join(", ")}`) : null,
-    h(
-      "details",
-      { class: "section" },
-      h(
-        "summary",
-        {},
-        h("span", { class: "section-name" }, "The exact text"),
-        h("span", { class: "row-more" }, plural([...header].length, "character")),
-      ),
-      pre(header, "The exact text"),
-    ),
-  ].filter(Boolean);
+    foldedText("The exact text", header),
+  ];
 }
 
+/**
+ * @param {string} title
+ * @param {string} text
+ */
 function block(title, text) {
   return h(
     "section",
@@ -163,11 +152,9 @@ function block(title, text) {
       "div",
       { class: "code-head" },
       h("h2", {}, title),
-      h("span", { class: "row-more" }, plural([...text].length, "character")),
+      h("span", { class: "row-more" }, length(text)),
       copyButton(text),
     ),
-    pre(text, title),
+    exactText(text, title),
   );
 }
-
-const pre = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);

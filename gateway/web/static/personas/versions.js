@@ -1,13 +1,19 @@
+// @ts-check
 // The forms that a persona's file had: what changed, and the way back.
 
 import * as api from "../lib/api.js";
 import { h } from "../lib/dom.js";
 import { dated, full } from "../lib/words.js";
 
+/** @type {Record<string, string>} */
 const HOW = { file: "Edited", page: "Edited", rollback: "Rolled back", delete: "Deleted" };
 
 export class Versions {
-  /** `path` gives the file's address; `onBack(number)` goes back to a version. */
+  /**
+   * `path` gives the file's address; `onBack(number)` goes back to a version.
+   * @param {() => string} path
+   * @param {(number: number) => void} onBack
+   */
   constructor(path, onBack) {
     this.path = path;
     this.onBack = onBack;
@@ -16,6 +22,7 @@ export class Versions {
 
   async refresh() {
     try {
+      /** @type {{ versions: Api.VersionView[] }} */
       const { versions } = await api.get(`${this.path()}/history`);
       if (versions.length)
         this.element.replaceChildren(
@@ -32,6 +39,10 @@ export class Versions {
     this.element.replaceChildren(h("p", { class: "note" }, "Nothing was saved yet."));
   }
 
+  /**
+   * @param {Api.VersionView} given
+   * @param {boolean} newest
+   */
   row({ number, why, by, at }, newest) {
     const who = by ? `by ${by.name}` : "outside of Moot";
     const shown = h("div", { class: "diff-place" });
@@ -69,6 +80,12 @@ export class Versions {
     );
   }
 
+  /**
+   * @param {number} number
+   * @param {boolean} newest
+   * @param {HTMLButtonElement} button
+   * @param {HTMLElement} shown
+   */
   async compare(number, newest, button, shown) {
     const open = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!open));
@@ -86,9 +103,13 @@ export class Versions {
   }
 }
 
-/** A unified diff; each line says by its sign what it is, and by its colour. */
+/**
+ * A unified diff; each line says by its sign what it is, and by its colour.
+ * @param {string} diff
+ */
 export function diffView(diff) {
   if (!diff) return h("p", { class: "note" }, "The same text.");
+  /** @param {string} line */
   const kind = (line) => (/^(---|\+\+\+)/.test(line) ? "of" : ({ "+": "in", "-": "out", "@": "at" }[line[0]] ?? ""));
   return h(
     "pre",
