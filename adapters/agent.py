@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from adapters.sandbox import Sandbox
-from contract import Answer, Question
+from adapters.sandbox.bubblewrap import Sandbox
+from contract.agent import Answer, Question
 
 Driver = Literal["terminal", "acp"]
 ACP_SESSION = "acp:"  # begins the ids of such sessions: a terminal may know nothing of them
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class TurnContext:
     """What an agent that is called by API is told of a turn beside its prompt.
 
     context: one line on where and to whom it speaks, "" for none; it differs from turn to turn, so
@@ -30,7 +30,7 @@ class Reply(Protocol):
     """The room's side of one turn, as the agent's driver sees it."""
 
     @property
-    def occasion(self) -> Occasion:
+    def occasion(self) -> TurnContext:
         """What there is to know of the turn beside the prompt."""
 
     def draft(self, text: str) -> None:

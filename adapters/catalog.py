@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import adapters.profiles
-from adapters.profiles.profile import Profile
+from adapters.cli_profile import Profile
 
 
 @cache

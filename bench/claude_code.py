@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from tests.doubles.claude_stage import Stage, asked
 
 HEADER = "[SESSION CONTEXT]\nRoom: #bench\nYou are: @claude\n\n[CURRENT INVOCATION]\n"

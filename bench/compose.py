@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from composer.header import compose
-from contract import Briefing, Fact, Landmark, Line, Note, Observation, Room, Speaker
+from contract.briefing import Briefing, Fact, Landmark, Note, Observation, TranscriptLine
+from contract.chat import Room, Speaker
 
 ROUNDS = 500
 START = datetime(2026, 4, 21, 7, 2, tzinfo=UTC)
@@ -21,7 +22,7 @@ LONG = "Zeile für Zeile, 一行一行 [14:02 | A] " * 300
 
 def briefing(texts: list[str]) -> Briefing:
     lines = [
-        Line(str(i), PEOPLE[i % 5], text, START + timedelta(minutes=i))
+        TranscriptLine(str(i), PEOPLE[i % 5], text, START + timedelta(minutes=i))
         for i, text in enumerate(texts)
     ]
     return Briefing(

@@ -24,12 +24,12 @@ from typing import TypeVar
 
 import psutil
 
-from adapters.looks import LOOKS
-from adapters.reading import Roll, find_dialog, read_error, read_reply
-from adapters.replay import read_recording
-from adapters.screen import Screen
-from adapters.signals import Signals
-from adapters.tape import Tape
+from adapters.pty.buffer import OutputBuffer
+from adapters.reading.replay import read_recording
+from adapters.reading.reply import TranscriptView, find_dialog, read_error, read_reply
+from adapters.screen.screen import Screen
+from adapters.screen.signals import Signals
+from adapters.screen_profile import LOOKS
 from bench.streams import Step, size, stream
 
 RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"
@@ -83,7 +83,7 @@ def check_reading(
     """Everything that is read from a screen can be read."""
     look = random.choice([*LOOKS.values()])
     prompt = random.choice((None, "", "what is this?", "x" * 300))
-    roll = Roll(look)
+    roll = TranscriptView(look)
     roll.see(screen)
     since = screen.scrolled - TURN_ROWS
     read_reply(screen, look, prompt, roll)
@@ -111,7 +111,7 @@ def feed_screen(steps: list[Step], random: Random, number: int, worst: Worst) ->
 def feed_tape(steps: list[Step], random: Random, number: int, worst: Worst) -> None:
     """Feed a tape as the driver does; it answers what an eager screen answers."""
     cols, rows = random.choice(WINDOWS)
-    tape, eager = Tape(cols, rows), Screen(cols, rows)
+    tape, eager = OutputBuffer(cols, rows), Screen(cols, rows)
     answers = b""
     for data in taken(steps):
         worst.time("signals", number, HOLD_S, lambda data=data: tape.feed(data))  # type: ignore[misc]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.index import Entry, Hit, Index, IndexFailed
+from memory.recall.index import Hit, Index, IndexEntry, IndexFailed
 
 Mode = Literal["honest", "everybody", "claims", "repeats", "invents", "raises", "hangs"]
 MODES: tuple[Mode, ...] = ("everybody", "claims", "repeats", "invents", "raises", "hangs", "honest")
@@ -54,7 +54,7 @@ class HostileIndex:
     async def _all(self) -> list[str]:
         return sorted(await self.inner.ids())
 
-    async def add(self, entries: Sequence[Entry]) -> None:
+    async def add(self, entries: Sequence[IndexEntry]) -> None:
         """As asked."""
         await self.inner.add(entries)
 

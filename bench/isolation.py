@@ -28,24 +28,15 @@ from typing import Any
 from adapters.agent import Agent, Launch, Reply
 from bench.hostile import HostileIndex
 from bench.watch import Watch
-from contract import Answer as Said
-from contract import (
-    Completion,
-    Deleted,
-    Edited,
-    Inbound,
-    IngestMetadata,
-    Room,
-    Tool,
-    ToolCall,
-    ToolUse,
-    Usage,
-)
-from gateway.access.access_tables import AccessTable
-from gateway.sessions import Program
-from gateway.tables import MemoryTable
-from memory.facts import NewFact, add_facts
-from memory.index import Index, IndexFailed, IndexSettings, open_index
+from contract.agent import Answer as Said
+from contract.agent import Completion, Tool, ToolCall, ToolUse, Usage
+from contract.chat import Deleted, Edited, Inbound, IngestMetadata, Room
+from gateway.sessions.sessions import AgentProgram
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.index import Index, IndexFailed, IndexSettings
+from memory.recall.mem0 import open_index
 from tests.doubles.index import WordIndex
 from tests.doubles.platform import FakeBot
 from tests.doubles.running import Opened, gateway
@@ -244,14 +235,14 @@ class Rig:
     prompts: int = 0
     launches: int = 0
 
-    def __call__(self, name: str) -> Program:
+    def __call__(self, name: str) -> AgentProgram:
         async def start(launch: Launch) -> Agent:
             self.launches += 1
             resumed = launch.session_id is not None
             session = launch.session_id or f"s{self.launches}-{name}"
             return Repeater(self, launch, session, resumed)
 
-        return Program(name, "Repeating", "repeating agent", True, "", start)
+        return AgentProgram(name, "Repeating", "repeating agent", True, "", start)
 
 
 @dataclass

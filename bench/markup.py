@@ -10,8 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bots import bluebubbles_text, discord_text, matrix_text, rocketchat_text, slack_text
-from bots.split import split
+from bots.bluebubbles import text as bluebubbles_text
+from bots.discord import text as discord_text
+from bots.markdown.split import split
+from bots.matrix import text as matrix_text
+from bots.rocketchat import text as rocketchat_text
+from bots.slack import text as slack_text
 
 ROUNDS = 5
 

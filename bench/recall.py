@@ -20,7 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memory.index import Entry, Index, IndexSettings, open_index
+from memory.recall.index import Index, IndexEntry, IndexSettings
+from memory.recall.mem0 import open_index
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 TUNED = 5  # the constants were chosen on so many of the ten conversations
@@ -47,7 +48,7 @@ class Outcome:
     reciprocal: float
 
 
-def entries(number: int, conversation: dict[str, Any], bare: bool) -> Iterator[Entry]:
+def entries(number: int, conversation: dict[str, Any], bare: bool) -> Iterator[IndexEntry]:
     """A conversation's turns. bare: without their session."""
     sessions = sorted(
         int(key.removeprefix("session_"))
@@ -61,7 +62,7 @@ def entries(number: int, conversation: dict[str, Any], bare: bool) -> Iterator[E
         for turn in conversation[f"session_{session}"]:
             order += 1
             caption = turn.get("blip_caption")
-            yield Entry(
+            yield IndexEntry(
                 id=f"{number}/{turn['dia_id']}",
                 scope=f"room:locomo:{number}",
                 text=turn["text"] + (f" [photo: {caption}]" if caption else ""),

@@ -20,13 +20,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from contract import Room
-from memory.facts import NewFact, add_facts
-from memory.index import Index, IndexSettings, open_index
-from memory.layer import Ask
-from memory.recall import Recall
+from contract.chat import Room
+from memory.layer import BriefRequest
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.index import Index, IndexSettings
+from memory.recall.mem0 import open_index
+from memory.recall.recall import Recall
 from memory.scopes import Invocation
-from memory.store import Store
+from store.database import Store
 
 VOCABULARY = 40_000
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -106,13 +107,13 @@ def make(count: int, shares: dict[str, int], chance: random.Random) -> list[NewF
     return made
 
 
-def ask(view: View, facts: Sequence[NewFact], chance: random.Random) -> Ask:
+def ask(view: View, facts: Sequence[NewFact], chance: random.Random) -> BriefRequest:
     """A question about a fact."""
     about = chance.choice(facts)
     said = about.text.split()[1:]
     words = " ".join(chance.sample(said, k=min(5, len(said))))
     text = f"When did {about.person} say that {words} at the office?"
-    return Ask(view.invocation, text, START + timedelta(days=900))
+    return BriefRequest(view.invocation, text, START + timedelta(days=900))
 
 
 def resident_mb() -> float:
@@ -132,7 +133,7 @@ def spread(values: Sequence[float]) -> str:
 
 
 async def timed(
-    recall: Recall, asks: Sequence[Ask], clock: Callable[[], float], rest_s: float = 0.0
+    recall: Recall, asks: Sequence[BriefRequest], clock: Callable[[], float], rest_s: float = 0.0
 ) -> list[float]:
     """Milliseconds of each recall. Raises AssertionError when one finds nothing at all."""
     spent = []
@@ -208,7 +209,7 @@ async def run(view: View, settings: IndexSettings, count: int, rounds: int) -> N
             print(f"  forgetting {forget_ms:.0f} ms; memory +{resident_mb() - before:.0f} MB\n")
 
 
-async def measure(recall: Recall, asks: Sequence[Ask]) -> None:
+async def measure(recall: Recall, asks: Sequence[BriefRequest]) -> None:
     """Recall alone, then beside turns."""
     await timed(recall, asks[:50], time.perf_counter)
     print(f"  wall              {spread(await timed(recall, asks, time.perf_counter))}")
@@ -224,7 +225,11 @@ async def measure(recall: Recall, asks: Sequence[Ask]) -> None:
 
 
 async def adding(
-    store: Store, index: Index, recall: Recall, facts: Sequence[NewFact], asks: Sequence[Ask]
+    store: Store,
+    index: Index,
+    recall: Recall,
+    facts: Sequence[NewFact],
+    asks: Sequence[BriefRequest],
 ) -> None:
     """Recall while facts come in, as fast as a busy house stores them."""
     taken: list[float] = []

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pyte
 
-from adapters.replay import Recording, read_recording
-from adapters.screen import Screen
-from adapters.signals import Signals
+from adapters.reading.replay import Recording, read_recording
+from adapters.screen.screen import Screen
+from adapters.screen.signals import Signals
 
 RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"
 RUNS = 3

@@ -20,8 +20,8 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bots.slack import SlackBot
-from contract import Event, Place, Room
+from bots.slack.bot import SlackBot
+from contract.chat import Destination, Event, Room
 from tests.doubles.slack import GENERAL, SlackDouble
 
 TEXT = "Why is the **token** expiry only `15 minutes`?\n\n- one\n- two"
@@ -82,7 +82,7 @@ async def ours(rounds: int) -> tuple[list[float], list[float]]:
         task = asyncio.create_task(bot.run(watch.receive), name="run")
         await slack.delivery.connected()
         events, posts = await watch.events(rounds), list[float]()
-        place = Place(Room(f"slack:{GENERAL}", "general"))
+        place = Destination(Room(f"slack:{GENERAL}", "general"))
         for number in range(rounds):
             start = time.perf_counter()
             await bot.post(place, TEXT, f"key-{number}")

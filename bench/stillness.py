@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.screen import Screen
+from adapters.screen.screen import Screen
 
 SNAPSHOT_S = 0.025
 STABLE_S = 2.0

@@ -26,14 +26,14 @@ from pathlib import Path
 from random import Random
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
+from adapters.cli_profile import Profile
 from adapters.profiles.demo import DEMO
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Profile
 from bench.rig import share
 from bench.stillness import stable_after
 from bench.turns import Silent
-from contract import AgentError
+from contract.errors import AgentError
 
 PROGRAM = Path(__file__).parent / "redrawing.py"
 TICK_S = 0.005

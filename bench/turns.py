@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.agent import Launch, Occasion
-from adapters.cli import CliAgent
+from adapters.agent import Launch, TurnContext
+from adapters.cli.session import CliAgent
 from adapters.profiles.demo import DEMO
-from contract import Question
+from contract.agent import Question
 
 HEADER = """\
 [SESSION CONTEXT]
@@ -38,7 +38,7 @@ Respond to Andi in room #bench.
 class Silent:
     """A room that nobody looks at."""
 
-    occasion = Occasion()
+    occasion = TurnContext()
 
     def draft(self, text: str) -> None:
         """Not shown."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
-from contract import Room
-from memory.schema import facts
+from contract.chat import Room
+from store.schema import facts
 from tests.doubles.running import Opened
 
 if TYPE_CHECKING:

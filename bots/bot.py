@@ -9,15 +9,16 @@ from typing import Literal, Protocol
 
 from aiohttp import web
 
-from contract import Event, Place, Question, Room, Speaker
+from contract.agent import Question
+from contract.chat import Destination, Event, Room, Speaker
 
 Receive = Callable[[Event], Awaitable[None]]
 """Takes one event; returns when it is on disk. Raises Rejected when the contract is broken."""
 
-Learned = Callable[[str], None]
+SecretSink = Callable[[str], None]
 """Told of a secret that no configuration names: a token that a login gave."""
 
-Mark = Literal["waiting", "working", "done", "failed"]
+Reaction = Literal["waiting", "working", "done", "failed"]
 """An acknowledgement on somebody's message: a reaction where the platform has them."""
 
 
@@ -26,7 +27,7 @@ def forget(_secret: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class PlatformCapabilities:
     """What a platform allows. The gateway reads these instead of asking which platform it is.
 
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
@@ -63,7 +64,7 @@ class Bot(Protocol):
         """Names; the first one answers when no name was said."""
 
     @property
-    def manners(self) -> Manners:
+    def manners(self) -> PlatformCapabilities:
         """What the platform allows."""
 
     @property
@@ -91,17 +92,17 @@ class Bot(Protocol):
         A code block that must be divided has its fence closed and opened again.
         """
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return the platform's id of the message."""
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace the text of an own message."""
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The id of the own message that `key` may have made, or None when there is none.
 
@@ -109,16 +110,18 @@ class Bot(Protocol):
         known: ids of own messages that belong to other keys.
         """
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Post a file with a comment; return the id of the message or file."""
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """Show that the agent works ("" ends it). Best effort: never raises."""
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """Acknowledge somebody's message. Best effort: never raises."""
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with its choices as buttons or as `!1`, `!2`; return its id."""
 
     async def members(self, room: Room) -> Sequence[Speaker]:

@@ -9,8 +9,9 @@ from datetime import datetime
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
-from contract import Place, Question, Room, Speaker
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from contract.agent import Question
+from contract.chat import Destination, Room, Speaker
 
 
 class WebBot:
@@ -18,7 +19,7 @@ class WebBot:
 
     name = "web"
     platform = "web"
-    manners = Manners(
+    manners = PlatformCapabilities(
         draft_interval_s=None,  # the page is told every snapshot as it happens
         max_posts=1,
         files=False,  # a page scrolls: nothing is too long for it
@@ -46,33 +47,35 @@ class WebBot:
         """One piece, whatever its length."""
         return [text] if text else []
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         """The key is the id: the same key twice is one message."""
         return key
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """The store has the new text."""
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """The store knows."""
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """Posting again makes the same message: there is nothing to look for."""
         return None
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         """Answers are never files here; see `manners`."""
         return key
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         """The page shows the turn's state."""
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """The page shows the turn's state."""
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         """The page is told of the question by an event."""
         return key
 

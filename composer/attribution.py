@@ -10,7 +10,7 @@ from composer import headings
 from composer.guard import indent, lines
 from composer.labels import bare, tagged
 from composer.thread import block_items
-from contract import IngestMetadata
+from contract.chat import IngestMetadata
 
 _HEADING = headings.HEADINGS[headings.THREAD].replace("THREAD CONTEXT", "Thread context")
 

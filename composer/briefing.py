@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from composer.cuts import cut_end
 from composer.guard import flat, whole
 from composer.zone import zone
-from contract import Briefing, ConfigError
+from contract.briefing import Briefing
+from contract.errors import ConfigError
 
 PATH_CHARS = 200
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from composer import headings
 from composer.cuts import cut_end
-from contract import Budget, Trim
+from contract.briefing import Budget, Trim
 
 CHARS_PER_TOKEN = 4
 CONTEXT_PERCENT = 70

@@ -12,7 +12,7 @@ from composer.scene import invocation, session
 from composer.thread import thread
 from composer.transcript import transcript, window
 from composer.zone import zone
-from contract import Briefing, Header, Line, Section
+from contract.briefing import Briefing, Header, Section, TranscriptLine
 
 
 def compose(briefing: Briefing) -> Header:
@@ -46,7 +46,7 @@ def compose(briefing: Briefing) -> Header:
     return _header(parts, record)
 
 
-def _labels(briefing: Briefing, messages: Sequence[Line]) -> Labels:
+def _labels(briefing: Briefing, messages: Sequence[TranscriptLine]) -> Labels:
     return Labels(
         (
             briefing.you,

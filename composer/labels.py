@@ -8,7 +8,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from composer.guard import clean, label, skeleton
-from contract import Speaker
+from contract.chat import Speaker
 
 ID_CHARS = 300  # a source of 32, a colon, an external id of 255
 MENTION_CHARS = 128

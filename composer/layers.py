@@ -10,7 +10,7 @@ from composer import headings
 from composer.budget import Part, Record
 from composer.cuts import cut_end
 from composer.guard import clean, escape, flat, label, lines
-from contract import Briefing, Fact, Landmark, Note, Observation
+from contract.briefing import Briefing, Fact, Landmark, Note, Observation
 
 KIND_CHARS = 32
 

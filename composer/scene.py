@@ -10,7 +10,8 @@ from composer.budget import Part, Record
 from composer.guard import label
 from composer.labels import Labels, at_name, joined, same_bot
 from composer.zone import local
-from contract import Briefing, Line, Speaker
+from contract.briefing import Briefing, TranscriptLine
+from contract.chat import Speaker
 
 ROOM_CHARS = 100
 AGENT_CHARS = 100
@@ -19,7 +20,7 @@ ADDRESSEES_SHOWN = 20
 
 def session(
     briefing: Briefing,
-    messages: Sequence[Line],
+    messages: Sequence[TranscriptLine],
     labels: Labels,
     where: tzinfo,
     record: Record,
@@ -62,7 +63,7 @@ def _project(briefing: Briefing) -> str:
 
 
 def _participants(
-    briefing: Briefing, messages: Sequence[Line], labels: Labels, record: Record
+    briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels, record: Record
 ) -> list[str]:
     """The roster, else who spoke in the window and who triggered; no line for nobody."""
     senders = (*(line.by for line in messages), briefing.triggered_by)
@@ -90,7 +91,7 @@ def _distinct(speakers: Iterable[Speaker], without: Speaker) -> list[Speaker]:
     return [speaker for speaker in by_id.values() if not same_bot(speaker, without)]
 
 
-def invocation(briefing: Briefing, messages: Sequence[Line], labels: Labels) -> Part:
+def invocation(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> Part:
     """The one task: whom to answer, and where."""
     place = "this direct message"
     if channel := _channel(briefing):
@@ -103,7 +104,7 @@ def invocation(briefing: Briefing, messages: Sequence[Line], labels: Labels) -> 
     return Part(headings.INVOCATION, "trigger", headings.HEADINGS[headings.INVOCATION], [task])
 
 
-def _addressees(briefing: Briefing, messages: Sequence[Line], labels: Labels) -> str:
+def _addressees(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> str:
     """Who triggered, then the other people who spoke since."""
     since = briefing.spoke_since or _since_trigger(briefing, messages)
     others = [
@@ -126,7 +127,7 @@ def _asker(briefing: Briefing, labels: Labels) -> str:
     return f"{at_name(asker.name)} (bot, hop {hop} of {hops})"
 
 
-def _since_trigger(briefing: Briefing, messages: Sequence[Line]) -> list[Speaker]:
+def _since_trigger(briefing: Briefing, messages: Sequence[TranscriptLine]) -> list[Speaker]:
     """Who wrote the first message that asked, and everything after it."""
     first = next((i for i, line in enumerate(messages) if line.id in briefing.trigger_ids), None)
     return [] if first is None else [line.by for line in messages[first:]]

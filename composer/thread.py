@@ -7,7 +7,7 @@ from composer.budget import Part, Record
 from composer.cuts import cut_end
 from composer.guard import indent, lines, skeleton
 from composer.labels import Labels
-from contract import Briefing
+from contract.briefing import Briefing
 
 _HEADING = "[thread context"
 

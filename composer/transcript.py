@@ -11,7 +11,8 @@ from composer.cuts import cut_middle
 from composer.guard import clean, indent, label, lines
 from composer.labels import Labels
 from composer.zone import hours
-from contract import Attachment, Briefing, Line
+from contract.briefing import Briefing, TranscriptLine
+from contract.chat import Attachment
 
 ATTACHMENTS_SHOWN = 20
 FILE_NAME_CHARS = 128
@@ -19,7 +20,7 @@ MIME_CHARS = 64
 PATH_CHARS = 1_024
 
 
-def window(briefing: Briefing, record: Record) -> tuple[list[Line], frozenset[str]]:
+def window(briefing: Briefing, record: Record) -> tuple[list[TranscriptLine], frozenset[str]]:
     """The messages shown, oldest first, and the ids of those that asked.
 
     The newest ones up to the window's size; the ones that asked are always among them.
@@ -37,7 +38,7 @@ def window(briefing: Briefing, record: Record) -> tuple[list[Line], frozenset[st
     return [line for index, line in enumerate(messages) if index not in dropped], asked
 
 
-def _asked(briefing: Briefing, messages: Sequence[Line]) -> frozenset[str]:
+def _asked(briefing: Briefing, messages: Sequence[TranscriptLine]) -> frozenset[str]:
     """The given ids, else the newest message of who triggered, else the newest one."""
     known = {line.id for line in messages}.intersection(briefing.trigger_ids)
     if known or not messages:
@@ -48,7 +49,7 @@ def _asked(briefing: Briefing, messages: Sequence[Line]) -> frozenset[str]:
 
 def transcript(
     briefing: Briefing,
-    messages: Sequence[Line],
+    messages: Sequence[TranscriptLine],
     asked: Collection[str],
     labels: Labels,
     where: tzinfo,
@@ -70,7 +71,7 @@ def transcript(
     return part
 
 
-def message(line: Line, labels: Labels, where: tzinfo, cap: int, record: Record) -> str:
+def message(line: TranscriptLine, labels: Labels, where: tzinfo, cap: int, record: Record) -> str:
     """`[HH:MM | label] text`; further lines and attachments are indented."""
     written = hours(line.at, where)
     who = labels.line(line.by)

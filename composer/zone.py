@@ -6,7 +6,7 @@ import re
 from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
-from contract import ConfigError
+from contract.errors import ConfigError
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}")
 _OF_THIS_MACHINE = {"localtime", "posixrules", "Factory"}

@@ -14,17 +14,18 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import get_args
 
-from contract import ConfigError, MootError
-from gateway.access.access_cli import add_access
-from gateway.audit.audit_cli import add_audit
-from gateway.memory_cli import add_memory
-from gateway.running.agents_cli import add_agents
-from gateway.running.backup_cli import add_backup
-from gateway.running.command_line import add_config, configured, environment_of
-from gateway.running.doctor_cli import add_doctor
-from gateway.running.init_cli import add_init
-from gateway.seeing.logs_tables import LogFormat, LogLevel
-from gateway.seeing.redaction import CleanStream, Redactor, secrets_in
+from contract.errors import ConfigError, MootError
+from gateway.cli.access.command import add_access
+from gateway.cli.audit import add_audit
+from gateway.cli.backup import add_backup
+from gateway.cli.command_line import add_config, configured, environment_of
+from gateway.cli.doctor.agents_command import add_agents
+from gateway.cli.doctor.command import add_doctor
+from gateway.cli.init.command import add_init
+from gateway.cli.memory.command import add_memory
+from gateway.core.redaction import CleanStream, Redactor, secrets_in
+from gateway.observability.logs import log_plainly
+from gateway.settings.logs import LogFormat, LogLevel
 
 
 def main() -> None:
@@ -34,6 +35,7 @@ def main() -> None:
     """
     arguments = _parser().parse_args()
     arguments.redactor = redactor = _redactor(arguments)
+    log_plainly()
     # Without any handler Python prints a warning raw each time that a persona is read. `moot run`
     # has handlers of its own; check and doctor tell of it themselves.
     logging.getLogger("moot.personas").addHandler(logging.NullHandler())
@@ -48,7 +50,7 @@ def main() -> None:
 
 def _redactor(arguments: argparse.Namespace) -> Redactor:
     """Knows the secrets of the environment, of moot.env and of moot.toml, mistakes or not."""
-    from gateway.running.env_file import with_secrets
+    from gateway.settings.env_file import with_secrets
 
     redactor = Redactor(secrets_in(os.environ))
     given = getattr(arguments, "config", None)
@@ -100,9 +102,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from gateway.app import run
-    from gateway.running.service_manager import service_manager
-    from gateway.seeing.logs import logging_to
+    from gateway.app.run import run
+    from gateway.app.service_manager import service_manager
+    from gateway.observability.logs import logging_to
 
     redactor = arguments.redactor
     with logging_to(sys.stderr, redactor, os.environ) as change:
@@ -142,16 +144,16 @@ def _started(url: str) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from gateway.running.check import Finding, check, readable_by_others
-    from gateway.running.platform_check import check_platforms
-    from gateway.running.sandbox_check import check_sandbox
+    from gateway.cli.doctor.check import CheckFinding, check, readable_by_others
+    from gateway.cli.doctor.platform_check import check_platforms
+    from gateway.cli.doctor.sandbox_check import check_sandbox
 
     config = configured(arguments)
     environment = environment_of(arguments)
     findings = check(config, environment)
     findings += asyncio.run(check_sandbox(config, environment))
     file = arguments.config or Path.cwd() / "moot.toml"
-    findings += [Finding(text, warning=True) for text in readable_by_others(file)]
+    findings += [CheckFinding(text, warning=True) for text in readable_by_others(file)]
     if not arguments.offline:
         findings += asyncio.run(check_platforms(config, environment))
     for finding in findings:
@@ -175,16 +177,16 @@ def _header(arguments: argparse.Namespace) -> int:
 
 def _mcp(arguments: argparse.Namespace) -> int:
     if arguments.scope is None:
-        from gateway import mcp_pipe
+        from gateway.mcp import pipe
 
-        if not os.environ.get(mcp_pipe.URL):
+        if not os.environ.get(pipe.URL):
             raise ConfigError(
                 "moot mcp: Moot starts it in an agent's session; by hand say whose memory: "
                 "--persona claude --scope room:slack:C06RY3YBSLE"
             )
-        mcp_pipe.main()
+        pipe.main()
         return 0
-    from gateway.memory_desk import serve_database
+    from gateway.cli.memory.mcp import serve_database
 
     config = configured(arguments)
     asyncio.run(serve_database(config, arguments.persona, arguments.scope))
@@ -192,7 +194,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from adapters.replay import replay
+    from adapters.reading.replay import replay
 
     text = replay(arguments.recording, arguments.agent)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from contract import Completion, ModelError, Tool, ToolCall, Usage
+from contract.agent import Completion, Tool, ToolCall, Usage
+from contract.errors import ModelError
 from memory.strict import is_strict
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, insert
 
-from contract import Completion, ModelError, Tool, Usage
+from contract.agent import Completion, Tool, Usage
+from contract.errors import ModelError
 from memory.model import Model
-from memory.schema import model_calls
-from memory.store import Store
-from memory.transcript import micros
+from store.database import Store
+from store.schema import model_calls
+from store.timestamps import micros
 
 AT_ONCE = 2  # of the whole house: learning may take its time, and a key has a rate limit
 PAUSE_S = 5.0  # before a second try; doubles. The API's client has already waited for its own

@@ -8,14 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
-from contract import Landmark
-from memory.dates import day
+from contract.briefing import Landmark
 from memory.gate import Gate
-from memory.layer import Ask, Remembered
-from memory.schema import landmarks, messages
+from memory.layer import BriefRequest, LayerAnswers
 from memory.scopes import check_scope
-from memory.store import Store
-from memory.transcript import micros, moment
+from store.database import Store
+from store.schema import landmarks, messages
+from store.timestamps import day, micros, moment
 
 KINDS = ("pin", "landmark", "decision", "spec", "action")
 SHOWN = 10
@@ -41,7 +40,7 @@ class NewLandmark:
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class StoredLandmark:
     """A landmark as it lies on disk. seq: what people call it by. Fields as in NewLandmark."""
 
     seq: int
@@ -55,8 +54,8 @@ class Pinned:
     at: datetime
 
 
-def _pinned(row: Row[Any]) -> Pinned:
-    return Pinned(**{**row._mapping, "at": moment(row.at)})
+def _pinned(row: Row[Any]) -> StoredLandmark:
+    return StoredLandmark(**{**row._mapping, "at": moment(row.at)})
 
 
 _L = landmarks.c
@@ -96,7 +95,7 @@ _WHO_PINNED = select(_L.by_id).where(*_WHOLE).limit(1)
 _REMOVE_WHOLE = delete(landmarks).where(*_WHOLE)
 
 
-def pin(connection: Connection, new: NewLandmark) -> Pinned:
+def pin(connection: Connection, new: NewLandmark) -> StoredLandmark:
     """Store a landmark; the one that is there, when the same message's text was pinned before."""
     check_scope(new.scope)
     values = {
@@ -115,13 +114,13 @@ def pin(connection: Connection, new: NewLandmark) -> Pinned:
     return _pinned(connection.execute(select(landmarks).where(_L.seq == seq)).one())
 
 
-def unpin(connection: Connection, scope: str, seq: int) -> Pinned | None:
+def unpin(connection: Connection, scope: str, seq: int) -> StoredLandmark | None:
     """Remove a landmark of this scope; return what it was, None when there is none."""
     row = connection.execute(_REMOVE, {"scope": scope, "of": seq}).first()
     return None if row is None else _pinned(row)
 
 
-def landmarks_in(connection: Connection, scope: str, limit: int = LISTED) -> list[Pinned]:
+def landmarks_in(connection: Connection, scope: str, limit: int = LISTED) -> list[StoredLandmark]:
     """The newest landmarks of a scope, oldest first.
 
     A message that was pinned by a reply and deleted since is shown to nobody any more, so its
@@ -141,17 +140,17 @@ class Landmarks:
         self._store = store
         self._zone = zone
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The newest ten, oldest first."""
         found = await self._store.read(lambda c: landmarks_in(c, ask.home, SHOWN), small=True)
         admitted = ask.gate().admit(self.name, found)
-        return Remembered(landmarks=tuple(self._shown(item) for item in admitted))
+        return LayerAnswers(landmarks=tuple(self._shown(item) for item in admitted))
 
-    async def pin(self, new: NewLandmark) -> Pinned:
+    async def pin(self, new: NewLandmark) -> StoredLandmark:
         """See the function of this name."""
         return await self._store.write(lambda connection: pin(connection, new))
 
-    async def unpin(self, scope: str, seq: int) -> Pinned | None:
+    async def unpin(self, scope: str, seq: int) -> StoredLandmark | None:
         """See the function of this name."""
         return await self._store.write(lambda connection: unpin(connection, scope, seq))
 
@@ -172,12 +171,12 @@ class Landmarks:
         where = {"of_scope": scope, "of_message": message_seq}
         return await self._store.write(lambda c: c.execute(_REMOVE_WHOLE, where).rowcount > 0)
 
-    async def listed(self, scope: str) -> list[Pinned]:
+    async def listed(self, scope: str) -> list[StoredLandmark]:
         """The newest hundred of a scope, oldest first."""
         found = await self._store.read(lambda connection: landmarks_in(connection, scope))
         return Gate(frozenset({scope})).admit(self.name, found)
 
-    def _shown(self, item: Pinned) -> Landmark:
+    def _shown(self, item: StoredLandmark) -> Landmark:
         return Landmark(item.text, self.date(item.at), item.by_name)
 
     def date(self, at: datetime) -> str:

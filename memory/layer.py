@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from contract import Fact, Landmark, Note, Observation, Room, Speaker, ToolUse
+from contract.agent import ToolUse
+from contract.briefing import Fact, Landmark, Note, Observation
+from contract.chat import Room, Speaker
 from memory.gate import Gate
 from memory.scopes import Invocation
 
@@ -14,7 +16,7 @@ OWN_TOOLS = "mcp__moot__"  # how an agent's program calls those that read the me
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class BriefRequest:
     """What a briefing is wanted for.
 
     text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
@@ -42,7 +44,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class LayerAnswers:
     """What the layers gave for a briefing.
 
     missing: layers that failed or took too long; late: those of them that took too long. ms: how
@@ -61,7 +63,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction:
+class AnsweredTurn:
     """A turn that was answered and posted.
 
     text, reply, uses: a learner gets them without private parts. message_seq: of the message that
@@ -85,7 +87,7 @@ class Interaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class EndedSession:
     """An agent's session that ended: idle for an hour, or by `!new`."""
 
     scope: str
@@ -94,7 +96,7 @@ class Session:
     session_id: str
 
 
-def ends_a_run(interaction: Interaction, *, last: bool) -> bool:
+def ends_a_run(interaction: AnsweredTurn, *, last: bool) -> bool:
     """What a layer wants that reads the chat from where it stopped: of turns that wait together
     the last, and those in which the agent did something."""
     return last or bool(interaction.uses) or interaction.compacted
@@ -105,15 +107,15 @@ class Learner(Protocol):
 
     name: str
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """Whether a turn has anything for it; asked first, for its texts are read only then.
 
         last: no other turn of the scope waits. Its texts are as they were typed: keep nothing.
         """
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         """Take in a turn. Never two calls at a time for one scope; may be cancelled at any
         moment, and is then asked again with the next turn."""
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         """Take in that a session ended."""

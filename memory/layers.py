@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,10 +12,12 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol
 
-from memory.layer import Ask, Interaction, Learner, Remembered, Session
-from memory.slices import Slices
+import structlog
 
-log = logging.getLogger("moot.memory")
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, Learner
+from memory.readable import ReadableMessages
+
+log = structlog.stdlib.get_logger("moot.memory")
 
 SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
 FRESH_S = 0.5  # a lesson is read again for the next layer when a model took longer than this
@@ -24,10 +25,10 @@ FRESH_S = 0.5  # a lesson is read again for the next layer when a model took lon
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 """Runs a coroutine in the background as a named task that belongs to somebody."""
 
-About = Callable[[Interaction | Session], AbstractContextManager[object]]
+About = Callable[[AnsweredTurn | EndedSession], AbstractContextManager[object]]
 """So that log lines and traces tell the turn."""
 
-_Told = tuple[Interaction | Session, asyncio.Future[None]]
+_Told = tuple[AnsweredTurn | EndedSession, asyncio.Future[None]]
 
 
 class Source(Protocol):
@@ -36,7 +37,7 @@ class Source(Protocol):
     name: str
     deadline_s: float
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """Its part; the fields of other layers stay empty."""
 
 
@@ -51,7 +52,7 @@ class Layers:
         self,
         sources: Sequence[Source],
         learners: Sequence[Learner],
-        slices: Slices,
+        slices: ReadableMessages,
         spawn: Spawn,
         learned: Callable[[str], None] = lambda room_id: None,
         *,
@@ -69,12 +70,12 @@ class Layers:
         self._learned = learned
         self._waiting: dict[str, deque[_Told]] = {}
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """What every layer has to say, all asked at once. Never raises."""
         parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         return _joined(parts)
 
-    def remember(self, told: Interaction | Session) -> asyncio.Future[None]:
+    def remember(self, told: AnsweredTurn | EndedSession) -> asyncio.Future[None]:
         """Learn from a turn, or from a session's end, in the background.
 
         The future is done when every layer was told, and cancelled when that was broken off.
@@ -101,16 +102,16 @@ class Layers:
             for _, learned in waiting:
                 learned.cancel()
 
-    async def _teach(self, told: Interaction | Session, *, last: bool) -> None:
-        lessons = _Lessons(told, self._slices)
+    async def _teach(self, told: AnsweredTurn | EndedSession, *, last: bool) -> None:
+        lessons = _LearnInputs(told, self._slices)
         for learner in self._learners:
             try:
-                if isinstance(told, Interaction) and not learner.wants(told, last=last):
+                if isinstance(told, AnsweredTurn) and not learner.wants(told, last=last):
                     continue
                 await _tell(learner, lessons)
             except Exception as error:  # a layer's border: the others learn all the same
                 kind = type(error).__name__
-                log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
+                log.warning("memory.not_learned", layer=learner.name, error=kind)
                 log.debug("memory.not_learned", exc_info=True)
         self._learned(told.room.id)
 
@@ -125,55 +126,55 @@ class Layers:
         return sum(map(len, self._waiting.values()))
 
 
-async def _timed(source: Source, ask: Ask) -> Remembered:
+async def _timed(source: Source, ask: BriefRequest) -> LayerAnswers:
     since = time.perf_counter()
     part = await _part(source, ask)
     ms = round((time.perf_counter() - since) * 1000, 3)
     return replace(part, ms=((source.name, ms),))
 
 
-async def _part(source: Source, ask: Ask) -> Remembered:
+async def _part(source: Source, ask: BriefRequest) -> LayerAnswers:
     try:
         async with asyncio.timeout(source.deadline_s):
             return await source.brief(ask)
     except TimeoutError:
-        log.warning("prompt.layer_late layer=%s", source.name)
-        return Remembered(missing=(source.name,), late=(source.name,))
+        log.warning("prompt.layer_late", layer=source.name)
+        return LayerAnswers(missing=(source.name,), late=(source.name,))
     except Exception as error:  # a layer's border: the turn goes on without it
-        log.warning("prompt.layer_failed layer=%s error=%s", source.name, type(error).__name__)
+        log.warning("prompt.layer_failed", layer=source.name, error=type(error).__name__)
         log.debug("prompt.layer_failed", exc_info=True)
-    return Remembered(missing=(source.name,))
+    return LayerAnswers(missing=(source.name,))
 
 
-async def _tell(learner: Learner, lessons: _Lessons) -> None:
-    if isinstance(lessons.told, Session):
+async def _tell(learner: Learner, lessons: _LearnInputs) -> None:
+    if isinstance(lessons.told, EndedSession):
         await learner.end(lessons.told)
     elif lesson := await lessons.of(lessons.told):
         await learner.learn(lesson)
 
 
-class _Lessons:
+class _LearnInputs:
     """What may be learned from a turn: read again when a layer took its time, for the message may
     have been deleted meanwhile."""
 
-    def __init__(self, told: Interaction | Session, slices: Slices) -> None:
+    def __init__(self, told: AnsweredTurn | EndedSession, slices: ReadableMessages) -> None:
         self.told = told
         self._slices = slices
-        self._lesson: Interaction | None = None
+        self._lesson: AnsweredTurn | None = None
         self._read_at = float("-inf")
 
-    async def of(self, turn: Interaction) -> Interaction | None:
+    async def of(self, turn: AnsweredTurn) -> AnsweredTurn | None:
         now = time.monotonic()
         if now - self._read_at > FRESH_S:
             self._lesson, self._read_at = await self._slices.lesson(turn), now
         return self._lesson
 
 
-def _joined(parts: Sequence[Remembered]) -> Remembered:
+def _joined(parts: Sequence[LayerAnswers]) -> LayerAnswers:
     """The parts as one; no two layers fill the same field but the last three."""
     values: dict[str, Any] = {}
-    for field in fields(Remembered):
+    for field in fields(LayerAnswers):
         given = [getattr(part, field.name) for part in parts if getattr(part, field.name)]
         if given:
             values[field.name] = reduce(add, given)
-    return Remembered(**values)
+    return LayerAnswers(**values)

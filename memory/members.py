@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select
 
-from memory.schema import facts, messages
-from memory.store import Store
+from store.database import Store
+from store.schema import facts, messages
 
 _PREFIX = "profile:"
 _AFTER = "profile;"  # the string that follows every one with the prefix, byte by byte

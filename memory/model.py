@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from contract import Completion, Tool
+from contract.agent import Completion, Tool
 
 
 class Model(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from contract import MootError, Room
+from contract.chat import Room
+from contract.errors import MootError
 
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,512}")
 

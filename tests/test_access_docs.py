@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.access import Access
-from gateway.access.access_cli import add_access
-from gateway.commands import parse_command
-from gateway.config import Config, load_config
+from gateway.cli.access.command import add_access
+from gateway.settings.config import Config, load_config
+from gateway.turns.commands import parse_command
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIRST = {"slack": "T1", "rocketchat": "r1", "discord": "1", "matrix": "!r:example.org"}

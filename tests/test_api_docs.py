@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from sqlalchemy import Connection
 
-from gateway.page import PageSettings, open_page
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.index import WordIndex
 from tests.doubles.remembered import Shelf
 from tests.doubles.running import Opened, gateway

@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from adapters.cli import CliAgent
-from contract import Room
-from gateway.memory_door import Admission, MemoryDoor
-from gateway.memory_tools import MemoryTools
-from memory.observations import add_observation, open_session
-from memory.records import Record
+from adapters.cli.session import CliAgent
+from contract.chat import Room
+from gateway.mcp.endpoint import McpEndpoint, McpGrant
+from gateway.mcp.tools import MemoryTools
+from memory.observations.records import NewObservation
+from memory.observations.rows import add_observation, open_session
+from memory.observations.work_log import WorkLog
 from memory.scopes import Invocation
-from memory.store import Store
-from memory.work_log import WorkLog
+from store.database import Store
 from tests.doubles.claude_stage import HEADER, Stage
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.replies import Replies
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)
-RECORD = Record("bugfix", "Fixed the loop", "It ends.", (), "It ran too long.", (), ())
+RECORD = NewObservation("bugfix", "Fixed the loop", "It ends.", (), "It ran too long.", (), ())
 SCOPE = "room:slack:C1"
 
 
@@ -35,11 +35,11 @@ SCOPE = "room:slack:C1"
 class Shelf:
     stage: Stage
     store: Store
-    door: MemoryDoor
+    door: McpEndpoint
 
     async def did(self, scope: str, title: str) -> str:
         """Store an observation."""
-        record = Record("bugfix", title, "It ends.", (), f"About {title}.", (), ())
+        record = NewObservation("bugfix", title, "It ends.", (), f"About {title}.", (), ())
 
         def work(connection: Connection) -> str:
             session = open_session(
@@ -53,7 +53,7 @@ class Shelf:
     def claude(self, scope: str) -> CliAgent:
         """An agent of a room."""
         room = Room(scope.removeprefix("room:"), "lab")
-        admission = Admission("claude", scope, Invocation(room, "slack:U1", "claude"))
+        admission = McpGrant("claude", scope, Invocation(room, "slack:U1", "claude"))
         return self.stage.agent(scope.replace(":", "-"), memory=self.door.open(admission))
 
 
@@ -69,7 +69,9 @@ async def library(tmp_path: Path) -> AsyncIterator[Shelf]:
             tasks.append(asyncio.create_task(work, name=name))
             return tasks[-1]
 
-        yield Shelf(stage, store, MemoryDoor(stage.hooks, MemoryTools(WorkLog(store), None), spawn))
+        yield Shelf(
+            stage, store, McpEndpoint(stage.hooks, MemoryTools(WorkLog(store), None), spawn)
+        )
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

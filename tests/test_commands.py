@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from contract import Briefing
+from contract.briefing import Briefing
 
 HOUSE = Path(__file__).parents[1]
 GOLDEN = HOUSE / "tests" / "composer" / "golden" / "specification"

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from gateway.command_table import GROUPS, TABLE, usage
-from gateway.commands import parse_command
-from gateway.config import Config
-from gateway.schedules.when import read_once, read_when
+from gateway.core.command_table import GROUPS, TABLE, usage
+from gateway.settings.config import Config
+from gateway.settings.when import read_once, read_when
+from gateway.turns.commands import parse_command
 
 DOCS = Path(__file__).parent.parent / "docs"
 README = DOCS.parent / "README.md"

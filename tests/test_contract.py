@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from contract import Rejected, likely_typos, parse_metadata
+from contract.chat import likely_typos, parse_metadata
+from contract.errors import Rejected
 
 GOOD: dict[str, Any] = {
     "source": "slack",

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.config import parse_config
 from gateway.main import _parser
-from gateway.personas.personas import FrontMatter, parse_persona
+from gateway.settings.config import parse_config
+from gateway.settings.personas.personas import FrontMatter, parse_persona
 
 HOUSE = Path(__file__).parents[1]
 PAGES = [HOUSE / "README.md", HOUSE / "CHANGELOG.md", *sorted((HOUSE / "docs").glob("*.md"))]

@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from gateway.running.env_file import with_secrets
+from gateway.settings.env_file import with_secrets
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.service import Service

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright, expect
 
-from memory.facts import not_indexed
-from memory.store import Store
+from memory.recall.facts import not_indexed
+from store.database import Store
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
 from tests.doubles.remembered import fill
 from tests.doubles.service import Service, service

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from composer.headings import HEADINGS
-from gateway.command_table import entry_of
-from gateway.personas.persona_check import Around
-from gateway.personas.persona_files import MOST_BYTES
-from gateway.personas.personas import FrontMatter, check_persona
-from gateway.personas.rehearsal import ANSWER_S
-from gateway.tables import TurnsTable
+from gateway.core.command_table import entry_of
+from gateway.personas.dry_run import ANSWER_S
+from gateway.settings.personas.check import CheckContext
+from gateway.settings.personas.files import MOST_BYTES
+from gateway.settings.personas.personas import FrontMatter, check_persona
+from gateway.settings.tables import TurnsTable
 
 PAGE = (Path(__file__).parent.parent / "docs" / "personas.md").read_text("utf-8")
 
@@ -23,7 +23,7 @@ def test_the_table_has_every_key_of_the_front_matter_in_its_order() -> None:
 
 def test_the_example_has_no_fault() -> None:
     [example] = re.findall(r"^```markdown\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    around = Around(agents=("claude-code",), sections=tuple(HEADINGS))
+    around = CheckContext(agents=("claude-code",), sections=tuple(HEADINGS))
     assert check_persona("claude", example, around).findings == ()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.terminal import PYTHON
-from gateway.config import load_config
-from gateway.running.sandbox_check import check_sandbox
+from adapters.pty.terminal import PYTHON
+from gateway.cli.doctor.sandbox_check import check_sandbox
+from gateway.settings.config import load_config
 from tests.doubles.cells import bwrap
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adapters.sandbox import Mount
-from gateway.config import Config
-from gateway.personas.personas import parse_persona
-from gateway.sandbox_tables import parse_mount
-from gateway.tables import GatewayTable
+from adapters.sandbox.bubblewrap import Mount
+from gateway.settings.config import Config
+from gateway.settings.personas.personas import parse_persona
+from gateway.settings.sandbox import parse_mount
+from gateway.settings.tables import GatewayTable
 
 HOUSE = Path(__file__).parents[1]
 UNIT = (HOUSE / "deploy" / "moot.service").read_text("utf-8")

@@ -164,7 +164,7 @@ async def test_a_collector_that_is_away_costs_no_turn_and_no_end(tmp_path: Path)
 
 
 def test_without_traces_nothing_of_opentelemetry_is_imported() -> None:
-    code = "import sys, gateway.app; print([m for m in sys.modules if 'opentelemetry' in m])"
+    code = "import sys, gateway.app.run; print([m for m in sys.modules if 'opentelemetry' in m])"
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True, check=True
     )

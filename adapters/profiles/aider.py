@@ -12,21 +12,21 @@ from typing import Any
 
 import yaml
 
-from adapters import looks
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
     Profile,
-    Ready,
-    Record,
-    Retracted,
-    Said,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
+    ReplyBlock,
+    ReplyRetracted,
     Setting,
-    Signs,
     TurnEvent,
-    Typing,
+    TurnSigns,
 )
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
@@ -121,12 +121,12 @@ def read_line(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
     if not isinstance(line, str) or not isinstance(head, str):
         return ()
     if since == 0 and head:
-        return (Retracted(),)  # the next attempt, or what came of it, or of its thoughts
+        return (ReplyRetracted(),)  # the next attempt, or what came of it, or of its thoughts
     if not head.startswith(REPLY) or not line.startswith(ROLE):
         return ()
     if since == 1 and head.startswith(ROLE) and line == ROLE:
         return ()  # between thoughts and reply
-    return (Said(line[len(ROLE) :], sep="\n"),)
+    return (ReplyBlock(line[len(ROLE) :], sep="\n"),)
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
@@ -140,12 +140,12 @@ def told(words: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    Dialog(re.compile(r"\(Y\)es/\(N\)o[^\n]*\]: *\s*\Z"), keys=b"n\r"),
+    DialogRule(re.compile(r"\(Y\)es/\(N\)o[^\n]*\]: *\s*\Z"), keys=b"n\r"),
     # It would go on for two minutes.
-    Dialog(
+    DialogRule(
         re.compile(r"Retrying in (?:[2-9]|\d\d)\.\d seconds\.\.\..*(?:\n.*)?\s*\Z"), keys=b"\x03"
     ),
-    Dialog(
+    DialogRule(
         told(
             "ContextWindowExceededError"
             "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
@@ -153,12 +153,12 @@ DIALOGS = (
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    Dialog(
+    DialogRule(
         re.compile(r"has (?:possibly )?hit a token limit!", re.MULTILINE),
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    Dialog(
+    DialogRule(
         told(
             "AuthenticationError|PermissionDeniedError"
             "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
@@ -166,22 +166,22 @@ DIALOGS = (
         fault="login",
         say="aider: the API refused the key. An administrator must check it.",
     ),
-    Dialog(
+    DialogRule(
         told("RateLimitError"),
         fault="limit",
         say="aider: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
-    Dialog(
+    DialogRule(
         told("NotFoundError|BadRequestError(?:(?!^\\w*> )[^\\0])*?LLM Provider NOT provided"),
         fault="api",
         say="aider does not know this model. An administrator must choose another `model`.",
     ),
-    Dialog(
+    DialogRule(
         told(r"\w+"),
         fault="api",
         say="aider: the API failed. Ask again in a moment; if that fails too, say `!new`.",
     ),
-    Dialog(
+    DialogRule(
         re.compile(r"^Login to OpenRouter or create a free account", re.MULTILINE),
         fault="login",
         when="start",
@@ -208,17 +208,17 @@ AIDER = Profile(
     ),
     env=ENV,
     passes=PASSES,
-    ready=Ready(prompt=PROMPT),
-    typing=Typing(nfc=False, harmless=harmless, settle_s=0.15),
-    signs=Signs(
-        record=Record(
+    ready=ReadySigns(prompt=PROMPT),
+    typing=PromptTyping(nfc=False, harmless=harmless, settle_s=0.15),
+    signs=TurnSigns(
+        record=RecordFormat(
             ".moot/aider/{session_id}.log", read_line, format="text", heads=HEADS, grace_s=0.5
         ),
         paste_mode=True,
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,
     ),
-    look=looks.AIDER,
+    look=screen_profile.AIDER,
     dialogs=DIALOGS,
     interrupt=Interrupt(keys=(b"\x03",)),
     shell_terminal=True,

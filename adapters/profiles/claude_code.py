@@ -16,25 +16,25 @@ from itertools import pairwise
 
 import regex
 
-from adapters import looks
-from adapters.profiles import claude_events
-from adapters.profiles.json_settings import member_of, object_of
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     HomeFile,
     Hooks,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     Title,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_claude, telling
+from adapters.profiles.json_settings import member_of, object_of
+from adapters.records import claude
+from adapters.records.spent import by_claude, telling
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
@@ -235,24 +235,24 @@ def alone(phrase: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    Dialog(alone("(?i:new MCP servers? found)"), keys=b"\x1b", when="start"),
-    Dialog(alone("Allow external CLAUDE\\.md file imports"), keys=b"\x1b", when="start"),
-    Dialog(alone("Resume full session as-is"), keys=b"\x1b", when="start"),
-    Dialog(alone("3\\. Continue without these settings"), keys=b"3", when="start"),
-    Dialog(
+    DialogRule(alone("(?i:new MCP servers? found)"), keys=b"\x1b", when="start"),
+    DialogRule(alone("Allow external CLAUDE\\.md file imports"), keys=b"\x1b", when="start"),
+    DialogRule(alone("Resume full session as-is"), keys=b"\x1b", when="start"),
+    DialogRule(alone("3\\. Continue without these settings"), keys=b"3", when="start"),
+    DialogRule(
         alone("No conversation found with session ID"),
         fault="startup",
         say="Claude Code has lost this conversation. Ask again: it begins anew.",
         when="start",
     ),
-    Dialog(alone("Select login method"), fault="login", when="start"),
-    Dialog(
+    DialogRule(alone("Select login method"), fault="login", when="start"),
+    DialogRule(
         alone("Unable to connect to Anthropic services"),
         fault="api",
         say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
         when="start",
     ),
-    Dialog(
+    DialogRule(
         alone("Is this a project you created or one you trust|Do you want to use this API key"),
         fault="startup",
         say="Claude Code asks something at its start that only its terminal can answer.",
@@ -281,8 +281,8 @@ CLAUDE_CODE = Profile(
     ),
     env=ENV,
     passes=PASSES,
-    ready=Ready(prompt=re.compile(BOX, re.MULTILINE)),
-    typing=Typing(
+    ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+    typing=PromptTyping(
         harmless=harmless,
         pieces=pieces,
         settle_s=0.15,  # its paste is over 100 ms after the last byte; an Enter before is lost
@@ -290,16 +290,16 @@ CLAUDE_CODE = Profile(
             rf"^(?!❯?\s*$)(?!─).+\n{RULE}.*\n(?:(?!─).*\n){{0,7}}(?:(?!─).*)?\Z", re.MULTILINE
         ),
     ),
-    signs=Signs(
-        hooks=Hooks(claude_events.from_hook),
-        record=Record(
+    signs=TurnSigns(
+        hooks=Hooks(claude.from_hook),
+        record=RecordFormat(
             ".claude/projects/*/{session_id}.jsonl",
-            telling(claude_events.from_record, by_claude),
+            telling(claude.from_record, by_claude),
             opens=True,
         ),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
-    look=looks.CLAUDE_CODE,
+    look=screen_profile.CLAUDE_CODE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)

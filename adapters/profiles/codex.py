@@ -12,23 +12,23 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters import looks
-from adapters.profiles import codex_events
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     State,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_codex, telling
+from adapters.records import codex
+from adapters.records.spent import by_codex, telling
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -167,12 +167,12 @@ def read_state(osc: str) -> State | None:
 
 DIALOGS = (
     # the workspace's own settings stay disabled, see `_ask_first`
-    Dialog(re.compile(r"^› 1\. Open restricted", re.MULTILINE), keys=b"\r", when="start"),
+    DialogRule(re.compile(r"^› 1\. Open restricted", re.MULTILINE), keys=b"\r", when="start"),
     # a newer model is offered
-    Dialog(re.compile(r"^\W*2\. Use existing model", re.MULTILINE), keys=b"2", when="start"),
-    Dialog(re.compile(r"^\W*2\. Skip$", re.MULTILINE), keys=b"2", when="start"),
-    Dialog(re.compile("Sign in with ChatGPT"), fault="login", when="start"),
-    Dialog(
+    DialogRule(re.compile(r"^\W*2\. Use existing model", re.MULTILINE), keys=b"2", when="start"),
+    DialogRule(re.compile(r"^\W*2\. Skip$", re.MULTILINE), keys=b"2", when="start"),
+    DialogRule(re.compile("Sign in with ChatGPT"), fault="login", when="start"),
+    DialogRule(
         re.compile(r"Do you trust the contents of this directory|Hooks need review"),
         fault="startup",
         say="Codex asks something at its start that only its terminal can answer.",
@@ -194,8 +194,8 @@ CODEX = Profile(
     env=(("CODEX_HOME", "{home}/.codex"),),
     passes=(KEY, URL, "CODEX_CA_CERTIFICATE", "HTTPS_PROXY", "NO_PROXY"),
     # the box shows while it is still loading, so its state counts
-    ready=Ready(prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3),
-    typing=Typing(
+    ready=ReadySigns(prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3),
+    typing=PromptTyping(
         tab="\t",
         nfc=False,
         after_backslash="",
@@ -203,15 +203,15 @@ CODEX = Profile(
         holding=re.compile(r"^› (?!Ask Codex to do anything$)(?!\d\. )\S", re.MULTILINE),
         harmless=harmless,
     ),
-    signs=Signs(
-        record=Record(
+    signs=TurnSigns(
+        record=RecordFormat(
             ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
-            telling(codex_events.from_record, by_codex),
+            telling(codex.from_record, by_codex),
             opens=True,
         ),
         states=read_state,
     ),
-    look=looks.CODEX,
+    look=screen_profile.CODEX,
     dialogs=DIALOGS,
     permission=Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
     interrupt=Interrupt(),

@@ -7,23 +7,23 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from adapters import looks
-from adapters.profiles import copilot_events
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_copilot, telling
+from adapters.records import copilot
+from adapters.records.spent import by_copilot, telling
 
 Json = dict[str, Any]
 
@@ -137,26 +137,26 @@ COPILOT = Profile(
     ),
     derived=offline,
     passes=PASSES,
-    ready=Ready(
+    ready=ReadySigns(
         prompt=re.compile(rf"^❯[^\n]*\n{RULE}\n(?! *{SPINNER} Loading)", re.MULTILINE),
     ),
-    typing=Typing(
+    typing=PromptTyping(
         harmless=harmless,
         settle_s=0.2,
         confirm_s=5.0,
         holding=re.compile(rf"^{RULE}\n❯ +\S", re.MULTILINE),
     ),
-    signs=Signs(
-        record=Record(
+    signs=TurnSigns(
+        record=RecordFormat(
             ".copilot/session-state/{session_id}/events.jsonl",
-            telling(copilot_events.from_record, by_copilot),
+            telling(copilot.from_record, by_copilot),
             opens=True,
         ),
         footer=Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),
     ),
-    look=looks.COPILOT,
+    look=screen_profile.COPILOT,
     dialogs=(
-        Dialog(
+        DialogRule(
             re.compile(r"(?i)^.*(?:please use /login|not logged in|no authentication).*$", re.M),
             fault="login",
             when="start",

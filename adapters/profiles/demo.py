@@ -8,27 +8,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.looks import Look
-from adapters.profiles.profile import (
-    Began,
-    Ended,
-    Failed,
+from adapters.cli_profile import (
     HomeFile,
     Interrupt,
     Permission,
     Profile,
-    Ready,
-    Record,
-    Said,
-    Signs,
+    PromptTaken,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
     State,
     Title,
+    ToolUsed,
     TurnEvent,
-    Typing,
-    Used,
+    TurnSigns,
 )
+from adapters.screen_profile import ScreenProfile
 
-PROGRAM = Path(__file__).parent.parent / "demo_tui"
+PROGRAM = Path(__file__).parent.parent / "demo"
 _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 
@@ -37,15 +37,15 @@ def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
     turn = str(row.get("turn", ""))
     match row:
         case {"type": "prompt"}:
-            return [Began(turn)]
+            return [PromptTaken(turn)]
         case {"type": "tool", "tool": str(tool), "detail": str(detail)}:
-            return [Used(tool, detail, turn)]
+            return [ToolUsed(tool, detail, turn)]
         case {"type": "reply", "text": str(text)}:
-            return [Said(text, turn=turn)]
+            return [ReplyBlock(text, turn=turn)]
         case {"type": "end", "how": "error", "message": str(message)}:
-            return [Failed("api", message, f"The demo agent failed: {message}", turn)]
+            return [ReplyFailed("api", message, f"The demo agent failed: {message}", turn)]
         case {"type": "end", "how": how}:
-            return [Ended(interrupted=how == "interrupted", turn=turn)]
+            return [ReplyEnded(interrupted=how == "interrupted", turn=turn)]
     return []
 
 
@@ -55,7 +55,7 @@ def read_state(osc: str) -> State | None:
     return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
 
 
-LOOK = Look(
+LOOK = ScreenProfile(
     name="demo",
     echo=re.compile(r"❯ (.+)"),
     input=re.compile(r"❯(?: |$)"),
@@ -76,10 +76,10 @@ DEMO = Profile(
     chooses_id=True,
     files=(HomeFile(".moot-demo/persona.md", lambda setting, _: setting.persona),),
     passes=("MOOT_DEMO_PACE",),
-    ready=Ready(state="idle", quiet_s=0.0, timeout_s=20.0),
-    typing=Typing(tab="\t", nfc=False, holding=re.compile(r"^─+\n❯ \S", re.MULTILINE)),
-    signs=Signs(
-        record=Record(".moot-demo/{session_id}.jsonl", read_row),
+    ready=ReadySigns(state="idle", quiet_s=0.0, timeout_s=20.0),
+    typing=PromptTyping(tab="\t", nfc=False, holding=re.compile(r"^─+\n❯ \S", re.MULTILINE)),
+    signs=TurnSigns(
+        record=RecordFormat(".moot-demo/{session_id}.jsonl", read_row),
         states=read_state,
         title=Title(busy=re.compile("^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✋]"), idle=re.compile("^✳")),
     ),

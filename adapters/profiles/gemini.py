@@ -13,26 +13,26 @@ import shlex
 import sys
 from typing import Any
 
-from adapters import looks, relay
-from adapters.profiles import gemini_events
-from adapters.profiles.json_settings import member_of, object_of
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     HomeFile,
     Hooks,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     Title,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_gemini, telling
-from contract import AgentFault
+from adapters.profiles.json_settings import member_of, object_of
+from adapters.records import gemini, relay
+from adapters.records.spent import by_gemini, telling
+from contract.errors import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
 ATTEMPTS = 3  # of a request that fails: 10 would be minutes of silence
@@ -140,23 +140,23 @@ def harmless(text: str) -> str:
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
 
-def refused(words: str, fault: AgentFault, remedy: str) -> Dialog:
+def refused(words: str, fault: AgentFault, remedy: str) -> DialogRule:
     """An error of the last turn: no prompt's echo follows it. words: one of them is in it."""
     pattern = rf"^[✕ℹ] (?:.|\n  )*?(?:{words})(?![\s\S]*^ > \S)"
-    return Dialog(re.compile(pattern, re.MULTILINE), fault=fault, say=remedy, when="turn")
+    return DialogRule(re.compile(pattern, re.MULTILINE), fault=fault, say=remedy, when="turn")
 
 
 DIALOGS = (
     # what it asks when a request was refused again and again: Stop is the last of 2 or 3 choices
     *(
-        Dialog(re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn")
+        DialogRule(re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn")
         for n in (2, 3)
     ),
-    Dialog(
+    DialogRule(
         re.compile("Get started\\s+How would you like to authenticate"), fault="login", when="start"
     ),
-    Dialog(re.compile("Enter Gemini API Key"), fault="login"),
-    Dialog(
+    DialogRule(re.compile("Enter Gemini API Key"), fault="login"),
+    DialogRule(
         re.compile(r"Error resuming session|Invalid session identifier"),
         fault="startup",
         say="Gemini CLI has lost this conversation. Ask again: it begins anew.",
@@ -211,26 +211,26 @@ GEMINI = Profile(
         "NO_PROXY",
         "NODE_EXTRA_CA_CERTS",
     ),
-    ready=Ready(
+    ready=ReadySigns(
         prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
         title=re.compile("Ready"),
     ),
-    typing=Typing(
+    typing=PromptTyping(
         harmless=harmless,
         tab="    ",
         echo_s=5.0,
         settle_s=0.3,  # an Enter within 40 ms of a paste is a newline
         holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
     ),
-    signs=Signs(
-        hooks=Hooks(gemini_events.from_hook),
-        record=Record(
-            ".gemini/tmp/*/chats/session-*.jsonl", telling(gemini_events.from_record, by_gemini)
+    signs=TurnSigns(
+        hooks=Hooks(gemini.from_hook),
+        record=RecordFormat(
+            ".gemini/tmp/*/chats/session-*.jsonl", telling(gemini.from_record, by_gemini)
         ),
         title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
         fallback_s=2.0,  # an error and a refusal fire no hook
     ),
-    look=looks.GEMINI,
+    look=screen_profile.GEMINI,
     dialogs=DIALOGS,
     permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
     interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),

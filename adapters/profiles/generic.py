@@ -11,19 +11,19 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from adapters.looks import LOOKS, NEVER, Look
-from adapters.other_looks import OTHER_LOOKS, look_of
-from adapters.profiles.described_record import RecordSettings
-from adapters.profiles.profile import (
+from adapters.cli_profile import (
     Footer,
     Interrupt,
     Permission,
     Profile,
-    Ready,
-    Signs,
-    Typing,
+    PromptTyping,
+    ReadySigns,
+    TurnSigns,
 )
-from contract import Option
+from adapters.reading.other_looks import OTHER_LOOKS, look_of
+from adapters.records.described import RecordSettings
+from adapters.screen_profile import LOOKS, NEVER, ScreenProfile
+from contract.agent import Option
 
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
 # at the ends of whole frames as well as within them.
@@ -152,19 +152,19 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         chooses_id=any("{session_id}" in word for word in given.command),
         env=tuple(given.env.items()),
         passes=tuple(given.passes),
-        ready=Ready(
+        ready=ReadySigns(
             prompt=given.ready,
             bracketed_paste=bool(given.paste),
             quiet_s=given.ready_quiet_s,
             timeout_s=given.ready_timeout_s,
         ),
-        typing=Typing(
+        typing=PromptTyping(
             paste=given.paste,
             newline=given.newline,
             submit=given.submit,
             settle_s=given.settle_s,
         ),
-        signs=Signs(
+        signs=TurnSigns(
             record=given.record.record() if given.record else None,
             footer=Footer(given.busy, given.prompt or given.ready, debounce_s=_quiet_s(given)),
         ),
@@ -199,10 +199,10 @@ def _quiet_s(given: GenericSettings) -> float:
     return given.quiet_s or (QUIET_S if given.busy else QUIET_ALONE_S)
 
 
-def _look(name: str, given: GenericSettings) -> Look:
+def _look(name: str, given: GenericSettings) -> ScreenProfile:
     if given.look:
         return look_of(given.look)
-    return Look(
+    return ScreenProfile(
         name=name,
         echo=given.echo or NEVER,
         input=given.box or given.prompt or given.ready or NEVER,

@@ -13,28 +13,28 @@ from typing import Any
 
 import yaml
 
-from adapters import looks
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Dialog,
-    Did,
-    Ended,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    ContextCompacted,
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
     MemoryAccess,
-    Named,
     Permission,
     Profile,
-    Ready,
-    Record,
-    Said,
+    PromptTaken,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
+    ReplyBlock,
+    ReplyEnded,
+    SessionNamed,
     Setting,
-    Signs,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Typing,
-    Used,
+    TurnSigns,
     cut_tool_text,
 )
 
@@ -150,23 +150,23 @@ SUMMARY = "[CONTEXT COMPACTION"  # begins what stands for the compacted messages
 
 def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
     """The events of one message."""
-    named = Named(str(row.get("session_id", "")))
+    named = SessionNamed(str(row.get("session_id", "")))
     text = row.get("content")
     text = text if isinstance(text, str) else ""
     if text.startswith(SUMMARY):
-        return (Compacted(f"{row.get('session_id')}:{row.get('id')}"),)
+        return (ContextCompacted(f"{row.get('session_id')}:{row.get('id')}"),)
     match row.get("role"):
         case "user":
-            return (named, Began(f"{row.get('session_id')}:{row.get('id')}"))
+            return (named, PromptTaken(f"{row.get('session_id')}:{row.get('id')}"))
         case "assistant":
             if calls := _calls(row.get("tool_calls")):
-                said = (Said(text),) if text else ()
+                said = (ReplyBlock(text),) if text else ()
                 return (named, *said, *(event for call in calls for event in _used(call)))
-            return (named, Ended(text))
+            return (named, ReplyEnded(text))
         case "tool":
             ident = str(row.get("tool_call_id") or "")
             name = str(row.get("tool_name") or "")
-            return (Did(ident, name, result=cut_tool_text(text)),) if ident else ()
+            return (ToolReport(ident, name, result=cut_tool_text(text)),) if ident else ()
     return ()
 
 
@@ -182,8 +182,8 @@ def _used(call: Mapping[str, Any]) -> Sequence[TurnEvent]:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     name, given = str(function.get("name") or ""), str(function.get("arguments") or "")
-    did = Did(str(call.get("id") or name), name, cut_tool_text(given))
-    return (Used(name, _detail(given)), did)
+    did = ToolReport(str(call.get("id") or name), name, cut_tool_text(given))
+    return (ToolUsed(name, _detail(given)), did)
 
 
 def _detail(given: str) -> str:
@@ -209,31 +209,31 @@ def told(words: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    Dialog(
+    DialogRule(
         told("(?i:context (?:length|too large)|too long)"),
         fault="context",
         say="hermes-agent: the conversation is too long. Say `!new` to begin a new one.",
         when="turn",
     ),
-    Dialog(
+    DialogRule(
         told("HTTP 40[13]|AuthenticationError"),
         fault="login",
         say="hermes-agent: the API refused the key. An administrator must check it.",
         when="turn",
     ),
-    Dialog(
+    DialogRule(
         told("HTTP 429|RateLimitError|Rate limited"),
         fault="limit",
         say="hermes-agent: the API's rate limit is reached. Ask again in a few minutes.",
         when="turn",
     ),
-    Dialog(
+    DialogRule(
         told("HTTP 404"),
         fault="api",
         say="hermes-agent: the API has no such model. An administrator must choose another.",
         when="turn",
     ),
-    Dialog(
+    DialogRule(
         told(r"HTTP \d+|API (?:call )?failed"),
         fault="api",
         say="hermes-agent: the API failed. Ask again in a moment; if that fails too, say `!new`.",
@@ -272,14 +272,16 @@ HERMES = Profile(
         "HTTPS_PROXY",
         "SSL_CERT_FILE",
     ),
-    ready=Ready(prompt=PROMPT),
-    typing=Typing(nfc=False, harmless=harmless, settle_s=0.2, prompt=PROMPT),
-    signs=Signs(
-        record=Record(f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True),
+    ready=ReadySigns(prompt=PROMPT),
+    typing=PromptTyping(nfc=False, harmless=harmless, settle_s=0.2, prompt=PROMPT),
+    signs=TurnSigns(
+        record=RecordFormat(
+            f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True
+        ),
         footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
         fallback_s=2.0,  # its status line says that it is done
     ),
-    look=looks.HERMES,
+    look=screen_profile.HERMES,
     dialogs=DIALOGS,
     permission=Permission(re.compile(r"Dangerous Command")),
     interrupt=Interrupt(keys=(b"\x03",)),

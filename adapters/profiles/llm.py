@@ -14,25 +14,25 @@ from typing import Any
 
 import yaml
 
-from adapters import looks
-from adapters.profiles.profile import (
-    Dialog,
-    Ended,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
-    Named,
     Profile,
-    Ready,
-    Record,
-    Said,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
+    ReplyBlock,
+    ReplyEnded,
+    SessionNamed,
     Setting,
-    Signs,
+    ToolUsed,
     TurnEvent,
-    Typing,
-    Used,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_llm, telling
+from adapters.records.spent import by_llm, telling
 
 FOLDER = ".config/io.datasette.llm"
 
@@ -103,12 +103,16 @@ def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
         return ()
     texts = [part.get("text") for part in parts if part.get("type") == "text"]
     tools = [part.get("tool") for part in parts if part.get("type") == "tool_call"]
-    named = Named(str(row.get("thread_id", "")))
+    named = SessionNamed(str(row.get("thread_id", "")))
     exact = [text for text in texts if isinstance(text, str)]
     if tools:
-        return (named, *(Said(text, sep="") for text in exact), *(Used(str(t)) for t in tools))
+        return (
+            named,
+            *(ReplyBlock(text, sep="") for text in exact),
+            *(ToolUsed(str(t)) for t in tools),
+        )
     # a text that quotes a fragment is not kept as it is: then the screen tells it
-    return (named, Ended("".join(exact) if len(exact) == len(texts) else None))
+    return (named, ReplyEnded("".join(exact) if len(exact) == len(texts) else None))
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
@@ -122,33 +126,33 @@ def last(words: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    Dialog(
+    DialogRule(
         last(r"(?i:[^\0]{0,400}(?:too long|context.length|maximum context))"),
         fault="context",
         say="llm: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    Dialog(
+    DialogRule(
         last(r"Error code: 40[13]|No key found|[^\0]{0,200}api_key client option must be set"),
         fault="login",
         say="llm: the API refused the key. An administrator must check OPENAI_API_KEY, "
         "or `llm keys set`.",
     ),
-    Dialog(
+    DialogRule(
         last("Error code: 429"),
         fault="limit",
         say="llm: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
-    Dialog(
+    DialogRule(
         last(r"'?[^'\n]+'? is not a known model|Unknown model|Error code: 404"),
         fault="api",
         say="llm does not know this model. An administrator must choose another `model`.",
     ),
-    Dialog(
+    DialogRule(
         re.compile(r"^openai\.API(?:Connection|Timeout)Error: [^\0]*\Z", re.MULTILINE),
         fault="api",
         say="llm cannot reach its API. Ask again in a moment.",
     ),
-    Dialog(
+    DialogRule(
         last(r"Error code: \d+"),
         fault="api",
         say="llm: the API failed. Ask again; if that fails too, say `!new`.",
@@ -182,8 +186,8 @@ LLM = Profile(
         "HTTPS_PROXY",
         "SSL_CERT_FILE",
     ),
-    ready=Ready(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
-    typing=Typing(
+    ready=ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
+    typing=PromptTyping(
         prompt=PROMPT,
         before=b"!multi\r",
         submit=b"\r!end\r",
@@ -191,12 +195,14 @@ LLM = Profile(
         harmless=harmless,
         settle_s=0.1,
     ),
-    signs=Signs(
-        record=Record(f"{FOLDER}/logs.db", telling(read_row, by_llm), format="sqlite", query=QUERY),
+    signs=TurnSigns(
+        record=RecordFormat(
+            f"{FOLDER}/logs.db", telling(read_row, by_llm), format="sqlite", query=QUERY
+        ),
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,  # a quotation that is streamed slowly looks like the prompt
     ),
-    look=looks.LLM,
+    look=screen_profile.LLM,
     dialogs=DIALOGS,
     interrupt=Interrupt(ends=True),
     shell_terminal=True,

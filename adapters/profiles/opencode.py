@@ -11,24 +11,24 @@ import json
 import re
 from typing import Any
 
-from adapters import looks
-from adapters.profiles import opencode_events
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     Footer,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_opencode, telling
-from contract import AgentError
+from adapters.records import opencode
+from adapters.records.spent import by_opencode, telling
+from contract.errors import AgentError
 
 Json = dict[str, Any]
 
@@ -163,14 +163,14 @@ RETRYING = (
 LIMITED = r"(?=(?i:.*(?:rate.?limit|usage limit|limit reached|quota|too many requests|\b429\b))).+?"
 
 DIALOGS = (
-    Dialog(
+    DialogRule(
         re.compile(RETRYING.format(what=LIMITED), re.MULTILINE),
         fault="limit",
         say="opencode: {0}. Ask again in a few minutes.",
         when="turn",
         breaks=True,
     ),
-    Dialog(
+    DialogRule(
         re.compile(RETRYING.format(what=".+?"), re.MULTILINE),
         fault="api",
         say="opencode: {0}. Ask again in a moment.",
@@ -194,26 +194,26 @@ OPENCODE = Profile(
     ),
     env=ENV,
     passes=PASSES,
-    ready=Ready(prompt=re.compile(BOX, re.MULTILINE)),
-    typing=Typing(
+    ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+    typing=PromptTyping(
         harmless=harmless,
         settle_s=0.2,
         holding=re.compile(r"^ *┃  .*\[Pasted ~\d+ lines\]", re.MULTILINE),
         confirm_s=5.0,
     ),
-    signs=Signs(
-        record=Record(
+    signs=TurnSigns(
+        record=RecordFormat(
             DATABASE,
-            telling(opencode_events.from_record, by_opencode),
+            telling(opencode.from_record, by_opencode),
             "sqlite",
-            opencode_events.QUERY,
+            opencode.QUERY,
         ),
         footer=Footer(
             busy=re.compile(r"\besc (?:again to )?interrupt\b"), idle=re.compile(BOX, re.MULTILINE)
         ),
         fallback_s=30.0,  # of looking idle: on a busy machine its first request takes so long
     ),
-    look=looks.OPENCODE,
+    look=screen_profile.OPENCODE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE),

@@ -6,24 +6,24 @@ import json
 import re
 from typing import Any
 
-from adapters import looks
-from adapters.profiles import qwen_events
-from adapters.profiles.json_settings import member_of, object_of
-from adapters.profiles.profile import (
+from adapters import screen_profile
+from adapters.cli_profile import (
     HomeFile,
     Hooks,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     Title,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_qwen, telling
+from adapters.profiles.json_settings import member_of, object_of
+from adapters.records import qwen
+from adapters.records.spent import by_qwen, telling
 
 HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
@@ -132,24 +132,24 @@ QWEN = Profile(
         "HTTPS_PROXY",
         "NODE_EXTRA_CA_CERTS",
     ),
-    ready=Ready(
+    ready=ReadySigns(
         prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
     ),
-    typing=Typing(
+    typing=PromptTyping(
         harmless=harmless,
         echo_s=5.0,
         settle_s=0.3,
         holding=re.compile(rf"{BOX} *(?!Type your message)\S(?![\s\S]*{BOX})", re.MULTILINE),
     ),
-    signs=Signs(
-        hooks=Hooks(qwen_events.from_hook),
-        record=Record(
-            ".qwen/projects/*/chats/{session_id}.jsonl", telling(qwen_events.from_record, by_qwen)
+    signs=TurnSigns(
+        hooks=Hooks(qwen.from_hook),
+        record=RecordFormat(
+            ".qwen/projects/*/chats/{session_id}.jsonl", telling(qwen.from_record, by_qwen)
         ),
         title=Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
         fallback_s=3.0,
     ),
-    look=looks.QWEN,
+    look=screen_profile.QWEN,
     permission=Permission(re.compile(r"^\W*1\. ", re.MULTILINE), late_s=0.0),
     interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
     missing="Install npm's `@qwen-code/qwen-code` (Node 22 or newer), or say where it is.",

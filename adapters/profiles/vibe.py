@@ -12,24 +12,24 @@ from typing import Any, cast
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters import looks
-from adapters.profiles import vibe_events
-from adapters.profiles.profile import (
-    Dialog,
+from adapters import screen_profile
+from adapters.cli_profile import (
+    DialogRule,
     HomeFile,
     Interrupt,
     MemoryAccess,
     Permission,
     Profile,
-    Ready,
-    Record,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Setting,
-    Signs,
     State,
     Title,
-    Typing,
+    TurnSigns,
 )
-from adapters.profiles.spent import by_vibe, telling
+from adapters.records import vibe
+from adapters.records.spent import by_vibe, telling
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -194,7 +194,7 @@ BOX = re.compile(rf"^{RULE}.*─\n>.*\n(?:.*\n){{0,12}}?{RULE}$", re.MULTILINE)
 
 DIALOGS = (
     # what lies in the workspace brings no settings, hooks and servers of its own
-    Dialog(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
+    DialogRule(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
 )
 
 VIBE = Profile(
@@ -215,20 +215,20 @@ VIBE = Profile(
         "HTTPS_PROXY",
         "SSL_CERT_FILE",
     ),
-    ready=Ready(prompt=BOX, state="idle", quiet_s=0.0),
-    typing=Typing(harmless=harmless, tab="\t", nfc=False, after_backslash="", settle_s=0.2),
-    signs=Signs(
-        record=Record(
+    ready=ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
+    typing=PromptTyping(harmless=harmless, tab="\t", nfc=False, after_backslash="", settle_s=0.2),
+    signs=TurnSigns(
+        record=RecordFormat(
             # of all sessions: after `/clear` it is another one
             f"{FOLDER}/logs/session/unified/*/journal/*.jsonl",
-            telling(vibe_events.read_row, by_vibe),
+            telling(vibe.read_row, by_vibe),
             opens=True,
             segments=True,
         ),
         states=told_state,
         title=Title(busy=re.compile("^>> "), idle=re.compile(r"^(?!>> |\? )")),
     ),
-    look=looks.VIBE,
+    look=screen_profile.VIBE,
     dialogs=DIALOGS,
     permission=Permission(
         re.compile(r"^│ Permission for the .* tool", re.MULTILINE),

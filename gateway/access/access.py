@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from contract import Room, Speaker
-from gateway.access.access_tables import EVERYBODY, AccessTable, Role, SecondPerson
+from contract.chat import Room, Speaker
 from gateway.access.acts import least_role
-from gateway.access.person_ids import is_person_id, unaliased
+from gateway.settings.access import EVERYBODY, AccessTable, Role, SecondPerson
+from gateway.settings.person_ids import is_person_id, unaliased
 
 TRUSTED = frozenset({"web"})  # sources whose people reached the loopback page or hold its token
 Where = Literal["", "rooms", "dms"]

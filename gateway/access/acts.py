@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateway.access.access_tables import Role
-from gateway.command_table import entry_of
+from gateway.core.command_table import entry_of
+from gateway.settings.access import Role
 
 RULES: Mapping[str, Role] = {"persona edit": "owner", "persona rollback": "owner"}
 """Commands whose first word asks for more than they do without it. `!memory off` is not here: in a

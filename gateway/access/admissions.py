@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.access.access import Access, Grant
-from gateway.access.grants import Grants, Kept
+from gateway.access.grants import Grants, KeptGrant
 from gateway.access.pairing_rows import Pairing
 from gateway.access.pairings import Pairings, Start
 from gateway.access.refusals import Refusals
-from gateway.access.strangers import Strangers
+from gateway.access.unknown_users import UnknownUsers
 from gateway.audit.audit import Audit
-from gateway.sql_ledger import SqlLedger
-from memory.store import Store
+from gateway.core.sql_ledger import SqlLedger
+from store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class AccessOverview:
     rooms: str
     dms: str
     configured: tuple[Grant, ...]
-    grants: tuple[Kept, ...]
+    grants: tuple[KeptGrant, ...]
     pairings: tuple[Pairing, ...]
 
 
@@ -35,7 +35,7 @@ class Admissions:
     refusals: Refusals
     grants: Grants
     pairings: Pairings
-    strangers: Strangers
+    strangers: UnknownUsers
 
     @classmethod
     def over(
@@ -53,7 +53,7 @@ class Admissions:
         refusals = Refusals(store)
         grants = Grants(store, access, refusals, audit, clock, changed)
         pairings = Pairings(store, ledger, grants, audit, clock, start, changed)
-        strangers = Strangers(access, refusals, pairings, audit, clock, changed)
+        strangers = UnknownUsers(access, refusals, pairings, audit, clock, changed)
         return cls(refusals, grants, pairings, strangers)
 
     async def load(self) -> None:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from contract import Rejected, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import Rejected
 from gateway.access.access import Access, Grant, Where
-from gateway.access.access_tables import Role
-from gateway.access.person_ids import is_person_id, unaliased
 from gateway.access.refusals import Refusals
 from gateway.audit.audit import Audit
-from memory.house_schema import grants, pairings
-from memory.schema import rooms
-from memory.store import Store
-from memory.transcript import micros, moment
+from gateway.settings.access import Role
+from gateway.settings.person_ids import is_person_id, unaliased
+from store.database import Store
+from store.gateway_schema import grants, pairings
+from store.schema import rooms
+from store.timestamps import micros, moment
 
-log = logging.getLogger("moot.access")
+log = structlog.stdlib.get_logger("moot.access")
 
 _C = grants.c
 _LIVE = (
@@ -42,7 +43,7 @@ _NO_CODE = (  # who has a role in direct messages needs no code any more
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class GrantSpan:
     """Where a kept role holds. room_id, persona: None: everywhere, all. within: see Grant.where."""
 
     room_id: str | None = None
@@ -50,17 +51,17 @@ class Span:
     within: Where = ""
 
 
-EVERYWHERE = Span()
+EVERYWHERE = GrantSpan()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptGrant:
     """A role that was given. seq: its number, never used again."""
 
     seq: int
     role: Role
     person: Speaker
-    span: Span
+    span: GrantSpan
     room_name: str | None
     by: Speaker
     at: datetime
@@ -100,11 +101,11 @@ class Grants:
         """Read them."""
         self.took_effect(await self.listed())
 
-    async def listed(self) -> list[Kept]:
+    async def listed(self) -> list[KeptGrant]:
         """Those that hold now, the oldest first."""
         return await self._store.read(live)
 
-    async def grant(self, person: Speaker, role: Role, span: Span, by: Speaker) -> Kept:
+    async def grant(self, person: Speaker, role: Role, span: GrantSpan, by: Speaker) -> KeptGrant:
         """Give a role; it takes the place of another kept one of theirs for the same span.
 
         Raises Rejected when the id is none, or a bot would be an owner.
@@ -112,7 +113,7 @@ class Grants:
         check(person, role, span)
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[Kept, list[Kept], str]:
+        def work(connection: Connection) -> tuple[KeptGrant, list[KeptGrant], str]:
             new = self.put(connection, person, role, span, by, now)
             return new, live(connection), self.note_in(connection, "grant", new, by)
 
@@ -125,10 +126,10 @@ class Grants:
         connection: Connection,
         person: Speaker,
         role: Role,
-        span: Span,
+        span: GrantSpan,
         by: Speaker,
         now: datetime,
-    ) -> Kept:
+    ) -> KeptGrant:
         """The same in a commit of the caller's, who calls `note_in` in it, and `took_effect`."""
         for held in live(connection):
             if _is_theirs(held, person.id) and held.span == span:
@@ -150,11 +151,11 @@ class Grants:
             connection.execute(_NO_CODE, {"person": person.id})
         return next(held for held in live(connection) if held.seq == seq)
 
-    async def revoke(self, by: Speaker, chosen: Callable[[Kept], bool]) -> list[Kept]:
+    async def revoke(self, by: Speaker, chosen: Callable[[KeptGrant], bool]) -> list[KeptGrant]:
         """Take back what is chosen of those that hold now; return it."""
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[list[Kept], list[Kept], str]:
+        def work(connection: Connection) -> tuple[list[KeptGrant], list[KeptGrant], str]:
             gone, head = [held for held in live(connection) if chosen(held)], ""
             for held in gone:
                 connection.execute(_END, {"of": held.seq, "now": micros(now)})
@@ -166,20 +167,17 @@ class Grants:
         self.took_effect(left, head)
         return gone
 
-    def took_effect(self, held: Sequence[Kept], head: str = "") -> None:
+    def took_effect(self, held: Sequence[KeptGrant], head: str = "") -> None:
         """What lies on disk holds from now on. head: of the audit log, see Audit.committed."""
         self._audit.committed(head)
         self._access.kept = tuple(one.grant() for one in held)
         self._changed()
 
-    def note_in(self, connection: Connection, act: str, kept: Kept, by: Speaker) -> str:
+    def note_in(self, connection: Connection, act: str, kept: KeptGrant, by: Speaker) -> str:
         """A change for the audit log, in the commit that makes it; see Audit.note_in."""
         span = kept.span
         room = Room(span.room_id, kept.room_name or span.room_id) if span.room_id else None
-        log.info(
-            "access.changed act=%s person=%s role=%s by=%s",
-            *(act, kept.person.id, kept.role, by.id),
-        )
+        log.info("access.changed", act=act, person=kept.person.id, role=kept.role, by=by.id)
         return self._audit.note_in(
             connection,
             act,
@@ -192,7 +190,7 @@ class Grants:
         )
 
 
-def check(person: Speaker, role: Role, span: Span) -> None:
+def check(person: Speaker, role: Role, span: GrantSpan) -> None:
     """Raise Rejected for what can't be kept."""
     if not is_person_id(person.id):
         raise Rejected("person_id", "must be <source>:<external id>, without blanks or *")
@@ -202,26 +200,26 @@ def check(person: Speaker, role: Role, span: Span) -> None:
         raise Rejected("role", "a bot is never an owner")
 
 
-def of_person(person_id: str, span: Span | None = None) -> Callable[[Kept], bool]:
+def of_person(person_id: str, span: GrantSpan | None = None) -> Callable[[KeptGrant], bool]:
     """Chooses a person's kept roles for a span; None: all of them."""
     return lambda held: _is_theirs(held, person_id) and span in (None, held.span)
 
 
-def _is_theirs(held: Kept, person_id: str) -> bool:
+def _is_theirs(held: KeptGrant, person_id: str) -> bool:
     return unaliased(held.person.id) == unaliased(person_id)
 
 
-def live(connection: Connection) -> list[Kept]:
+def live(connection: Connection) -> list[KeptGrant]:
     """Those that hold, the oldest first."""
     return [_kept(row) for row in connection.execute(_LIVE)]
 
 
-def _kept(row: Row[tuple[object, ...]]) -> Kept:
-    return Kept(
+def _kept(row: Row[tuple[object, ...]]) -> KeptGrant:
+    return KeptGrant(
         row.seq,
         row.role,
         Speaker(row.person_id, row.person_name),
-        Span(row.room_id, row.persona, row.within),
+        GrantSpan(row.room_id, row.persona, row.within),
         row.room_name,
         Speaker(row.by_id, row.by_name),
         moment(row.at),

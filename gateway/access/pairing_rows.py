@@ -11,10 +11,10 @@ from typing import Literal
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from contract import Room, Speaker
-from memory.house_schema import pairings
-from memory.schema import messages
-from memory.transcript import micros, moment
+from contract.chat import Room, Speaker
+from store.gateway_schema import pairings
+from store.schema import messages
+from store.timestamps import micros, moment
 
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # nothing that looks like another: 0 O, 1 I L, U V
 CODE_CHARS = 8  # 30 to the 8th: 6.6e11 codes, of which 20 at most are good
@@ -78,7 +78,7 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
+class PairingRequest:
     """A direct message of somebody unknown. persona: None: it is no question."""
 
     person: Speaker

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
+import structlog
 from sqlalchemy import Connection
 
-from contract import Room, Speaker
-from gateway.access.grants import Grants, Kept, Span, live
+from contract.chat import Room, Speaker
+from gateway.access.grants import Grants, GrantSpan, KeptGrant, live
 from gateway.access.pairing_rows import (
     ASKS,
     DECIDE,
@@ -21,20 +21,20 @@ from gateway.access.pairing_rows import (
     PUT,
     WAITING,
     Decision,
-    Knock,
     Pairing,
+    PairingRequest,
     found_with,
     good_ones,
     new_code,
 )
 from gateway.audit.audit import Audit
-from gateway.ledger import Turn, Wanted
-from gateway.sql_ledger import SqlLedger
-from memory.house_schema import pairings
-from memory.store import Store
-from memory.transcript import micros
+from gateway.core.ledger import Turn, TurnRequest
+from gateway.core.sql_ledger import SqlLedger
+from store.database import Store
+from store.gateway_schema import pairings
+from store.timestamps import micros
 
-log = logging.getLogger("moot.access")
+log = structlog.stdlib.get_logger("moot.access")
 
 GOOD_FOR = timedelta(hours=24)
 MOST_WAITING = 20  # beyond it the oldest is displaced: strangers can't fill the list
@@ -68,7 +68,7 @@ class Pairings:
         self._start = start
         self._changed = changed
 
-    def offer(self, connection: Connection, knock: Knock, now: datetime) -> str | None:
+    def offer(self, connection: Connection, knock: PairingRequest, now: datetime) -> str | None:
         """A new code, inside a `Store.write`; None: they wait with one, or were refused.
 
         Who was displaced waits again with the code that they have: crowds that displace each
@@ -109,7 +109,7 @@ class Pairings:
             connection.execute(PUT, {"of": row.seq, "into": "displaced"})
         return {row.code for row in waiting}
 
-    def _asks(self, connection: Connection, seq: int, knock: Knock) -> None:
+    def _asks(self, connection: Connection, seq: int, knock: PairingRequest) -> None:
         values = {
             "of": seq,
             "question": knock.message_seq,
@@ -131,12 +131,14 @@ class Pairings:
         """
         now = self._clock()
 
-        def work(connection: Connection) -> tuple[Pairing, str, list[Kept], list[_Begun]] | None:
+        def work(
+            connection: Connection,
+        ) -> tuple[Pairing, str, list[KeptGrant], list[_Begun]] | None:
             found = found_with(good_ones(connection, now), code)
             if found is None:
                 return None
             self._decide(connection, found, "approved", by, now)
-            span = Span(within="dms")
+            span = GrantSpan(within="dms")
             kept = self._grants.put(connection, found.person, "member", span, by, now)
             begun = self._news(connection, found, LET_IN, now)
             begun += self._question(connection, found, now)
@@ -196,7 +198,7 @@ class Pairings:
         self, connection: Connection, found: Pairing, line: str, now: datetime
     ) -> list[_Begun]:
         row = connection.execute(MESSAGE, {"of": found.message_seq}).one()
-        wanted = Wanted(uuid4().hex, NEWS, found.bot, row.thread_id, 0, line)
+        wanted = TurnRequest(uuid4().hex, NEWS, found.bot, row.thread_id, 0, line)
         turns = self._ledger.queue(connection, found.message_seq, [wanted], now)
         return [_Begun(turn, row.message_id, row.content) for turn in turns]
 
@@ -207,7 +209,7 @@ class Pairings:
         row = connection.execute(MESSAGE, {"of": found.question_seq}).one()
         if row.deleted_at is not None:
             return []
-        wanted = Wanted(uuid4().hex, found.persona, found.bot, row.thread_id)
+        wanted = TurnRequest(uuid4().hex, found.persona, found.bot, row.thread_id)
         turns = self._ledger.queue(connection, found.question_seq, [wanted], now)
         return [_Begun(turn, row.message_id, row.content) for turn in turns]
 
@@ -218,7 +220,7 @@ class Pairings:
 
     def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
         room = Room(found.room_id, found.person.name, "dm")
-        log.info("access.paired act=%s person=%s by=%s", act, found.person.id, by.id)
+        log.info("access.paired", act=act, person=found.person.id, by=by.id)
         return self._audit.note_in(
             connection,
             act,

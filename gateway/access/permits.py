@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from gateway.access.access import Access
 from gateway.access.acts import act_of, least_role
 from gateway.audit.audit import Audit
-from gateway.ledger import Turn
-from gateway.pins import PINNER
-from gateway.quoting import quoted
-from memory.transcript import Stored
+from gateway.core.ledger import Turn
+from gateway.core.pins import PINNER
+from gateway.core.quoting import quoted
+from store.transcript import StoredMessage
 
 NAME_CHARS = 80
 
@@ -22,12 +22,14 @@ class Permits:
     access: Access
     audit: Audit
 
-    def given(self, act: str, turn: Turn, asked: Stored, persona: str | None = None) -> bool:
+    def given(self, act: str, turn: Turn, asked: StoredMessage, persona: str | None = None) -> bool:
         """Whether an act is allowed. persona: with another one than the turn's."""
         whose = persona or (None if turn.persona == PINNER else turn.persona)
         return self.access.may(act, turn.room, asked.by, whose)
 
-    async def refusal(self, name: str, argument: str, turn: Turn, asked: Stored) -> str | None:
+    async def refusal(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage
+    ) -> str | None:
         """None: go on. Else the reply: one line that names who may; "" for a bot."""
         act = act_of(name, argument)
         if self.given(act, turn, asked):
@@ -37,7 +39,7 @@ class Permits:
         return "" if asked.by.kind == "bot" else _line(act, asked)
 
 
-def _line(act: str, asked: Stored) -> str:
+def _line(act: str, asked: StoredMessage) -> str:
     least, who = least_role(act), quoted(asked.by.name, NAME_CHARS)
     if least == "owner":
         return f"{who}, `!{act}` is for owners."

@@ -8,10 +8,10 @@ from functools import partial
 
 from sqlalchemy import Connection, bindparam, delete, or_, select
 
-from contract import Room
-from memory.house_schema import refusals
-from memory.store import Store
-from memory.transcript import insert_of, micros
+from contract.chat import Room
+from store.database import Store, insert_of
+from store.gateway_schema import refusals
+from store.timestamps import micros
 
 ACCESS = "access"
 """Our reason: "access" to who has no role at all, "access:claude" to whose role is too small for a

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +11,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
+import structlog
 from sqlalchemy import Connection, select, text
 
-from contract import Room, Speaker
-from gateway.audit.audit_anchor import read_anchor, write_anchor
+from contract.chat import Room, Speaker
+from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
-from gateway.briefings import MOOT
-from gateway.seeing.telemetry import moot_version
-from memory.house_schema import audit
-from memory.store import Store
-from memory.transcript import micros, moment
+from gateway.observability.telemetry import moot_version
+from gateway.turns.briefing import MOOT
+from store.database import Store
+from store.gateway_schema import audit
+from store.timestamps import micros, moment
 
-log = logging.getLogger("moot.audit")
+log = structlog.stdlib.get_logger("moot.audit")
 
 Detail = Mapping[str, str | int | bool | None]
 
@@ -40,7 +40,7 @@ _CLAIM = {  # the write lock before the newest row is read: another process may 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """A row as people read it. by: None: erased. detail: empty when it was erased."""
 
     seq: int
@@ -55,7 +55,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuditFilter:
     """Which rows somebody wants to see; None: whichever."""
 
     room_id: str | None = None
@@ -66,7 +66,7 @@ class Wish:
     since: datetime | None = None
 
 
-EVERY = Wish()
+EVERY = AuditFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,9 @@ class Verdict:
 class AuditLog(Protocol):
     """What the page asks of the log."""
 
-    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+    async def page(
+        self, wish: AuditFilter, *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
         """The newest rows numbered below `before`, newest first."""
 
     async def verify(self) -> Verdict:
@@ -190,12 +192,14 @@ class Audit:
             try:
                 write_anchor(self._anchor, head)
             except OSError as error:
-                log.error("audit.no_anchor file=%s reason=%r", self._anchor, error.strerror)
+                log.error("audit.no_anchor", file=self._anchor, reason=error.strerror)
         if self._logged_at is None or now - self._logged_at >= LOG_EVERY:
             self._logged_at = now
-            log.info("audit.head hash=%s", head)
+            log.info("audit.head", hash=head)
 
-    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+    async def page(
+        self, wish: AuditFilter, *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
         """See AuditLog."""
         query = select(audit).order_by(_C.seq.desc()).limit(limit)
         if before is not None:
@@ -205,7 +209,9 @@ class Audit:
             lambda connection: [entry_of(row) for row in connection.execute(query).mappings()]
         )
 
-    async def rows(self, wish: Wish = Wish()) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    async def rows(
+        self, wish: AuditFilter = AuditFilter()
+    ) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
         """All rows in their order, some at a time."""
         conditions, last = _conditions(wish), 0
         while True:
@@ -253,7 +259,7 @@ def append(connection: Connection, row: Mapping[str, object]) -> str:
     return str(values["hash"])
 
 
-def _conditions(wish: Wish) -> list[Any]:
+def _conditions(wish: AuditFilter) -> list[Any]:
     wanted = (
         (_C.room_id, wish.room_id),
         (_C.by_id, wish.person_id),
@@ -267,9 +273,9 @@ def _conditions(wish: Wish) -> list[Any]:
     return conditions
 
 
-def entry_of(row: Mapping[Any, Any]) -> Entry:
+def entry_of(row: Mapping[Any, Any]) -> AuditEntry:
     """A row as people read it."""
-    return Entry(
+    return AuditEntry(
         seq=row["seq"],
         at=moment(row["at"]),
         act=row["act"],

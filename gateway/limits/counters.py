@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
-from gateway.limits.limit_tables import LimitTable
+from gateway.settings.limits import LimitTable
 
 Kind = Literal["person", "room", "persona"]
 What = Literal["questions", "tokens", "usd", "seconds"]
@@ -35,7 +35,7 @@ _WINDOWS: dict[What, tuple[Window, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class LimitSubject:
     """Whose limit it is. limits: those that hold for it."""
 
     kind: Kind
@@ -47,7 +47,7 @@ class Subject:
 class Over:
     """A limit that is reached. until: when its window ends."""
 
-    subject: Subject
+    subject: LimitSubject
     what: What
     window: Window
     most: float
@@ -104,11 +104,11 @@ class Counters:
         start, amount = self._held.get((kind, id_, what, window), (now, 0.0))
         return amount if start == start_of(window, now, self.zone) else 0.0
 
-    def over(self, subject: Subject, now: datetime, *, rates: bool = True) -> Over | None:
+    def over(self, subject: LimitSubject, now: datetime, *, rates: bool = True) -> Over | None:
         """The limit of a subject that is reached. rates: those on questions count, too."""
         return next(self._over(subject, now, rates=rates), None)
 
-    def _over(self, subject: Subject, now: datetime, *, rates: bool) -> Iterator[Over]:
+    def _over(self, subject: LimitSubject, now: datetime, *, rates: bool) -> Iterator[Over]:
         for name, what, window in LIMITS:
             most: float | None = getattr(subject.limits, name)
             if most is None or (what == "questions" and not rates):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, func, select
 
-from contract import Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.access.access import Access
-from gateway.limits.counters import Counters, Kind, Over, Subject, What, Window, start_of
-from gateway.limits.limit_tables import LimitsTable
-from gateway.limits.usage import Took
-from gateway.quoting import quoted
-from memory.house_schema import refusals, usage
-from memory.store import Store
-from memory.transcript import insert_of, micros, moment
+from gateway.core.quoting import quoted
+from gateway.limits.counters import Counters, Kind, LimitSubject, Over, What, Window, start_of
+from gateway.limits.usage import TurnUsage
+from gateway.settings.limits import LimitsTable
+from store.database import Store, insert_of
+from store.gateway_schema import refusals, usage
+from store.timestamps import micros, moment
 
-log = logging.getLogger("moot.limits")
+log = structlog.stdlib.get_logger("moot.limits")
 
 NAME_CHARS = 80
 _COLUMNS: Mapping[Kind, Any] = {
@@ -91,7 +91,7 @@ class Limits:
         for persona in personas:
             self._count(by, room, persona, -1)
 
-    def took(self, took: Took) -> None:
+    def took(self, took: TurnUsage) -> None:
         """A turn ended."""
         told = took.usage
         amounts: Mapping[What, float] = {
@@ -128,12 +128,12 @@ class Limits:
 
     def _subjects(
         self, by: Speaker, room: Room, persona: str, *, is_guest: bool
-    ) -> Iterator[Subject]:
+    ) -> Iterator[LimitSubject]:
         table = self._table
         usual = table.guest if is_guest and table.guest is not None else table.person
-        yield Subject("person", by.id, table.people.get(by.id, usual))
-        yield Subject("room", room.id, table.rooms.get(room.id, table.room))
-        yield Subject("persona", persona, table.personas.get(persona, table.persona))
+        yield LimitSubject("person", by.id, table.people.get(by.id, usual))
+        yield LimitSubject("room", room.id, table.rooms.get(room.id, table.room))
+        yield LimitSubject("persona", persona, table.personas.get(persona, table.persona))
 
     # ── What is said ────────────────────────────────────────────────────────────────────
 
@@ -154,7 +154,7 @@ class Limits:
             "at": now,
         }
         self._store.write_later(lambda connection: connection.execute(self._put, row))
-        log.info("limit.reached room=%s sender=%s limit=%s", room.id, by.id, reason)
+        log.info("limit.reached", room=room.id, sender=by.id, limit=reason)
         return said(over, by, self._clock(), self._zone)
 
 

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row, case, func, select
 
-from contract import Usage
+from contract.agent import Usage
 from gateway.limits.counters import start_of
-from gateway.limits.limit_tables import PriceTable
-from memory.house_schema import usage
-from memory.schema import messages, rooms
-from memory.store import Store
-from memory.transcript import insert_of, micros, moment
+from gateway.settings.limits import PriceTable
+from store.database import Store, insert_of
+from store.gateway_schema import usage
+from store.schema import messages, rooms
+from store.timestamps import micros, moment
 
 SHOWN = 100  # of a group; whoever took less is left out
 _QUARTER = 900_000_000  # microseconds: every zone's days begin with a quarter of an hour
@@ -33,7 +33,7 @@ _SUMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
+class TurnUsage:
     """What a turn took. person_id: who began the chain that it is of. usage: None: not told."""
 
     turn_id: str
@@ -115,7 +115,7 @@ class UsageBook:
             },
         )
 
-    def note(self, took: Took) -> None:
+    def note(self, took: TurnUsage) -> None:
         """On disk before whatever is written next."""
         told = took.usage
         values = {

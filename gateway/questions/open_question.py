@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bots.bot import Bot
-from contract import MootError, Place, Question, Speaker
-from gateway.cards import OpenQuestion
-from gateway.ledger import Turn
+from contract.agent import Question
+from contract.chat import Destination, Speaker
+from contract.errors import MootError
+from gateway.core.cards import OpenQuestion
+from gateway.core.ledger import Turn
 from gateway.questions.ballot import Ballot
 
 TITLE_CHARS = 200
@@ -19,7 +21,7 @@ LINE_CHARS = 200  # of what it is about: enough for a command, and no file's bod
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingQuestion:
     """A question, where it was asked, and what was chosen.
 
     message_ids: of its posts, the last one is open. stands: it may be seen in the room. agreed: who
@@ -29,7 +31,7 @@ class Waiting:
     question: Question
     turn: Turn
     bot: Bot
-    place: Place
+    place: Destination
     at: datetime
     expires_at: datetime
     ballot: Ballot

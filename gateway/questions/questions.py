@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
-from bots.asking import (
-    ALONE,
-    NOBODY,
-    refused_markdown,
-)
-from bots.bot import Bot
-from contract import Place, PlatformError, Question, Rejected, Room, Speaker
-from gateway.access.access import Access
-from gateway.access.access_tables import EVERYBODY
-from gateway.audit.audit import Audit
-from gateway.cards import OpenQuestion
-from gateway.events import Publish
-from gateway.happenings import Asked, QuestionClosed
-from gateway.house import Choice
-from gateway.ledger import Ledger, Turn
-from gateway.questions.ballot import Ballot
-from gateway.questions.danger import Danger
-from gateway.questions.open_question import Waiting, label, refusing, told
-from gateway.questions.question_posts import QuestionPosts
-from gateway.quoting import quoted
+import structlog
 
-log = logging.getLogger("moot.questions")
+from bots.bot import Bot
+from bots.kit.questions import ALONE, NOBODY, refused_markdown
+from contract.agent import Question
+from contract.chat import Destination, Room, Speaker
+from contract.errors import PlatformError, Rejected
+from gateway.access.access import Access
+from gateway.audit.audit import Audit
+from gateway.core.bus import Publish
+from gateway.core.cards import OpenQuestion
+from gateway.core.events import QuestionAsked, QuestionClosed
+from gateway.core.ledger import Ledger, Turn
+from gateway.core.quoting import quoted
+from gateway.questions.ballot import Ballot
+from gateway.questions.open_question import PendingQuestion, label, refusing, told
+from gateway.questions.posts import QuestionPosts
+from gateway.settings.access import EVERYBODY
+from gateway.settings.danger import Danger
+from gateway.web.protocols import Choice
+
+log = structlog.stdlib.get_logger("moot.questions")
 
 AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
 REMEMBERED = 500  # closed questions, and people who were told something
@@ -65,8 +64,8 @@ class Questions:
         self._clock = clock
         self._timeout_s = timeout_s
         self._danger = Danger.of(access.table.dangerous)
-        self._open: dict[str, Waiting] = {}
-        self._closed: OrderedDict[str, Waiting] = OrderedDict()
+        self._open: dict[str, PendingQuestion] = {}
+        self._closed: OrderedDict[str, PendingQuestion] = OrderedDict()
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
@@ -76,7 +75,7 @@ class Questions:
         question: Question,
         turn: Turn,
         bot: Bot,
-        place: Place,
+        place: Destination,
         workspace: Path | None = None,
     ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
@@ -87,7 +86,7 @@ class Questions:
             return await self._refuse_at_once(question, turn, bot, place, nobody)
         now = self._clock()
         refuses = [i for i, option in enumerate(question.options) if option.refuses]
-        entry = self._open[question.id] = Waiting(
+        entry = self._open[question.id] = PendingQuestion(
             question,
             turn,
             bot,
@@ -101,10 +100,10 @@ class Questions:
         self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
         return await self._wait(entry)
 
-    async def _wait(self, entry: Waiting) -> int:
+    async def _wait(self, entry: PendingQuestion) -> int:
         """Show it, wait for its answer, and have it on disk before anybody acts on it."""
         chosen, by, reason = refusing(entry.question), None, "stopped"
-        self._publish(Asked(entry.card()))
+        self._publish(QuestionAsked(entry.card()))
         name = f"question {entry.question.id}"
         showing = asyncio.create_task(self._posts.show(entry), name=name)
         try:
@@ -153,7 +152,7 @@ class Questions:
         return "" if enough else ALONE
 
     async def _refuse_at_once(
-        self, question: Question, turn: Turn, bot: Bot, place: Place, why: str
+        self, question: Question, turn: Turn, bot: Bot, place: Destination, why: str
     ) -> int:
         refusal = refusing(question)
         reason = "nobody" if why == NOBODY else "alone"
@@ -165,7 +164,9 @@ class Questions:
 
     # ── On record ───────────────────────────────────────────────────────────────────────
 
-    async def _record_answer(self, entry: Waiting, chosen: int, by: Speaker, via: str) -> None:
+    async def _record_answer(
+        self, entry: PendingQuestion, chosen: int, by: Speaker, via: str
+    ) -> None:
         """Both rows in one commit; whichever fails, the agent is told no."""
         noted = self._audit.note(
             "answer",
@@ -189,10 +190,10 @@ class Questions:
     async def _decided(self, turn: Turn, question: Question, chosen: int, by: str) -> None:
         chosen_label = question.options[chosen].label
         await self._ledger.decide(turn.id, question.title, chosen_label, by, self._clock())
-        log.info("question.decided turn=%s option=%d by=%s", turn.id, chosen, by)
+        log.info("question.decided", turn=turn.id, option=chosen, by=by)
 
     def _note(
-        self, entry: Waiting, act: str, by: Speaker, **detail: str | int | bool | None
+        self, entry: PendingQuestion, act: str, by: Speaker, **detail: str | int | bool | None
     ) -> None:
         """On disk before whatever is written next."""
         self._audit.note_later(act, by, **_where(entry.turn), **told(entry.question), **detail)
@@ -227,12 +228,12 @@ class Questions:
                 self._agreed(entry, option, by, via)
         return "agreed"
 
-    def _agreed(self, entry: Waiting, option: int, by: Speaker, via: str) -> None:
+    def _agreed(self, entry: PendingQuestion, option: int, by: Speaker, via: str) -> None:
         """One of two people allowed it."""
         self._note(entry, "agree", by, option=label(entry.question, option), via=via)
         entry.agreed = entry.agreed or (option, by)
         entry.moved.set()
-        self._publish(Asked(entry.card()))
+        self._publish(QuestionAsked(entry.card()))
 
     def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
         """What to tell somebody who chose, in Markdown: once each; "": nothing."""
@@ -255,12 +256,12 @@ class Questions:
         entry = self._open.get(question_id) or self._closed.get(question_id)
         if not line or entry is None:
             return
-        log.info("question.replied choice=%s by=%s", choice, by.id)
+        log.info("question.replied", choice=choice, by=by.id)
         key = f"{entry.turn.id}:{question_id}:{choice}:{by.id}"
         try:
             await entry.bot.post(entry.place, line, key)
         except PlatformError as error:
-            log.info("question.not_told by=%s reason=%r", by.id, str(error))
+            log.info("question.not_told", by=by.id, reason=str(error))
 
     def _is_first(self, what: str, question_id: str, by: Speaker) -> bool:
         key = (what, question_id, by.id)
@@ -297,7 +298,7 @@ class Questions:
         """The questions that wait in any room, oldest first."""
         return [entry.card() for entry in self._open.values()]
 
-    async def close_left(self, turn: Turn, bot: Bot, place: Place) -> None:
+    async def close_left(self, turn: Turn, bot: Bot, place: Destination) -> None:
         """Close what an earlier process asked in a turn that is taken up again."""
         for question_id in await self._posts.close_left(turn, bot, place):
             self._audit.note_later(

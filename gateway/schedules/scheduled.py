@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from contract import SCHEDULED, Inbound, IngestMetadata, Room, Speaker
+from contract.chat import SCHEDULED, Inbound, IngestMetadata, Room, Speaker
 
 CONFIGURED = "schedule"  # the name of who wrote moot.toml
 

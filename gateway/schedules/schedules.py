@@ -8,33 +8,35 @@ message there when it runs again, and only goes on.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bots.bot import Bot
-from contract import MootError, Room, Speaker
-from gateway.access.access import Access, reaches
-from gateway.briefings import MOOT
-from gateway.command_table import entry_of
-from gateway.commands import parse_command
-from gateway.door import Door
-from gateway.personas.persona_desk import Note
-from gateway.personas.personas import Personas
-from gateway.pins import begins_with_pin
-from gateway.schedules.cron import Cron
-from gateway.schedules.schedule_file import configured, key_of
-from gateway.schedules.schedule_rows import ScheduleRows
-from gateway.schedules.schedule_tables import ScheduleTable, SchedulingTable
-from gateway.schedules.scheduled import Schedule
-from gateway.schedules.when import read_once, read_when
-from gateway.sql_ledger import SqlLedger
-from memory.transcript import Transcript
+import structlog
 
-log = logging.getLogger("moot.schedules")
+from bots.bot import Bot
+from contract.chat import Room, Speaker
+from contract.errors import MootError
+from gateway.access.access import Access, reaches
+from gateway.core.command_table import entry_of
+from gateway.core.pins import begins_with_pin
+from gateway.core.sql_ledger import SqlLedger
+from gateway.personas.service import AuditNote
+from gateway.schedules.configured import configured, key_of
+from gateway.schedules.rows import ScheduleRows
+from gateway.schedules.scheduled import Schedule
+from gateway.settings.cron import Cron
+from gateway.settings.personas.personas import Personas
+from gateway.settings.schedules import ScheduleTable, SchedulingTable
+from gateway.settings.when import read_once, read_when
+from gateway.turns.briefing import MOOT
+from gateway.turns.commands import parse_command
+from gateway.turns.intake import Intake
+from store.transcript import Transcript
+
+log = structlog.stdlib.get_logger("moot.schedules")
 
 LONGEST_SLEEP_S = 30.0  # then the clock is looked at again: it may have been set, or have slept
 RETRY_S, TRIES = 5.0, 60  # of a run that fails: a store that is away for minutes comes back
@@ -62,7 +64,7 @@ class Schedules:
         self,
         rows: ScheduleRows,
         *,
-        door: Callable[[], Door],
+        door: Callable[[], Intake],
         ledger: SqlLedger,
         transcript: Transcript,
         access: Access,
@@ -71,7 +73,7 @@ class Schedules:
         table: SchedulingTable,
         zone: ZoneInfo,
         clock: Callable[[], datetime],
-        note: Note,
+        note: AuditNote,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         """zone: of whoever names none. note: keeps who changed what, in the audit log. count: told
@@ -134,10 +136,7 @@ class Schedules:
         self._failed[one.seq] += 1
         self._count("failed")
         log.warning(
-            "schedule.failed id=%d tries=%d error=%s",
-            one.seq,
-            self._failed[one.seq],
-            type(error).__name__,
+            "schedule.failed", id=one.seq, tries=self._failed[one.seq], error=type(error).__name__
         )
         if self._failed[one.seq] >= TRIES:
             await self._pause(one, "it failed; the administrator finds why in the log")
@@ -154,7 +153,7 @@ class Schedules:
         missed = now - due > self._table.grace
         if missed and one.missed == "skip":
             self._count("skipped")
-            log.info("schedule.skipped id=%d due=%s", one.seq, due.isoformat())
+            log.info("schedule.skipped", id=one.seq, due=due.isoformat())
         elif await self._transcript.find(room.id, one.message_id(due)) is None:
             late = self._late(one, due) if missed else ""
             said = one.said(room, due, now)
@@ -162,7 +161,7 @@ class Schedules:
             bot = self._bots[one.bot]
             await self._door().message(said, bot, trusted=trusted, notice=late)
             self._count("ran")
-            log.info("schedule.ran id=%d due=%s late=%s", one.seq, due.isoformat(), missed)
+            log.info("schedule.ran", id=one.seq, due=due.isoformat(), late=missed)
         after = await self._after(one, max(now, due))
         await self.rows.ran(one, due, after)
 
@@ -196,7 +195,7 @@ class Schedules:
 
     async def _pause(self, one: Schedule, why: str) -> None:
         self._count("paused")
-        log.warning("schedule.paused id=%d room=%s reason=%r", one.seq, one.room_id, why)
+        log.warning("schedule.paused", id=one.seq, room=one.room_id, reason=why)
         await self.rows.pause(one.seq, why)
         await self._noted("paused", one, MOOT, why)
 

@@ -539,5 +539,6 @@ declare namespace Api {
     at: string;
   }
 
-  interface View {}
+  interface View {
+  }
 }

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
-from adapters.hooks import HookListener
-from adapters.profiles.profile import Profile
+from adapters.cli.hooks import HookListener
+from adapters.cli.session import CliAgent
+from adapters.cli_profile import Profile
 from tests.doubles.claude_stage import claude, shared_claude, stage  # noqa: F401  # fixtures
 
 OpenAgent = Callable[..., CliAgent]

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from adapters.acp import AcpAgent
+from adapters.acp.session import AcpAgent
 from adapters.agent import ACP_SESSION, Launch, MemoryServer
-from adapters.profiles.profile import HomeFile, MemoryAccess, Profile, Ready
-from contract import AgentError, ToolUse
+from adapters.cli_profile import HomeFile, MemoryAccess, Profile, ReadySigns
+from contract.agent import ToolUse
+from contract.errors import AgentError
 from tests.doubles.processes import until_gone
 from tests.doubles.replies import Replies
 
@@ -33,7 +34,7 @@ def profile(*modes: str, **changes: object) -> Profile:
         begin=("nothing-with-this-name",),
         acp=(sys.executable, "-m", "tests.doubles.acp_agent", *modes),
         env=(("PYTHONPATH", str(HOUSE)),),
-        ready=Ready(timeout_s=20.0),
+        ready=ReadySigns(timeout_s=20.0),
         login="Log in with `double login`.",
         turn_timeout_s=30.0,
     )
@@ -362,7 +363,7 @@ async def test_a_memory_that_a_file_tells_of_is_not_told_twice(
     ],
 )
 async def test_a_start_that_fails_says_why(open_acp: Open, mode: str, kind: str, say: str) -> None:
-    agent = open_acp(profile(mode, ready=Ready(timeout_s=3.0 if mode == "mute" else 20.0)))
+    agent = open_acp(profile(mode, ready=ReadySigns(timeout_s=3.0 if mode == "mute" else 20.0)))
     error = await failure(agent, "say x")
     assert (error.kind, error.say) == (kind, say)
     assert not agent.alive()

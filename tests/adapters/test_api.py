@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.agent import Occasion
-from adapters.api import ApiAgent
-from contract import AgentError
+from adapters.agent import TurnContext
+from adapters.api.session import ApiAgent
+from contract.errors import AgentError
 from tests.doubles.api_stage import KEY, PERSONA, ApiStage
 from tests.doubles.model_steps import Fault, Message, Text, Thinking
 from tests.doubles.replies import Replies
@@ -95,7 +95,7 @@ async def test_an_answer_without_a_word_is_none(stage: ApiStage) -> None:
 async def test_the_persona_and_the_first_words_are_marked_for_the_cache(stage: ApiStage) -> None:
     agent = await stage.agent(model="claude-opus-5-5", max_tokens=5000)
     ephemeral = {"type": "ephemeral"}
-    await agent.ask(HEADER, Replies(occasion=Occasion(CONTEXT)))
+    await agent.ask(HEADER, Replies(occasion=TurnContext(CONTEXT)))
     assert stage.body["system"] == [{"type": "text", "text": PERSONA, "cache_control": ephemeral}]
     assert stage.body["messages"] == [
         {
@@ -114,7 +114,7 @@ async def test_what_was_said_before_is_sent_again_byte_for_byte(stage: ApiStage)
     agent = await stage.agent()
     stage.api.queue("one", "two", "three")
     for number in range(3):
-        occasion = Occasion(f"[Context: {number}]")
+        occasion = TurnContext(f"[Context: {number}]")
         await agent.ask(f"{HEADER}{number}", Replies(occasion=occasion))
     first, second, third = (
         [block["text"] for message in body["messages"] for block in message["content"]]
@@ -143,7 +143,7 @@ async def test_an_empty_persona_is_no_system_prompt(stage: ApiStage) -> None:
 async def test_a_new_process_goes_on_in_the_conversation(stage: ApiStage) -> None:
     agent = await stage.agent()
     stage.api.queue("It is 15.", "As I said.")
-    await agent.ask("why?", Replies(occasion=Occasion(CONTEXT)))
+    await agent.ask("why?", Replies(occasion=TurnContext(CONTEXT)))
     assert not agent.resumed
     assert stage.record(agent).stat().st_mode & 0o777 == 0o600
 

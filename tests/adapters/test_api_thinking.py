@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from adapters.agent import Occasion
-from adapters.api_settings import ApiSettings
-from adapters.reasoning import Effort, Form, Thinking, forms
-from contract import AgentError
+from adapters.agent import TurnContext
+from adapters.api.reasoning import Effort, Thinking, ThinkingForm, forms
+from adapters.api.settings import ApiSettings
+from contract.errors import AgentError
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.model_steps import Fault
 from tests.doubles.replies import Replies
 
-SMALL = Occasion(small_talk=True)
+SMALL = TurnContext(small_talk=True)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_the_last_form_is_one_that_every_model_takes(
     thinking: Thinking, effort: Effort | None
 ) -> None:
     every = forms(thinking, effort)
-    assert every[-1] == Form()
+    assert every[-1] == ThinkingForm()
     assert len(set(every)) == len(every)
 
 

@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.api import ROUNDS
-from adapters.memory_tools import MemoryTools
-from contract import ToolUse as Used
+from adapters.api.memory_tools import MemoryClient
+from adapters.api.session import ROUNDS
+from contract.agent import ToolUse as Used
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.mcp_shelf import SERVER
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
@@ -110,7 +110,7 @@ async def test_without_its_memory_it_still_answers(stage: ApiStage, argv: tuple[
 
 async def test_a_server_that_says_nothing_is_not_waited_for() -> None:
     mute = MemoryServer((sys.executable, "-c", "import time; time.sleep(60)"), ())
-    tools = MemoryTools(mute, path="", start_s=0.1)
+    tools = MemoryClient(mute, path="", start_s=0.1)
     await tools.start()
     assert tools.offered == ()
     await tools.close()

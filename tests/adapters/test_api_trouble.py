@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.profiles.profile import Dialog, Profile
-from contract import AgentError
+from adapters.cli_profile import DialogRule, Profile
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
@@ -73,7 +73,7 @@ paste(); enter()
 out("\\x1b[2J\\x1b[HYour login ran out.\\r\\n")
 time.sleep(60)
 """
-    login = Dialog(re.compile("Your login ran out"), fault="login", when="turn")
+    login = DialogRule(re.compile("Your login ran out"), fault="login", when="turn")
     agent = open_agent(program(body, dialogs=(login,), login="Run `double login`."))
     with pytest.raises(AgentError) as caught:
         await agent.ask("hello", Replies())

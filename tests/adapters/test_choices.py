@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from adapters.looks import GENERIC
+from adapters.cli_profile import Permission, Profile
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Permission, Profile
-from adapters.question import DOWN, UP
-from adapters.screen import Screen
-from adapters.sight import Choice, choice_on
+from adapters.reading.queries import ScreenChoice, choice_on
+from adapters.reading.question import DOWN, UP
+from adapters.screen.screen import Screen
+from adapters.screen_profile import GENERIC
 
 ASKS = Profile(
     name="x",
@@ -21,7 +21,7 @@ ASKS = Profile(
 )
 
 
-def choice(text: str, profile: Profile = ASKS) -> Choice | None:
+def choice(text: str, profile: Profile = ASKS) -> ScreenChoice | None:
     screen = Screen(60, 20)
     screen.feed(text.strip("\n").replace("\n", "\r\n").encode())
     return choice_on(screen, profile)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from tests.doubles.claude_stage import HEADER, Stage, asked, held
 from tests.doubles.model_steps import Message, Text, Thinking
 from tests.doubles.pictures import RED_DOT

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from tests.doubles.claude_stage import HEADER, Stage, asked, failed, held, works_again
 from tests.doubles.model_steps import Fault, Message, Text
 

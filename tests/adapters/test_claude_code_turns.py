@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from adapters.cli import CliAgent
-from contract import AgentError
+from adapters.cli.session import CliAgent
+from contract.errors import AgentError
 from tests.doubles.claude_stage import HEADER, Stage, asked, held, works_again
 from tests.doubles.model_steps import Message, Text, ToolUse
 from tests.doubles.replies import Replies

@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
+from adapters.cli.turn import Source, TurnState
+from adapters.cli_profile import (
+    HookQuestion,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    ToolUsed,
+)
 from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.profiles.claude_events import from_hook, from_record
-from adapters.profiles.profile import Asked, Began, Ended, Failed, Said, Used
-from adapters.turn import Source, Turn
+from adapters.records.claude import from_hook, from_record
 
 RECORDED = Path(__file__).parent / "claude"
 SCENARIOS = sorted(folder.name for folder in RECORDED.iterdir())
@@ -31,9 +38,9 @@ def rows(scenario: str) -> list[tuple[float, Source, dict[str, Any]]]:
     return sorted(found, key=lambda row: row[0])
 
 
-def played(scenario: str) -> Turn:
+def played(scenario: str) -> TurnState:
     """The turn after everything that was recorded of it."""
-    turn = Turn(CLAUDE_CODE.signs)
+    turn = TurnState(CLAUDE_CODE.signs)
     for at, source, row in rows(scenario):
         for event in from_hook(row) if source == "hook" else from_record(row):
             turn.note(event, source, at)
@@ -55,7 +62,7 @@ def text(words: str) -> dict[str, Any]:
 
 def answered(*transcript: dict[str, Any], last: str) -> str | None:
     """The answer of a turn whose hook gave only the last block."""
-    turn = Turn(CLAUDE_CODE.signs)
+    turn = TurnState(CLAUDE_CODE.signs)
     for row in transcript:
         for event in from_record(row):
             turn.note(event, "record", 0.0)
@@ -144,12 +151,12 @@ def test_the_last_block_alone_is_better_than_nothing() -> None:
     ],
 )
 def test_rows_that_are_no_part_of_a_reply_say_nothing(row: dict[str, Any]) -> None:
-    assert [event for event in from_record(row) if event != Said("", sep="")] == []
+    assert [event for event in from_record(row) if event != ReplyBlock("", sep="")] == []
 
 
 def test_the_filler_after_a_killed_turn_is_not_a_reply() -> None:
     row = assistant(text("No response requested."))
-    assert list(from_record(row)) == [Said("No response requested.", sep="")]
+    assert list(from_record(row)) == [ReplyBlock("No response requested.", sep="")]
     row["message"]["model"] = "<synthetic>"
     assert list(from_record(row)) == []
 
@@ -157,14 +164,14 @@ def test_the_filler_after_a_killed_turn_is_not_a_reply() -> None:
 def test_people_can_write_the_words_of_an_interrupt() -> None:
     words = "[Request interrupted by user]"
     typed = {"type": "user", "promptId": "p", "message": {"content": words}}
-    assert list(from_record(typed)) == [Began("p")]
+    assert list(from_record(typed)) == [PromptTaken("p")]
     marked = {"type": "user", "promptId": "p", "message": {"content": [text(words)]}}
-    assert list(from_record(marked)) == [Ended(interrupted=True, turn="p")]
+    assert list(from_record(marked)) == [ReplyEnded(interrupted=True, turn="p")]
 
 
 def test_a_tool_is_told_by_the_argument_that_says_most() -> None:
     used = {"type": "tool_use", "name": "Read", "input": {"file_path": "/x\ny", "limit": 3}}
-    assert list(from_record(assistant(used))) == [Used("Read", "/x y")]
+    assert list(from_record(assistant(used))) == [ToolUsed("Read", "/x y")]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +198,7 @@ def test_every_failure_has_its_kind_and_a_remedy(
         "last_assistant_message": message,
     }
     (failed,) = from_hook(hook)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
     assert (failed.kind, failed.turn) == (kind, "p")
     assert failed.say
     assert words in failed.say
@@ -200,7 +207,7 @@ def test_every_failure_has_its_kind_and_a_remedy(
 
 def test_hooks_name_the_turn() -> None:
     hook = {"hook_event_name": "UserPromptSubmit", "prompt_id": "p", "prompt": "x"}
-    assert list(from_hook(hook)) == [Began("p")]
+    assert list(from_hook(hook)) == [PromptTaken("p")]
 
 
 @pytest.mark.parametrize("payload", [{}, {"hook_event_name": "Later"}, {"hook_event_name": 3}])
@@ -210,4 +217,4 @@ def test_hooks_that_are_not_known_say_nothing(payload: dict[str, Any]) -> None:
 
 def test_a_permission_hook_asks() -> None:
     (asked,) = from_hook({"hook_event_name": "PermissionRequest", "tool_name": "Bash"})
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, HookQuestion)

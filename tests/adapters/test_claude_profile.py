@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.paste import BEGIN, END, keystrokes
+from adapters.cli.paste import BEGIN, END, keystrokes
+from adapters.cli_profile import DialogRule, Setting
 from adapters.profiles.claude_code import (
     CLAUDE_CODE,
     PASTE_BREAKS,
@@ -17,7 +18,6 @@ from adapters.profiles.claude_code import (
     settings_file,
     state_file,
 )
-from adapters.profiles.profile import Dialog, Setting
 
 KEY = "sk-ant-0123456789-0123456789-0123456789"
 
@@ -230,7 +230,7 @@ ASKED = """\
 """
 
 
-def dialogs_on(screen: str) -> list[Dialog]:
+def dialogs_on(screen: str) -> list[DialogRule]:
     return [dialog for dialog in CLAUDE_CODE.dialogs if dialog.pattern.search(screen)]
 
 

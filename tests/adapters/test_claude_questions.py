@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from adapters.profiles.claude_questions import asked
-from adapters.profiles.profile import Asked
+from adapters.cli_profile import HookQuestion
+from adapters.records.claude_questions import asked
 
 
-def labels(ask: Asked) -> list[str]:
+def labels(ask: HookQuestion) -> list[str]:
     return [option.label for option in ask.question.options]
 
 
@@ -17,7 +17,7 @@ def decision(response: Any) -> dict[str, Any]:
     return found
 
 
-def request(tool: str, arguments: dict[str, Any], *suggestions: dict[str, Any]) -> Asked:
+def request(tool: str, arguments: dict[str, Any], *suggestions: dict[str, Any]) -> HookQuestion:
     return asked(
         {"tool_name": tool, "tool_input": arguments, "permission_suggestions": list(suggestions)},
         "p",
@@ -108,7 +108,7 @@ def test_several_questions_are_asked_one_after_the_other() -> None:
     questions = [question("Colour?", "Red", "Blue"), question("Sizes?", "S", "L", multi=True)]
     ask = request("AskUserQuestion", {"questions": questions})
     after = ask.responses[0]
-    assert isinstance(after, Asked)
+    assert isinstance(after, HookQuestion)
     assert labels(after) == ["S", "L", "S, L", "I'll answer in the chat"]
     answer = decision(after.responses[2])["updatedInput"]
     assert answer == {"questions": questions, "answers": {"Colour?": "Red", "Sizes?": "S, L"}}

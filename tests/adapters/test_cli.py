@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.paste import clean
+from adapters.cli.paste import clean
 from adapters.profiles.demo import DEMO
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.processes import until_gone
 from tests.doubles.replies import Replies

@@ -10,6 +10,17 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
+    Setting,
+    ToolReport,
+    ToolUsed,
+)
 from adapters.profiles.codex import (
     CODEX,
     FROM_NOW_ON,
@@ -19,18 +30,7 @@ from adapters.profiles.codex import (
     memory_file,
     read_state,
 )
-from adapters.profiles.codex_events import from_record
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Named,
-    Said,
-    Setting,
-    Used,
-)
+from adapters.records.codex import from_record
 
 MEMORY = MemoryServer(("/bin/moot", "mcp"), (("MOOT_KEY", "secret"),))
 
@@ -175,15 +175,18 @@ def test_its_box_holds_the_text_or_not(screen: str, holds: bool) -> None:
 @pytest.mark.parametrize(
     ("line", "events"),
     [
-        ({"type": "session_meta", "payload": {"id": "s1"}}, (Named("s1"),)),
-        (row("task_started"), (Began("t1"),)),
-        (row("task_complete", last_agent_message="Hi."), (Ended("Hi.", whole=False, turn="t1"),)),
-        (row("turn_aborted", reason="interrupted"), (Ended(interrupted=True, turn="t1"),)),
+        ({"type": "session_meta", "payload": {"id": "s1"}}, (SessionNamed("s1"),)),
+        (row("task_started"), (PromptTaken("t1"),)),
+        (
+            row("task_complete", last_agent_message="Hi."),
+            (ReplyEnded("Hi.", whole=False, turn="t1"),),
+        ),
+        (row("turn_aborted", reason="interrupted"), (ReplyEnded(interrupted=True, turn="t1"),)),
         (row("token_count"), ()),
-        ({"type": "compacted", "payload": {"message": ""}}, (Compacted(),)),
+        ({"type": "compacted", "payload": {"message": ""}}, (ContextCompacted(),)),
         (
             item(type="AgentMessage", content=[{"type": "Text", "text": "Hi."}]),
-            (Said("Hi.", turn="t1"),),
+            (ReplyBlock("Hi.", turn="t1"),),
         ),
         (
             item(
@@ -194,25 +197,25 @@ def test_its_box_holds_the_text_or_not(screen: str, holds: bool) -> None:
                 exit_code=2,
                 status="completed",
             ),
-            (Did("c1", "exec_command", "ls", "no\n", True, "t1"),),
+            (ToolReport("c1", "exec_command", "ls", "no\n", True, "t1"),),
         ),
         (
             item(type="FileChange", id="c1", changes={"/w/a": {}}, status="completed", stdout="ok"),
-            (Did("c1", "apply_patch", '{"/w/a": {}}', "ok", False, "t1"),),
+            (ToolReport("c1", "apply_patch", '{"/w/a": {}}', "ok", False, "t1"),),
         ),
         (
             item(type="McpToolCall", id="c1", server="moot", tool="see", arguments={}, result="é"),
-            (Did("c1", "moot.see", "{}", '"é"', False, "t1"),),
+            (ToolReport("c1", "moot.see", "{}", '"é"', False, "t1"),),
         ),
         (
             call(type="function_call", name="exec_command", arguments='{"cmd": "ls  -l"}'),
-            (Used("exec_command", "ls -l"),),
+            (ToolUsed("exec_command", "ls -l"),),
         ),
         (call(type="function_call", name="write_stdin", arguments="{}"), ()),
-        (call(type="function_call", name="view", arguments="not JSON"), (Used("view"),)),
+        (call(type="function_call", name="view", arguments="not JSON"), (ToolUsed("view"),)),
         (
             call(type="custom_tool_call", name="apply_patch", input="*** Add File: a b\n+x"),
-            (Used("apply_patch", "a b"),),
+            (ToolUsed("apply_patch", "a b"),),
         ),
         (call(type="message", role="assistant", content=[]), ()),
         ({"type": "event_msg", "payload": None}, ()),
@@ -223,10 +226,10 @@ def test_a_row_of_the_rollout_is_its_events(line: Mapping[str, Any], events: obj
     assert tuple(from_record(line)) == events
 
 
-def failed(message: str, info: object = "other") -> Failed:
+def failed(message: str, info: object = "other") -> ReplyFailed:
     error = {"message": message, "codex_error_info": info}
     (event,) = from_record(row("task_complete", last_agent_message=None, error=error))
-    assert isinstance(event, Failed)
+    assert isinstance(event, ReplyFailed)
     return event
 
 

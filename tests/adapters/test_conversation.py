@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.conversation import Conversation, Said
+from adapters.api.conversation import Conversation, ConversationMessage
 
 ID = "0b1f"
 
 
-def reopened(home: Path) -> list[Said]:
+def reopened(home: Path) -> list[ConversationMessage]:
     return list(Conversation.open(home, ID).messages())
 
 
@@ -24,19 +24,23 @@ def path_of(home: Path) -> Path:
 def test_any_text_comes_back_as_it_was(tmp_path: Path) -> None:
     texts = ("漢字 👩‍👩‍👧‍👦\r\n\u2028\x00", '{"role": "assistant"}\n', " x ")
     Conversation.open(tmp_path, ID).say("user", *texts)
-    assert reopened(tmp_path) == [Said("user", texts)]
+    assert reopened(tmp_path) == [ConversationMessage("user", texts)]
 
 
 def test_half_a_surrogate_pair_does_not_make_a_conversation_unreadable(tmp_path: Path) -> None:
     Conversation.open(tmp_path, ID).say("user", "a\ud83d")
-    assert reopened(tmp_path) == [Said("user", ("a?",))]
+    assert reopened(tmp_path) == [ConversationMessage("user", ("a?",))]
 
 
 def test_blank_texts_are_left_out_as_the_api_refuses_them(tmp_path: Path) -> None:
     conversation = Conversation.open(tmp_path, ID)
     conversation.say("user", "hi", "", " \n")
     conversation.say("assistant", "")
-    assert reopened(tmp_path) == list(conversation.messages()) == [Said("user", ("hi",))]
+    assert (
+        reopened(tmp_path)
+        == list(conversation.messages())
+        == [ConversationMessage("user", ("hi",))]
+    )
 
 
 @pytest.mark.parametrize("lost", range(1, 60))
@@ -48,7 +52,7 @@ def test_a_torn_last_line_loses_itself_and_nothing_else(tmp_path: Path, lost: in
     raw = path_of(tmp_path).read_bytes()
     path_of(tmp_path).write_bytes(raw[: max(len(raw) - lost, len(whole))])
     Conversation.open(tmp_path, ID).say("user", "two")
-    assert reopened(tmp_path) == [Said("user", ("one", "two"))]
+    assert reopened(tmp_path) == [ConversationMessage("user", ("one", "two"))]
 
 
 def test_forgetting_takes_whole_turns_and_leaves_the_newest_question(tmp_path: Path) -> None:

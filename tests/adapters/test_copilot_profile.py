@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
-from adapters.profiles.copilot_events import from_record
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Said,
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
     Setting,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
 )
+from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
+from adapters.records.copilot import from_record
 
 
 def setting(**changes: Any) -> Setting:
@@ -32,41 +32,44 @@ def events(kind: str, **data: Any) -> list[TurnEvent]:
 
 
 def test_a_prompt_begins_and_a_message_without_calls_ends() -> None:
-    assert events("user.message", messageId="m1", content="x") == [Began("m1")]
+    assert events("user.message", messageId="m1", content="x") == [PromptTaken("m1")]
     told: dict[str, Any] = {"originatingMessageId": "m1", "content": "Hello.", "toolRequests": []}
-    assert events("assistant.message", **told) == [Said("Hello.", turn="m1"), Ended(turn="m1")]
+    assert events("assistant.message", **told) == [
+        ReplyBlock("Hello.", turn="m1"),
+        ReplyEnded(turn="m1"),
+    ]
     told["toolRequests"] = [{"name": "bash"}]
-    assert events("assistant.message", **told) == [Said("Hello.", turn="m1")]
+    assert events("assistant.message", **told) == [ReplyBlock("Hello.", turn="m1")]
 
 
 def test_a_tool_is_told_with_its_result() -> None:
     given = {"command": "ls"}
     started = events("tool.execution_start", toolCallId="c1", toolName="bash", arguments=given)
-    assert started == [Used("bash", "ls"), Did("c1", "bash", '{"command": "ls"}')]
+    assert started == [ToolUsed("bash", "ls"), ToolReport("c1", "bash", '{"command": "ls"}')]
     done = events("tool.execution_complete", toolCallId="c1", success=True, result={"content": "a"})
-    assert done == [Did("c1", result="a")]
+    assert done == [ToolReport("c1", result="a")]
     refused = {"toolCallId": "c1", "success": False, "error": {"message": "refused"}}
     assert events("tool.execution_complete", **refused) == [
-        Did("c1", result="refused", failed=True)
+        ToolReport("c1", result="refused", failed=True)
     ]
 
 
 def test_an_abort_is_an_end_and_a_compaction_is_told() -> None:
-    assert events("abort", reason="user_initiated") == [Ended(interrupted=True)]
-    assert events("session.compaction_start", trigger="context_limit_retry") == [Compacted()]
+    assert events("abort", reason="user_initiated") == [ReplyEnded(interrupted=True)]
+    assert events("session.compaction_start", trigger="context_limit_retry") == [ContextCompacted()]
     done = {"trigger": "context_limit_retry", "success": True}
     assert events("session.compaction_complete", **done) == []
 
 
 def test_its_command_compacts_in_a_turn_of_its_own() -> None:
     of = {"trigger": "manual", "compactionAttemptId": "a1"}
-    assert events("session.compaction_start", conversationTokens=9, **of) == [Began("a1")]
+    assert events("session.compaction_start", conversationTokens=9, **of) == [PromptTaken("a1")]
     assert events("session.compaction_start", conversationTokens=0, **of) == []
     kind = "session.compaction_complete"
-    assert events(kind, success=True, **of) == [Compacted("a1"), Ended(turn="a1")]
+    assert events(kind, success=True, **of) == [ContextCompacted("a1"), ReplyEnded(turn="a1")]
     assert events(kind, success=False, outcome="not_applicable", **of) == []
     (failed,) = events(kind, success=False, error="no model", **of)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
     assert (failed.turn, "no model" in str(failed.say)) == ("a1", True)
 
 
@@ -82,7 +85,7 @@ def test_its_command_compacts_in_a_turn_of_its_own() -> None:
 )
 def test_an_error_is_one_line_with_its_remedy(data: Mapping[str, Any], kind: str) -> None:
     (failed,) = events("session.error", originatingMessageId="m1", **data)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
     assert (failed.kind, failed.turn) == (kind, "m1")
     assert failed.say
     assert "\n" not in failed.say

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from adapters.cli_profile import DialogRule, Footer, Interrupt, Permission, RecordFormat, TurnSigns
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Dialog, Footer, Interrupt, Permission, Record, Signs
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
@@ -89,8 +89,8 @@ text = paste(); enter()
 reply(text)
 time.sleep(60)
 """,
-        signs=Signs(
-            record=Record("record.jsonl", read_row, poll_s=0.05, grace_s=0.5),
+        signs=TurnSigns(
+            record=RecordFormat("record.jsonl", read_row, poll_s=0.05, grace_s=0.5),
             footer=Footer(busy=re.compile("esc to stop")),
             fallback_s=0.5,
         ),
@@ -111,7 +111,7 @@ time.sleep(60)
 async def test_a_dialog_that_draws_all_the_time_and_is_deaf_at_first_is_answered(
     open_agent: OpenAgent,
 ) -> None:
-    trust = Dialog(re.compile("Trust it"), keys=b"2", when="start", deaf_s=1.0)
+    trust = DialogRule(re.compile("Trust it"), keys=b"2", when="start", deaf_s=1.0)
     profile = program(
         f"""{DROP}
 out("Trust it?\\r\\n")
@@ -132,7 +132,7 @@ time.sleep(60)
 async def test_a_program_that_remembers_a_refused_key_is_started_anew(
     open_agent: OpenAgent,
 ) -> None:
-    refused = Dialog(re.compile("key refused"), fault="login", when="turn")
+    refused = DialogRule(re.compile("key refused"), fault="login", when="turn")
     profile = program(
         """
 seen = os.path.join(os.environ["HOME"], "seen")

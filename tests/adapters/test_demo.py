@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.demo_tui.answers import REPLIES, Ask, Say, Session, answer
-from adapters.demo_tui.header import Header
-from adapters.demo_tui.keys import Keys
-from adapters.demo_tui.turn import Turn
-from adapters.demo_tui.wrap import decorate, rows, width
+from adapters.cli_profile import ReplyEnded, ReplyFailed
+from adapters.demo.answers import REPLIES, Ask, Say, Session, answer
+from adapters.demo.header import Header
+from adapters.demo.keys import Keys
+from adapters.demo.turn import Turn
+from adapters.demo.wrap import decorate, rows, width
 from adapters.profiles.demo import DEMO, PROGRAM, read_row, read_state
-from adapters.profiles.profile import Ended, Failed
-from adapters.screen import Screen
-from adapters.terminal import Terminal
+from adapters.pty.terminal import Terminal
+from adapters.screen.screen import Screen
 
 HEADER = """\
 [SESSION CONTEXT]
@@ -234,14 +234,14 @@ def test_states_are_read(osc: str, state: str | None) -> None:
 def test_rows_that_mean_nothing_are_passed_over() -> None:
     assert read_row({}) == []
     assert read_row({"type": "reply", "text": 3}) == []
-    assert read_row({"type": "end", "how": "done", "turn": 4}) == [Ended(turn="4")]
+    assert read_row({"type": "end", "how": "done", "turn": 4}) == [ReplyEnded(turn="4")]
     (failed,) = read_row({"type": "end", "how": "error", "message": "529", "turn": 1})
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
 
 
 async def test_it_runs_on_the_standard_library_alone(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.path.append(sys.argv[1]); import adapters.demo_tui.program;"
+        "import sys; sys.path.append(sys.argv[1]); import adapters.demo.program;"
         "print(sorted({n.partition('.')[0] for n in sys.modules} - set(sys.stdlib_module_names)))"
     )
     process = await asyncio.create_subprocess_exec(

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
-from contract import AgentError, Question
+from contract.agent import Question
+from contract.errors import AgentError
 from tests.doubles.replies import Replies
 
 TUIS = Path(__file__).parent.parent / "doubles" / "tuis"

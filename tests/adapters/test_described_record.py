@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapters.profiles.described_record import RecordSettings
+from adapters.cli_profile import ReplyBlock, ReplyEnded, SessionNamed
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Ended, Named, Said
+from adapters.records.described import RecordSettings
 
 PI = {
     "file": ".pi/*.jsonl",
@@ -21,8 +21,8 @@ def message(text: object, role: str = "assistant") -> dict[str, object]:
 
 def test_rows_become_events() -> None:
     read = RecordSettings.model_validate(PI).record().read
-    assert read(message("Hi.")) == [Said("Hi.")]
-    assert read({"type": "end", "session": {"id": "s1"}}) == [Named("s1"), Ended()]
+    assert read(message("Hi.")) == [ReplyBlock("Hi.")]
+    assert read({"type": "end", "session": {"id": "s1"}}) == [SessionNamed("s1"), ReplyEnded()]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_without_an_end_the_first_reply_ends_the_turn() -> None:
     )
     record = settings.record()
     assert (record.format, record.query) == ("sqlite", settings.query)
-    assert record.read({"id": 3, "role": 1, "text": "Hi."}) == [Said("Hi."), Ended()]
+    assert record.read({"id": 3, "role": 1, "text": "Hi."}) == [ReplyBlock("Hi."), ReplyEnded()]
 
 
 def test_a_record_must_say_which_rows_are_the_agents() -> None:

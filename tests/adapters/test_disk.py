@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.disk import is_full, told_when_full
+from adapters.cli_profile import HomeFile
 from adapters.profiles.demo import DEMO
-from adapters.profiles.profile import HomeFile
-from contract import AgentError
+from adapters.session.disk import is_full, told_when_full
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.faults import fault_in
+from adapters.records.faults import fault_in
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.agent import Launch
+from adapters.cli_profile import Profile, ReplyFailed
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Failed, Profile
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import PRELUDE, program
 from tests.doubles.replies import Replies
@@ -42,8 +42,8 @@ GOOD = "size = 0; state('done')"
 def read(row: dict[str, object]) -> list[object]:
     events: list[object] = []
     for event in read_row(row):
-        if isinstance(event, Failed):
-            events.append(Failed("context", event.message, event.say))
+        if isinstance(event, ReplyFailed):
+            events.append(ReplyFailed("context", event.message, event.say))
         else:
             events.append(event)
     return events

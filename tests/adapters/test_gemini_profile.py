@@ -12,9 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.agent import MemoryServer
+from adapters.cli_profile import (
+    ContextCompacted,
+    ReplyBlock,
+    ReplyEnded,
+    Setting,
+    ToolReport,
+    ToolUsed,
+)
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
-from adapters.profiles.gemini_events import from_hook, from_record, mended
-from adapters.profiles.profile import Compacted, Did, Ended, Said, Setting, Used
+from adapters.records.gemini import from_hook, from_record, mended
 
 
 def setting(**changes: Any) -> Setting:
@@ -151,16 +158,16 @@ def call(status: str, **changes: Any) -> dict[str, Any]:
 def test_a_message_that_is_written_again_with_its_tools_is_said_once() -> None:
     events = [*from_record(row()), *from_record(row(toolCalls=[call("success")]))]
     assert events == [
-        Said("I look."),
-        Used("Shell", "echo hi"),
-        Did("c", "Shell", '{"command": "echo hi"}', "hi"),
+        ReplyBlock("I look."),
+        ToolUsed("Shell", "echo hi"),
+        ToolReport("c", "Shell", '{"command": "echo hi"}', "hi"),
     ]
 
 
 def test_a_turn_whose_tools_were_all_refused_is_over() -> None:
-    assert Ended(interrupted=True) in from_record(row(toolCalls=[call("cancelled")]))
+    assert ReplyEnded(interrupted=True) in from_record(row(toolCalls=[call("cancelled")]))
     mixed = row(toolCalls=[call("cancelled"), call("success")])
-    assert Ended(interrupted=True) not in from_record(mixed)
+    assert ReplyEnded(interrupted=True) not in from_record(mixed)
 
 
 @pytest.mark.parametrize(
@@ -175,13 +182,13 @@ def test_a_turn_whose_tools_were_all_refused_is_over() -> None:
     ],
 )
 def test_other_rows_are_read_without_harm(other: dict[str, Any]) -> None:
-    assert not [event for event in from_record(other) if isinstance(event, Said)]
+    assert not [event for event in from_record(other) if isinstance(event, ReplyBlock)]
 
 
 def test_the_hook_ends_a_turn_and_mends_its_text() -> None:
     payload = {"hook_event_name": "AfterAgent", "prompt_response": "a\u200db <!-- x --> c d"}
     (ended,) = from_hook(payload)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ReplyEnded)
     assert ended.recorded
     assert ended.mend("ab  c") == "a\u200db <!-- x --> c"
     assert ended.mend("something else") == "something else"
@@ -208,6 +215,6 @@ def test_a_summary_in_place_of_the_conversation_is_a_compaction() -> None:
         return {"$set": {"messages": messages}}
 
     context, summary = "<session_context>\nToday", "<state_snapshot>\nThey are friends."
-    assert from_record(replaced(context, summary)) == (Compacted(),)
+    assert from_record(replaced(context, summary)) == (ContextCompacted(),)
     assert from_record(replaced(context)) == ()
     assert from_record({"$set": {"lastUpdated": "2026-11-22T08:35:57.786Z"}}) == ()

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from adapters.headless import HeadlessModel, objects_in
-from adapters.headless_programs import CLAUDE_CODE, PROGRAMS, HeadlessProgram, read_plain
-from contract import ModelError, Tool
+from adapters.headless.model import HeadlessModel, objects_in
+from adapters.headless.programs import CLAUDE_CODE, PROGRAMS, HeadlessProgram, read_plain
+from contract.agent import Tool
+from contract.errors import ModelError
 from tests.doubles.claude_stage import KEY, Stage
 from tests.doubles.model_steps import Fault, Message, Text
 from tests.doubles.processes import until_gone

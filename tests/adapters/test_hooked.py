@@ -8,20 +8,21 @@ from typing import Any
 import aiohttp
 import pytest
 
-from adapters.hooks import HookListener
-from adapters.profiles.profile import (
-    Asked,
-    Began,
-    Ended,
+from adapters.cli.hooks import HookListener
+from adapters.cli_profile import (
+    HookQuestion,
     Hooks,
-    Named,
     Profile,
-    Record,
-    Said,
-    Streamed,
+    PromptTaken,
+    RecordFormat,
+    ReplyBlock,
+    ReplyDelta,
+    ReplyEnded,
+    SessionNamed,
     TurnEvent,
 )
-from contract import AgentError, Option, Question
+from contract.agent import Option, Question
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
@@ -42,17 +43,17 @@ QUESTION = Question("", "May I?", "ls", (Option("Yes"), Option("No", refuses=Tru
 def read(payload: Mapping[str, Any]) -> Sequence[TurnEvent]:
     match payload:
         case {"is": "began"}:
-            return [Began()]
+            return [PromptTaken()]
         case {"is": "delta", "text": str(text)}:
-            return [Streamed(text)]
+            return [ReplyDelta(text)]
         case {"is": "asked"}:
-            return [Asked(QUESTION, ({"do": "allow"}, {"do": "deny"}))]
+            return [HookQuestion(QUESTION, ({"do": "allow"}, {"do": "deny"}))]
         case {"is": "ended", "text": str(text), "whole": bool(whole)}:
-            return [Ended(text, whole=whole)]
+            return [ReplyEnded(text, whole=whole)]
         case {"is": "said", "text": str(text)}:
-            return [Said(text)]
+            return [ReplyBlock(text)]
         case {"is": "named", "id": str(session_id)}:
-            return [Named(session_id)]
+            return [SessionNamed(session_id)]
     return []
 
 
@@ -61,7 +62,7 @@ def hooked(body: str, **changes: object) -> Profile:
     signs = replace(
         profile.signs,
         hooks=Hooks(read),
-        record=Record("record-{session_id}.jsonl", read, poll_s=0.05, grace_s=1.0),
+        record=RecordFormat("record-{session_id}.jsonl", read, poll_s=0.05, grace_s=1.0),
         states=None,
     )
     return replace(profile, begin=(*profile.begin, "{hook_url}"), signs=signs)

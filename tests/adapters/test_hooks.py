@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from adapters.hooks import HookListener
+from adapters.cli.hooks import HookListener
 
 
 @pytest.fixture

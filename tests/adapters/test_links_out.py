@@ -10,16 +10,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from adapters.profiles.profile import HomeFile, Record, Said, Setting, TurnEvent
-from adapters.record import follow
-from adapters.startup import write_home_file
+from adapters.cli.record import follow
+from adapters.cli_profile import HomeFile, RecordFormat, ReplyBlock, Setting, TurnEvent
+from adapters.session.startup import write_home_file
 
 
 def read(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
-    return (Said(row["line"]),)
+    return (ReplyBlock(row["line"]),)
 
 
-RECORD = Record("log.md", read, format="text")
+RECORD = RecordFormat("log.md", read, format="text")
 
 
 async def test_a_record_that_leads_out_of_its_home_is_not_read(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ async def test_a_record_that_leads_out_of_its_home_is_not_read(tmp_path: Path) -
     assert list(await follower.read()) == []
     (home / "log.md").unlink()
     (home / "log.md").write_text("mine\n")
-    assert list(await follower.read()) == [Said("mine")]
+    assert list(await follower.read()) == [ReplyBlock("mine")]
 
 
 async def test_a_record_that_becomes_a_link_while_it_is_followed_is_not_read(
@@ -42,7 +42,7 @@ async def test_a_record_that_becomes_a_link_while_it_is_followed_is_not_read(
     home.mkdir()
     (home / "log.md").write_text("first\n")
     follower = follow(RECORD, home, "log.md")
-    assert list(await follower.read()) == [Said("first")]
+    assert list(await follower.read()) == [ReplyBlock("first")]
     (tmp_path / "secret").write_text("first\nxylophone\n")
     (home / "log.md").unlink()
     (home / "log.md").symlink_to(tmp_path / "secret")
@@ -84,7 +84,9 @@ async def test_a_database_whose_folder_changes_while_it_is_opened_is_read_in_its
             database.execute("CREATE TABLE log (id INTEGER, line TEXT)")
             database.execute("INSERT INTO log VALUES (1, ?)", (said,))
             database.commit()
-    record = Record("", read, format="sqlite", query="SELECT * FROM log WHERE id > ? ORDER BY id")
+    record = RecordFormat(
+        "", read, format="sqlite", query="SELECT * FROM log WHERE id > ? ORDER BY id"
+    )
     swapping = subprocess.Popen(
         [sys.executable, "-c", SWAP, str(home), str(other)], stdout=subprocess.PIPE
     )
@@ -95,8 +97,8 @@ async def test_a_database_whose_folder_changes_while_it_is_opened_is_read_in_its
     finally:
         swapping.kill()
         swapping.communicate()
-    assert set(found) == {Said("mine")}
+    assert set(found) == {ReplyBlock("mine")}
 
 
-async def _looked(record: Record, home: Path) -> Sequence[TurnEvent]:
+async def _looked(record: RecordFormat, home: Path) -> Sequence[TurnEvent]:
     return await follow(record, home, "store/log.db").read()

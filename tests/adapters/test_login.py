@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from adapters.login import share
+from adapters.session.login import share
 
 LOGINS, CONFIGS = (".cli/auth.json",), (".cli/config.json",)
 

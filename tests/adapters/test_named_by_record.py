@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.agent import Launch
+from adapters.cli_profile import RecordFormat, SessionNamed, TurnEvent, TurnSigns
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Named, Record, Signs, TurnEvent
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
@@ -18,10 +18,10 @@ def write(*rows):
 
 
 def read(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
-    return [Named("s1")] if row.get("type") == "session" else read_row(row)
+    return [SessionNamed("s1")] if row.get("type") == "session" else read_row(row)
 
 
-NAMED = Signs(record=Record("log-{session_id}.jsonl", read, poll_s=0.05, opens=True))
+NAMED = TurnSigns(record=RecordFormat("log-{session_id}.jsonl", read, poll_s=0.05, opens=True))
 
 
 async def test_a_record_that_names_its_session_is_read_once(

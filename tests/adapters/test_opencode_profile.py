@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
-from adapters.profiles.opencode_events import QUERY, failure, from_record
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Named,
-    Said,
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
     Setting,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
 )
-from contract import AgentError
+from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
+from adapters.records.opencode import QUERY, failure, from_record
+from contract.errors import AgentError
 
 TABLES = """
 CREATE TABLE session (id text PRIMARY KEY, parent_id text);
@@ -108,10 +108,10 @@ def test_a_turn_is_told_once_its_texts_are_whole(database: Database) -> None:
     database.prompt("msg_1")
     database.answer("msg_2", "msg_1", "Hello **there**.")
     assert database.events() == [
-        Named("ses_1"),
-        Began("msg_1"),
-        Said("Hello **there**.", turn="msg_1"),
-        Ended(turn="msg_1"),
+        SessionNamed("ses_1"),
+        PromptTaken("msg_1"),
+        ReplyBlock("Hello **there**.", turn="msg_1"),
+        ReplyEnded(turn="msg_1"),
     ]
 
 
@@ -134,9 +134,9 @@ def test_a_tool_is_told_with_its_result(database: Database) -> None:
     database.part("prt_2", "msg_2", **call, state=done)
     told = json.dumps(given)
     assert database.events(2) == [
-        Used("bash", "ls -l", "msg_1"),
-        Did("c1", "bash", told, turn="msg_1"),
-        Did("c1", "bash", told, "a", turn="msg_1"),
+        ToolUsed("bash", "ls -l", "msg_1"),
+        ToolReport("c1", "bash", told, turn="msg_1"),
+        ToolReport("c1", "bash", told, "a", turn="msg_1"),
     ]
 
 
@@ -148,7 +148,7 @@ def test_a_message_with_tools_is_no_end_whatever_it_says(database: Database) -> 
     ended: dict[str, Any] = {"finish": "stop", "time": {"completed": 2}}
     database.message("msg_2", role="assistant", parentID="msg_1", **ended)
     assert database.events(2) == [
-        Did("c1", "bash", "", "refused", failed=True, turn="msg_1"),
+        ToolReport("c1", "bash", "", "refused", failed=True, turn="msg_1"),
     ]
 
 
@@ -173,11 +173,11 @@ def test_the_prompt_is_the_same_behind_a_compaction(database: Database) -> None:
     database.prompt("msg_4")  # the program's own copy
     database.answer("msg_5", "msg_4", "Hello.")
     assert database.events() == [
-        Named("ses_1"),
-        Began("msg_1"),
-        Compacted("msg_1"),
-        Said("Hello.", turn="msg_1"),
-        Ended(turn="msg_1"),
+        SessionNamed("ses_1"),
+        PromptTaken("msg_1"),
+        ContextCompacted("msg_1"),
+        ReplyBlock("Hello.", turn="msg_1"),
+        ReplyEnded(turn="msg_1"),
     ]
 
 
@@ -186,7 +186,7 @@ def test_what_is_typed_behind_a_wanted_compaction_is_a_prompt(database: Database
     database.answer("msg_2", "msg_1", "Hello.")
     compact(database, "msg_3", auto=False)
     database.prompt("msg_4")
-    assert Began("msg_4") in database.events()
+    assert PromptTaken("msg_4") in database.events()
 
 
 def test_a_conversation_that_never_fits_is_given_up(database: Database) -> None:
@@ -196,8 +196,8 @@ def test_a_conversation_that_never_fits_is_given_up(database: Database) -> None:
     seen = database.count
     compact(database, "msg_4", auto=True, overflow=True)
     compacted, failed, *_ = database.events(seen)
-    assert compacted == Compacted("msg_1")
-    assert isinstance(failed, Failed)
+    assert compacted == ContextCompacted("msg_1")
+    assert isinstance(failed, ReplyFailed)
     assert (failed.kind, failed.turn, failed.goes_on) == ("context", "msg_1", True)
 
 
@@ -205,7 +205,7 @@ def test_an_interrupt_is_an_end(database: Database) -> None:
     database.prompt("msg_1")
     error = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
     database.message("msg_2", role="assistant", parentID="msg_1", error=error)
-    assert database.events(2) == [Ended(interrupted=True, turn="msg_1")]
+    assert database.events(2) == [ReplyEnded(interrupted=True, turn="msg_1")]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapters.other_looks import OLDER_LOOKS, OTHER_LOOKS, look_of
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.reading import read_reply
-from adapters.screen import Screen
+from adapters.reading.other_looks import OLDER_LOOKS, OTHER_LOOKS, look_of
+from adapters.reading.reply import read_reply
+from adapters.screen.screen import Screen
 
 RULE = "─" * 60
 PROMPT = "Which file is it?\n\n```py\nprint(1)\n```"

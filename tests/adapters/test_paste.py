@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.paste import BEGIN, END, clean, keystrokes
-from adapters.profiles.profile import Typing
+from adapters.cli.paste import BEGIN, END, clean, keystrokes
+from adapters.cli_profile import PromptTyping
 
-PLAIN = Typing()
+PLAIN = PromptTyping()
 
 
 @given(st.text())
@@ -51,16 +51,16 @@ def test_what_is_typed(prompt: str, typed: str) -> None:
 
 
 def test_a_tab_stays_where_the_program_keeps_it() -> None:
-    assert clean("a\tb", Typing(tab="\t")) == "a\tb"
+    assert clean("a\tb", PromptTyping(tab="\t")) == "a\tb"
 
 
 def test_a_program_without_pastes_gets_one_line() -> None:
-    typing = Typing(paste=False, newline=" ", before=b"\x15")
+    typing = PromptTyping(paste=False, newline=" ", before=b"\x15")
     assert keystrokes("\none\ntwo\n", typing) == b"\x15one two"
 
 
 def test_a_prompt_may_go_in_as_several_pastes() -> None:
-    typing = Typing(pieces=lambda text: text.split(";"))
+    typing = PromptTyping(pieces=lambda text: text.split(";"))
     assert keystrokes("a;b", typing) == BEGIN + b"a" + END + BEGIN + b"b" + END
 
 

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 import yaml
 
-from adapters.profiles import aider, hermes, llm
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Named,
-    Record,
-    Retracted,
-    Said,
+from adapters.cli.record import follow
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    RecordFormat,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyRetracted,
+    SessionNamed,
     Setting,
-    Used,
+    ToolReport,
+    ToolUsed,
 )
-from adapters.record import follow
+from adapters.profiles import aider, hermes, llm
 
 API = {"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 
@@ -59,8 +59,8 @@ def test_no_line_is_a_command_of_llm(line: str) -> None:
 
 def test_a_turn_of_llm_is_exact_or_left_to_the_screen() -> None:
     row = {"thread_id": "t", "parts": '[{"type": "text", "text": "a\\n\\n>"}]'}
-    assert llm.read_row(row) == (Named("t"), Ended("a\n\n>"))
-    assert llm.read_row({**row, "parts": '[{"type": "text"}]'})[1] == Ended(None)
+    assert llm.read_row(row) == (SessionNamed("t"), ReplyEnded("a\n\n>"))
+    assert llm.read_row({**row, "parts": '[{"type": "text"}]'})[1] == ReplyEnded(None)
     assert llm.read_row({"parts": "{"}) == ()
 
 
@@ -75,9 +75,9 @@ def test_aider_has_the_persona_before_its_own_system_prompt() -> None:
 def test_only_what_the_model_answered_is_aiders_reply() -> None:
     head = "LLM RESPONSE 2026-11-22T07:00:00"
     line = {"line": "ASSISTANT x", "since": 3}
-    assert aider.read_line({**line, "head": head}) == (Said("x", sep="\n"),)
+    assert aider.read_line({**line, "head": head}) == (ReplyBlock("x", sep="\n"),)
     assert aider.read_line({**line, "head": "TO LLM 2026-11-22T07:00:00"}) == ()
-    assert aider.read_line({"line": head, "head": head, "since": 0}) == (Retracted(),)
+    assert aider.read_line({"line": head, "head": head, "since": 0}) == (ReplyRetracted(),)
 
 
 def test_an_administrators_settings_of_hermes_are_kept() -> None:
@@ -93,9 +93,13 @@ def test_a_use_of_a_tool_by_hermes_is_told_with_its_result() -> None:
         '[{"id": "c", "function": {"name": "terminal", "arguments": "{\\"command\\": \\"ls\\"}"}}]'
     )
     told = hermes.read_row({"session_id": "s", "role": "assistant", "tool_calls": call})
-    assert told == (Named("s"), Used("terminal", "ls"), Did("c", "terminal", '{"command": "ls"}'))
+    assert told == (
+        SessionNamed("s"),
+        ToolUsed("terminal", "ls"),
+        ToolReport("c", "terminal", '{"command": "ls"}'),
+    )
     gave = hermes.read_row({"role": "tool", "tool_call_id": "c", "content": "x"})
-    assert gave == (Did("c", "", result="x"),)
+    assert gave == (ToolReport("c", "", result="x"),)
 
 
 async def test_what_hermes_writes_anew_when_it_compacts_is_of_no_turn(tmp_path: Path) -> None:
@@ -122,16 +126,16 @@ async def test_what_hermes_writes_anew_when_it_compacts_is_of_no_turn(tmp_path: 
         add(*((4.0 + n / 1e6, *row) for n, row in enumerate((*kept, ("user", "now")))))
         add((5.0, "assistant", "new"))
         events = await follower.read()
-        assert [e for e in events if not isinstance(e, Named)] == [
-            Began("s:3"),
-            Compacted("s:4"),
-            Ended("new"),
+        assert [e for e in events if not isinstance(e, SessionNamed)] == [
+            PromptTaken("s:3"),
+            ContextCompacted("s:4"),
+            ReplyEnded("new"),
         ]
         add((6.0, "user", "yes"))  # said once more
-        assert Began("s:9") in await follower.read()
+        assert PromptTaken("s:9") in await follower.read()
 
 
-def record() -> Record:
+def record() -> RecordFormat:
     """That of hermes."""
     assert hermes.HERMES.signs.record
     return hermes.HERMES.signs.record

@@ -2,8 +2,8 @@
 
 import pytest
 
-from adapters.screen import Screen
-from adapters.signals import Signal, Signals
+from adapters.screen.screen import Screen
+from adapters.screen.signals import Signal, Signals
 
 ANSWERS = [
     ("\x1b[c", "\x1b[?62;22c"),

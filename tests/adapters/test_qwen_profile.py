@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.profiles.profile import Began, Compacted, Did, Ended, Failed, Said, Setting, Used
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    Setting,
+    ToolReport,
+    ToolUsed,
+)
 from adapters.profiles.qwen import HOOKED, QWEN, settings_file
-from adapters.profiles.qwen_events import from_hook, from_record
+from adapters.records.qwen import from_hook, from_record
 
 
 def setting(**changes: Any) -> Setting:
@@ -83,18 +92,18 @@ def test_the_title_tells_when_it_works() -> None:
 def test_a_failure_says_what_to_do(error: str, details: str, kind: str) -> None:
     payload = {"hook_event_name": "StopFailure", "error": error, "error_details": details}
     (failed,) = from_hook(payload)
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
     assert failed.kind == kind
     assert failed.say
     assert "\n" not in failed.say
 
 
 def test_hooks_tell_of_the_turn_but_not_of_helpers() -> None:
-    assert from_hook({"hook_event_name": "UserPromptSubmit"}) == (Began(),)
+    assert from_hook({"hook_event_name": "UserPromptSubmit"}) == (PromptTaken(),)
     stop = {"hook_event_name": "Stop", "last_assistant_message": "b"}
-    assert from_hook(stop) == (Ended("b", whole=False),)
+    assert from_hook(stop) == (ReplyEnded("b", whole=False),)
     assert from_hook({**stop, "agent_id": "x"}) == ()
-    assert from_hook({"hook_event_name": "PreCompact"}) == (Compacted(),)
+    assert from_hook({"hook_event_name": "PreCompact"}) == (ContextCompacted(),)
 
 
 def test_the_record_tells_what_was_said_and_done() -> None:
@@ -104,13 +113,13 @@ def test_the_record_tells_what_was_said_and_done() -> None:
         {"functionCall": {"id": "c", "name": "glob", "args": {"pattern": "*"}}},
     ]
     assert from_record({"type": "assistant", "message": {"parts": parts}}) == [
-        Said("I look."),
-        Used("glob", "*"),
-        Did("c", "glob", '{"pattern": "*"}'),
+        ReplyBlock("I look."),
+        ToolUsed("glob", "*"),
+        ToolReport("c", "glob", '{"pattern": "*"}'),
     ]
     gave = {"functionResponse": {"id": "c", "name": "glob", "response": {"error": "no"}}}
     assert from_record({"type": "tool_result", "message": {"parts": [gave]}}) == [
-        Did("c", "glob", result="no", failed=True)
+        ToolReport("c", "glob", result="no", failed=True)
     ]
 
 

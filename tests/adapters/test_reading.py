@@ -2,7 +2,9 @@
 
 import pytest
 
-from adapters.looks import (
+from adapters.reading.reply import find_dialog, read_error, read_reply
+from adapters.screen.screen import Screen
+from adapters.screen_profile import (
     CLAUDE_CODE,
     CODEX,
     GEMINI,
@@ -11,10 +13,8 @@ from adapters.looks import (
     OPENCODE,
     QWEN,
     VIBE,
-    Look,
+    ScreenProfile,
 )
-from adapters.reading import find_dialog, read_error, read_reply
-from adapters.screen import Screen
 
 GREY, WHITE, GREEN, BOLD, END = "\x1b[90m", "\x1b[97m", "\x1b[32m", "\x1b[1m", "\x1b[m"
 
@@ -120,7 +120,9 @@ def test_a_reply_may_look_like_the_program(reply: str) -> None:
         (VIBE, ["> q", "─" * 30, "", "  So:", "  ✓ done", "  > x"], "✓ done"),
     ],
 )
-def test_what_only_looks_like_the_program_stays(look: Look, rows: list[str], words: str) -> None:
+def test_what_only_looks_like_the_program_stays(
+    look: ScreenProfile, rows: list[str], words: str
+) -> None:
     box = {"codex": ["› "], "vibe": ["─" * 30, "> "]}.get(look.name, [])
     reply = read_reply(screen(*rows, "", *box), look, "q")
     assert words in reply
@@ -166,7 +168,7 @@ def test_a_reply_that_scrolled_away_is_read_from_the_scrollback() -> None:
 # ── How they read ───────────────────────────────────────────────────────────────────────
 
 
-def reply(*rows: str, cols: int = 30, look: Look = CLAUDE_CODE) -> str:
+def reply(*rows: str, cols: int = 30, look: ScreenProfile = CLAUDE_CODE) -> str:
     first, *rest = rows
     return read_reply(claude("❯ q", "", said(first), *(f"  {r}" for r in rest), cols=cols), look)
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.looks import LOOKS, Look
-from adapters.reading import Roll, find_dialog, read_error, read_reply
-from adapters.screen import Screen
+from adapters.reading.reply import TranscriptView, find_dialog, read_error, read_reply
+from adapters.screen.screen import Screen
+from adapters.screen_profile import LOOKS, ScreenProfile
 
 PIECES = st.one_of(
     st.sampled_from(
@@ -81,8 +81,8 @@ TEXT = st.lists(PIECES, max_size=60).map("".join)
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 @given(frames=st.lists(TEXT, min_size=1, max_size=4), prompt=st.none() | st.text(max_size=8))
 @settings(max_examples=60, deadline=None)
-def test_any_screen_can_be_read(look: Look, frames: list[str], prompt: str | None) -> None:
-    screen, roll = Screen(30, 10), Roll(look)
+def test_any_screen_can_be_read(look: ScreenProfile, frames: list[str], prompt: str | None) -> None:
+    screen, roll = Screen(30, 10), TranscriptView(look)
     for frame in frames:
         screen.feed(frame.encode("utf-8", "surrogatepass"))
         roll.see(screen)

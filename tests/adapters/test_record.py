@@ -8,20 +8,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from adapters.profiles.profile import Record, Said, TurnEvent
-from adapters.record import follow
+from adapters.cli.record import follow
+from adapters.cli_profile import RecordFormat, ReplyBlock, TurnEvent
 
 
 def said(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
     text = row.get("text") or row.get("line")
-    return [Said(str(text))] if text else []
+    return [ReplyBlock(str(text))] if text else []
 
 
 def texts(events: Sequence[TurnEvent]) -> list[str]:
-    return [event.text for event in events if isinstance(event, Said)]
+    return [event.text for event in events if isinstance(event, ReplyBlock)]
 
 
-LINES = Record("log/*.jsonl", said)
+LINES = RecordFormat("log/*.jsonl", said)
 
 
 def append(path: Path, data: str) -> None:
@@ -108,7 +108,7 @@ async def test_a_record_that_is_gone_is_no_error(tmp_path: Path) -> None:
 
 
 async def test_lines_of_text_are_rows_too(tmp_path: Path) -> None:
-    record = Record("notes.md", said, format="text")
+    record = RecordFormat("notes.md", said, format="text")
     append(tmp_path / "notes.md", "#### a\n\nb\n")
     assert texts(await follow(record, tmp_path, record.glob).read()) == ["#### a", "b"]
 
@@ -119,7 +119,7 @@ QUERY = "SELECT at, text FROM parts WHERE at > ? ORDER BY at"
 async def test_rows_of_a_database_count_from_the_mark_and_again_when_they_change(
     tmp_path: Path,
 ) -> None:
-    record = Record("state.db", said, format="sqlite", query=QUERY)
+    record = RecordFormat("state.db", said, format="sqlite", query=QUERY)
     follower = follow(record, tmp_path, record.glob)
     await follower.skip()
     assert texts(await follower.read()) == []
@@ -138,12 +138,12 @@ async def test_rows_of_a_database_count_from_the_mark_and_again_when_they_change
 
 
 async def test_a_file_that_is_no_database_yet_is_no_error(tmp_path: Path) -> None:
-    record = Record("state.db", said, format="sqlite", query=QUERY)
+    record = RecordFormat("state.db", said, format="sqlite", query=QUERY)
     (tmp_path / "state.db").write_bytes(b"")
     assert texts(await follow(record, tmp_path, record.glob).read()) == []
 
 
-SEGMENTS = Record("log/*/*.jsonl", said, segments=True)
+SEGMENTS = RecordFormat("log/*/*.jsonl", said, segments=True)
 
 
 async def test_a_record_in_segments_is_read_through_all_of_them(tmp_path: Path) -> None:

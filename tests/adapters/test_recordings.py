@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.looks import LOOKS
-from adapters.other_looks import look_of
-from adapters.question import Dialog, find_dialog
-from adapters.replay import read_recording, replay
-from adapters.screen import Screen
-from contract import Option
+from adapters.reading.other_looks import look_of
+from adapters.reading.question import ScreenDialog, find_dialog
+from adapters.reading.replay import read_recording, replay
+from adapters.screen.screen import Screen
+from adapters.screen_profile import LOOKS
+from contract.agent import Option
 from tests.doubles.words import words
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -65,10 +65,10 @@ def test_the_programs_queries_get_the_answers_that_they_got(case: str) -> None:
     assert all(answer in answers for answer in sent if answer in typed)
 
 
-def dialogs(case: str) -> list[Dialog]:
+def dialogs(case: str) -> list[ScreenDialog]:
     recording, look = read_recording(RECORDINGS / case / "recording.jsonl"), look_of(program(case))
     screen = Screen(recording.cols, recording.rows)
-    found: list[Dialog] = []
+    found: list[ScreenDialog] = []
     for kind, data in recording.events:
         if kind == "o":
             screen.feed(data)
@@ -80,13 +80,13 @@ def dialogs(case: str) -> list[Dialog]:
 
 YES, NO = Option("Yes"), Option("No", refuses=True)
 ASKED = {
-    "claude-toolbash-allow": Dialog(
+    "claude-toolbash-allow": ScreenDialog(
         "Do you want to proceed?",
         "Bash command\ntouch probe-file.txt && echo tool-ran-ok\nCreate a probe file",
         (YES, Option("Yes, and always allow access to demo-room/ from this project"), NO),
         0,
     ),
-    "codex-toolbash-allow": Dialog(
+    "codex-toolbash-allow": ScreenDialog(
         "Would you like to run the following command?",
         "Environment: local\nReason: Do you allow creating a probe file?\n"
         "$ touch /tmp/demo-room/probe-file.txt && echo tool-ran-ok",
@@ -100,7 +100,7 @@ ASKED = {
         ),
         0,
     ),
-    "gemini-tool": Dialog(
+    "gemini-tool": ScreenDialog(
         "Allow execution of [Shell]?",
         "? Shell  touch demo-created.txt && echo created\ntouch demo-created.txt && echo created",
         (
@@ -110,7 +110,7 @@ ASKED = {
         ),
         0,
     ),
-    "copilot-tool": Dialog(
+    "copilot-tool": ScreenDialog(
         "Do you want to run this command?",
         "create a demo file\ntouch demo-created.txt && echo created",
         (
@@ -120,13 +120,13 @@ ASKED = {
         ),
         0,
     ),
-    "opencode-tool-80x24": Dialog(
+    "opencode-tool-80x24": ScreenDialog(
         "△ Permission required",
         "# Shell command\n$ touch demo-created.txt && echo created",
         (Option("Allow once"), Option("Allow always"), Option("Reject", refuses=True)),
         0,
     ),
-    "vibe-tool": Dialog(
+    "vibe-tool": ScreenDialog(
         "Permission for the file_system.bash tool (touch *)",
         "touch demo-created.txt && echo created",
         (

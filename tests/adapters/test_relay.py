@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters import relay
-from adapters.hooks import HookListener
+from adapters.cli.hooks import HookListener
+from adapters.records import relay
 
 
 async def relayed(file: Path, given: bytes) -> tuple[int | None, bytes]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.replay import prompt_of, read_recording, replay
-from contract import MootError
+from adapters.reading.replay import prompt_of, read_recording, replay
+from contract.errors import MootError
 
 RULE = "─" * 40
 

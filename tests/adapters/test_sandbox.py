@@ -15,14 +15,14 @@ import pytest
 
 from adapters.agent import Launch
 from adapters.catalog import profiles
-from adapters.cli import CliAgent
-from adapters.enclosure import enclose
-from adapters.installation import find_installation, trail
-from adapters.sandbox import Mount, Sandbox, View, wrap
-from adapters.startup import Command
-from adapters.terminal import Terminal
-from contract import AgentError
-from gateway.seeing.metering import measure
+from adapters.cli.session import CliAgent
+from adapters.pty.terminal import Terminal
+from adapters.sandbox.bubblewrap import Mount, Sandbox, SandboxView, wrap
+from adapters.sandbox.enclosure import enclose
+from adapters.sandbox.installation import find_installation, trail
+from adapters.session.startup import StartCommand
+from contract.errors import AgentError
+from gateway.observability.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran
 from tests.doubles.processes import until_gone
 
@@ -289,13 +289,13 @@ async def _until(output: list[bytes], wanted: bytes) -> None:
             await asyncio.sleep(0.02)
 
 
-def _enclosed(house: House, *argv: str, sandbox: Sandbox | None = None) -> Command:
+def _enclosed(house: House, *argv: str, sandbox: Sandbox | None = None) -> StartCommand:
     folder = house.scope("mine")
     for name in ("home", "work"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     launch = Launch(folder / "home", folder / "work", sandbox=sandbox or house.sandbox())
     env = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "TERM": "xterm"}
-    return enclose(profiles()["demo"], launch, Command(argv, env, folder / "work"))
+    return enclose(profiles()["demo"], launch, StartCommand(argv, env, folder / "work"))
 
 
 # ── What it refuses to show ─────────────────────────────────────────────────────────────
@@ -335,7 +335,7 @@ def test_a_workspace_around_the_data_is_refused(house: House) -> None:
     launch = Launch(house.scope("mine") / "home", house.root, sandbox=house.sandbox())
     launch.home.mkdir(parents=True)
     with pytest.raises(AgentError, match="Moot's own"):
-        enclose(profiles()["demo"], launch, Command(("/bin/true",), {}, house.root))
+        enclose(profiles()["demo"], launch, StartCommand(("/bin/true",), {}, house.root))
 
 
 def test_what_moot_runs_is_shown_and_not_written_to(house: House) -> None:
@@ -370,7 +370,7 @@ async def test_a_home_that_leads_elsewhere_is_not_written_to(house: House) -> No
 
 
 def test_the_command_line_is_made_of_values_alone() -> None:
-    view = View(
+    view = SandboxView(
         reads=(Path("/usr"), Path("/srv/a")),
         writes=(Path("/srv/a/b"),),
         links=((Path("/bin"), "usr/bin"), (Path("/srv/a/link"), "b")),
@@ -423,7 +423,8 @@ def test_a_virtual_environment_needs_the_python_that_it_is_made_from() -> None:
 
 async def test_a_killed_driver_takes_the_sandbox_with_it(house: House) -> None:
     code = (
-        "import asyncio, sys\nfrom pathlib import Path\nfrom adapters.terminal import Terminal\n"
+        "import asyncio, sys\nfrom pathlib import Path\n"
+        "from adapters.pty.terminal import Terminal\n"
         "async def main():\n"
         "    cut = sys.argv.index('--') + 1\n"
         "    t = Terminal.open(sys.argv[cut:], env={}, cwd=Path('/'), cols=80, rows=24,"

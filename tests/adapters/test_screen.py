@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.screen import Osc, Screen
+from adapters.screen.screen import Osc, Screen
 
 FAMILY, FLAG, RAINBOW = "👨‍👩‍👧‍👦", "🇩🇪", "🏳️‍🌈"
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.cells import CLUSTER_LIMIT
-from adapters.screen import EVENTS_KEPT, Screen
-from adapters.signals import Signals
-from adapters.tokens import STRING_LIMIT
+from adapters.screen.cells import CLUSTER_LIMIT
+from adapters.screen.screen import EVENTS_KEPT, Screen
+from adapters.screen.signals import Signals
+from adapters.screen.tokens import STRING_LIMIT
 
 NUMBER = st.one_of(
     st.just(""),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.screen import Screen
+from adapters.screen.screen import Screen
 
 
 def fed(text: str) -> Screen:

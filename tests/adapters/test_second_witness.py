@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

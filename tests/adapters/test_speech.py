@@ -1,6 +1,6 @@
 """What a model says in one turn, while it grows."""
 
-from adapters.speech import Speech
+from adapters.api.speech import Speech
 
 
 def test_drafts_are_shown_at_most_ten_times_a_second() -> None:

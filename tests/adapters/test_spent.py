@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adapters.profiles import spent
-from adapters.profiles.spent import Meter, total
-from contract import Usage
+from adapters.records import spent
+from adapters.records.spent import Meter, total
+from contract.agent import Usage
 
 CALL = {"input_tokens": 1234, "cached_input_tokens": 1000, "output_tokens": 56}
 ROWS: dict[str, tuple[Meter, dict[str, Any]]] = {

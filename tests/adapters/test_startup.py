@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.profiles.profile import HomeFile, Profile, Setting
-from adapters.startup import last_words, prepare, setting_of
-from contract import AgentError
+from adapters.cli_profile import HomeFile, Profile, Setting
+from adapters.session.startup import last_words, prepare, setting_of
+from contract.errors import AgentError
 
 PROFILE = Profile(
     name="x",

@@ -1,17 +1,17 @@
 """Output that is kept and drawn later, bit by bit, and what is answered meanwhile."""
 
-from adapters.grid import Grid
-from adapters.rows import Line
-from adapters.screen import Screen
-from adapters.scrollback import RUNS, Scrollback
-from adapters.shown import columns
-from adapters.style import PLAIN, Style
-from adapters.tape import FULL_BYTES, Tape
+from adapters.pty.buffer import FULL_BYTES, OutputBuffer
+from adapters.reading.visible import columns
+from adapters.screen.grid import Grid
+from adapters.screen.rows import ScreenLine
+from adapters.screen.screen import Screen
+from adapters.screen.scrollback import RUNS, Scrollback
+from adapters.screen.style import PLAIN, Style
 
 STORM = b"\x1b[2J\x1b[9999b\x1b[9999L" * 200
 
 
-def drawn(tape: Tape) -> int:
+def drawn(tape: OutputBuffer) -> int:
     """Draw it in the smallest bits; how many."""
     bits = 1
     while not tape.draw(0.0):
@@ -20,7 +20,7 @@ def drawn(tape: Tape) -> int:
 
 
 def test_a_storm_is_drawn_in_many_bits_to_the_same_screen() -> None:
-    tape, screen = Tape(120, 40), Screen(120, 40)
+    tape, screen = OutputBuffer(120, 40), Screen(120, 40)
     tape.feed(b"words " + STORM)
     screen.feed(b"words " + STORM)
     assert drawn(tape) >= 600  # one for each sequence
@@ -29,13 +29,13 @@ def test_a_storm_is_drawn_in_many_bits_to_the_same_screen() -> None:
 
 
 def test_output_that_draws_nothing_is_left_in_bits_too() -> None:
-    tape = Tape(120, 40)
+    tape = OutputBuffer(120, 40)
     tape.feed(b"\x1b" * 50_000)
     assert drawn(tape) > 10
 
 
 def test_where_the_cursor_is_waits_for_the_drawing() -> None:
-    tape = Tape(80, 24)
+    tape = OutputBuffer(80, 24)
     tape.feed(b"abc\x1b[6ndef")
     assert (tape.asked, tape.answers()) == (1, b"")
     drawn(tape)
@@ -44,7 +44,7 @@ def test_where_the_cursor_is_waits_for_the_drawing() -> None:
 
 
 def test_answers_keep_the_order_of_the_questions() -> None:
-    tape = Tape(80, 24)
+    tape = OutputBuffer(80, 24)
     tape.feed(b"\x1b[5n\x1b[6n\x1b[c")
     assert tape.answers() == b"\x1b[0n"
     drawn(tape)
@@ -52,15 +52,15 @@ def test_answers_keep_the_order_of_the_questions() -> None:
 
 
 def test_a_tape_is_full_before_it_keeps_more_than_it_should() -> None:
-    tape = Tape(80, 24)
+    tape = OutputBuffer(80, 24)
     tape.feed(b"x" * (FULL_BYTES + 1))
     assert tape.full
     drawn(tape)
     assert not tape.full
 
 
-def line(text: str, runs: int = 1) -> Line:
-    return Line(text, False, tuple((char, PLAIN) for char in text[:runs]))
+def line(text: str, runs: int = 1) -> ScreenLine:
+    return ScreenLine(text, False, tuple((char, PLAIN) for char in text[:runs]))
 
 
 def test_the_scrollback_is_told_from_a_line_on() -> None:
@@ -84,8 +84,8 @@ def test_lines_in_which_each_cell_has_a_colour_of_its_own_are_fewer() -> None:
 def test_a_line_keeps_its_runs_and_their_styles() -> None:
     red, kept = Style(fg="1"), Scrollback(3)
     runs = (("漢字 ", PLAIN), ("b", red), (" c", PLAIN))
-    kept.extend([Line("漢字 b c", True, runs), Line("", False, ())])
-    assert kept.since(0) == [Line("漢字 b c", True, runs), Line("", False, ())]
+    kept.extend([ScreenLine("漢字 b c", True, runs), ScreenLine("", False, ())])
+    assert kept.since(0) == [ScreenLine("漢字 b c", True, runs), ScreenLine("", False, ())]
 
 
 def test_a_screen_of_one_line_scrolls_all_the_same() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.terminal import Hangup, Terminal
+from adapters.pty.terminal import PtyClosed, Terminal
 from tests.doubles.processes import gone, until_gone
 
 HOUSE = Path(__file__).parent.parent.parent
@@ -169,13 +169,13 @@ async def test_the_last_output_comes_before_the_exit_and_its_code(run: Run) -> N
 async def test_writing_to_a_program_that_ended_raises(run: Run) -> None:
     async with run("pass") as (terminal, _):
         await terminal.wait()
-        with pytest.raises(Hangup):
+        with pytest.raises(PtyClosed):
             await terminal.write(b"x")
 
 
 async def test_a_write_under_way_ends_with_the_program(run: Run) -> None:
     async with run("import os\nos.read(0, 10)\nraise SystemExit(1)") as (terminal, _):
-        with pytest.raises(Hangup):
+        with pytest.raises(PtyClosed):
             async with asyncio.timeout(20):
                 await terminal.write(b"x" * 1_000_000)
         assert await terminal.wait() == 1

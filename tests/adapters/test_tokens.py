@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
+from adapters.screen.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
 
 
 def tokens(text: str) -> list[tuple[int, str]]:

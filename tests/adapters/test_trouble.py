@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.agent import Launch
+from adapters.cli_profile import DialogRule, Permission, ReadySigns
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.profiles.profile import Dialog, Permission, Ready
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
@@ -55,7 +55,9 @@ async def test_a_program_that_never_takes_the_enter_is_told(open_agent: OpenAgen
 async def test_a_program_that_never_gets_ready_is_told_with_its_screen(
     open_agent: OpenAgent,
 ) -> None:
-    profile = program("out('Loading the moon ...')\ntime.sleep(60)", ready=Ready(timeout_s=0.5))
+    profile = program(
+        "out('Loading the moon ...')\ntime.sleep(60)", ready=ReadySigns(timeout_s=0.5)
+    )
     agent = open_agent(profile)
     with pytest.raises(AgentError) as caught:
         await agent.ask("hello", Replies())
@@ -273,7 +275,7 @@ time.sleep(60)
 async def test_a_dialog_that_nobody_asked_for_is_answered_once_by_its_rule(
     open_agent: OpenAgent,
 ) -> None:
-    trust = Dialog(re.compile("Do you trust this folder"), keys=b"1\r", when="start")
+    trust = DialogRule(re.compile("Do you trust this folder"), keys=b"1\r", when="start")
     agent = open_agent(
         program(
             """
@@ -293,7 +295,7 @@ time.sleep(60)
 
 
 async def test_a_login_that_is_wanted_at_the_start_is_told(open_agent: OpenAgent) -> None:
-    login = Dialog(re.compile("Please log in"), fault="login")
+    login = DialogRule(re.compile("Please log in"), fault="login")
     agent = open_agent(
         program(
             "out('Please log in')\ntime.sleep(60)", dialogs=(login,), login="Run `double login`."
@@ -306,7 +308,7 @@ async def test_a_login_that_is_wanted_at_the_start_is_told(open_agent: OpenAgent
 
 
 async def test_a_program_that_tries_for_ever_is_interrupted(open_agent: OpenAgent) -> None:
-    tries = Dialog(
+    tries = DialogRule(
         re.compile(r"^! (?P<seen>.+) \[attempt 3\]", re.MULTILINE),
         fault="api",
         say="The double: {0}.",
@@ -358,7 +360,7 @@ time.sleep(60)
 
 
 async def test_a_fault_in_the_words_of_an_answer_is_no_fault(open_agent: OpenAgent) -> None:
-    login = Dialog(re.compile("Please log in"), fault="login")
+    login = DialogRule(re.compile("Please log in"), fault="login")
     agent = open_agent(
         program(
             """

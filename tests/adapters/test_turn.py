@@ -2,91 +2,91 @@
 
 import re
 
-from adapters.profiles.profile import (
-    Began,
-    Ended,
-    Failed,
+from adapters.cli.turn import TurnState
+from adapters.cli_profile import (
     Footer,
     Hooks,
-    Record,
-    Said,
-    Signs,
-    Streamed,
+    PromptTaken,
+    RecordFormat,
+    ReplyBlock,
+    ReplyDelta,
+    ReplyEnded,
+    ReplyFailed,
     Title,
-    Used,
+    ToolUsed,
+    TurnSigns,
 )
-from adapters.turn import Turn
 
 NOTHING = re.compile("(?!)")
 TITLE = Title(busy=NOTHING, idle=NOTHING)
-RECORD = Record("*", lambda row: [], grace_s=1.0)
+RECORD = RecordFormat("*", lambda row: [], grace_s=1.0)
 HOOKS = Hooks(lambda row: [])
-BOTH = Signs(hooks=HOOKS, record=RECORD, title=TITLE, fallback_s=5.0)
-SCREEN = Signs(title=TITLE, footer=Footer(NOTHING, debounce_s=0.5))
+BOTH = TurnSigns(hooks=HOOKS, record=RECORD, title=TITLE, fallback_s=5.0)
+SCREEN = TurnSigns(title=TITLE, footer=Footer(NOTHING, debounce_s=0.5))
 
 
 def test_a_turn_runs_until_a_sign_says_otherwise() -> None:
-    turn = Turn(BOTH)
-    turn.note(Began(), "hook", 0.0)
-    turn.note(Said("a"), "record", 1.0)
+    turn = TurnState(BOTH)
+    turn.note(PromptTaken(), "hook", 0.0)
+    turn.note(ReplyBlock("a"), "record", 1.0)
     assert turn.over(1e6) is None
     assert turn.due(1e6) is None
 
 
 def test_the_record_ends_it_with_all_that_was_said() -> None:
-    turn = Turn(BOTH)
-    turn.note(Said("a"), "record", 0.0)
-    turn.note(Said("b", sep=" "), "record", 0.0)
-    turn.note(Ended(), "record", 0.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock("a"), "record", 0.0)
+    turn.note(ReplyBlock("b", sep=" "), "record", 0.0)
+    turn.note(ReplyEnded(), "record", 0.0)
     assert (turn.over(0.0), turn.text()) == ("record", "a b")
 
 
 def test_a_hook_with_the_whole_text_ends_it_at_once() -> None:
-    turn = Turn(BOTH)
-    turn.note(Ended("all"), "hook", 0.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyEnded("all"), "hook", 0.0)
     assert (turn.over(0.0), turn.text()) == ("hook", "all")
 
 
 def test_a_hook_with_the_last_block_waits_for_the_record() -> None:
-    turn = Turn(BOTH)
-    turn.note(Ended("b", whole=False), "hook", 0.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyEnded("b", whole=False), "hook", 0.0)
     assert turn.over(0.0) is None
     assert turn.ending()
-    turn.note(Said("a"), "record", 0.1)
+    turn.note(ReplyBlock("a"), "record", 0.1)
     assert turn.over(0.1) is None
-    turn.note(Said("b"), "record", 0.2)
+    turn.note(ReplyBlock("b"), "record", 0.2)
     assert (turn.over(0.2), turn.text()) == ("hook", "a\n\nb")
 
 
 def test_a_record_that_does_not_catch_up_costs_its_grace_and_no_text() -> None:
-    turn = Turn(BOTH)
-    turn.note(Said("a"), "record", 0.0)
-    turn.note(Ended("b", whole=False), "hook", 1.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock("a"), "record", 0.0)
+    turn.note(ReplyEnded("b", whole=False), "hook", 1.0)
     assert turn.over(1.9) is None
     assert turn.due(1.9) is not None
     assert (turn.over(2.0), turn.text()) == ("hook", "a\n\nb")
 
 
 def test_a_hook_without_text_waits_for_the_record() -> None:
-    turn = Turn(BOTH)
-    turn.note(Ended(), "hook", 0.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyEnded(), "hook", 0.0)
     assert turn.over(0.5) is None
-    turn.note(Said("a"), "record", 0.6)
-    turn.note(Ended(), "record", 0.6)
+    turn.note(ReplyBlock("a"), "record", 0.6)
+    turn.note(ReplyEnded(), "record", 0.6)
     assert (turn.over(0.6), turn.text()) == ("hook", "a")
 
 
 def test_a_failure_ends_it() -> None:
-    turn = Turn(BOTH)
-    turn.note(Said("half"), "record", 0.0)
-    turn.note(Failed("limit", "429"), "hook", 1.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock("half"), "record", 0.0)
+    turn.note(ReplyFailed("limit", "429"), "hook", 1.0)
     assert turn.over(1.0) == "hook"
-    assert turn.failed == Failed("limit", "429")
+    assert turn.failed == ReplyFailed("limit", "429")
     assert turn.draft() == "half"
 
 
 def test_a_title_that_was_busy_and_stays_idle_is_the_fall_back() -> None:
-    turn = Turn(BOTH)
+    turn = TurnState(BOTH)
     turn.show("title", busy=False, now=0.0)
     assert turn.over(100.0) is None
     turn.show("title", busy=True, now=100.0)
@@ -96,7 +96,7 @@ def test_a_title_that_was_busy_and_stays_idle_is_the_fall_back() -> None:
 
 
 def test_a_title_that_becomes_busy_again_starts_the_wait_anew() -> None:
-    turn = Turn(BOTH)
+    turn = TurnState(BOTH)
     turn.show("title", busy=True, now=0.0)
     turn.show("title", busy=False, now=1.0)
     turn.show("title", busy=True, now=5.0)
@@ -106,7 +106,7 @@ def test_a_title_that_becomes_busy_again_starts_the_wait_anew() -> None:
 
 
 def test_no_idle_sign_counts_while_a_dialog_waits() -> None:
-    turn = Turn(BOTH)
+    turn = TurnState(BOTH)
     turn.show("title", busy=True, now=0.0)
     turn.show("title", busy=False, now=1.0)
     turn.blocked = True
@@ -114,7 +114,7 @@ def test_no_idle_sign_counts_while_a_dialog_waits() -> None:
 
 
 def test_the_state_done_waits_for_the_record_only_for_its_grace() -> None:
-    turn = Turn(BOTH)
+    turn = TurnState(BOTH)
     turn.tell("working", 0.0)
     turn.tell("done", 1.0)
     assert turn.ending()
@@ -124,7 +124,7 @@ def test_the_state_done_waits_for_the_record_only_for_its_grace() -> None:
 
 
 def test_the_state_idle_alone_is_no_end_before_the_fall_back() -> None:
-    turn = Turn(BOTH)
+    turn = TurnState(BOTH)
     turn.tell("working", 0.0)
     turn.tell("idle", 1.0)
     assert not turn.ending()
@@ -134,11 +134,11 @@ def test_the_state_idle_alone_is_no_end_before_the_fall_back() -> None:
 
 
 def test_without_exact_signs_a_state_ends_it_at_once_and_a_footer_after_its_debounce() -> None:
-    turn = Turn(SCREEN)
+    turn = TurnState(SCREEN)
     turn.tell("working", 0.0)
     turn.tell("done", 1.0)
     assert turn.over(1.0) == "state"
-    turn = Turn(SCREEN)
+    turn = TurnState(SCREEN)
     turn.show("footer", busy=True, now=0.0)
     turn.show("footer", busy=False, now=1.0)
     assert turn.over(1.4) is None
@@ -149,35 +149,35 @@ def test_without_exact_signs_a_state_ends_it_at_once_and_a_footer_after_its_debo
 
 
 def test_events_of_other_turns_are_dropped() -> None:
-    turn = Turn(BOTH, past=["1"])
-    turn.note(Ended("late", turn="1"), "hook", 0.0)
+    turn = TurnState(BOTH, past=["1"])
+    turn.note(ReplyEnded("late", turn="1"), "hook", 0.0)
     assert turn.over(0.0) is None
-    turn.note(Began("2"), "hook", 0.1)
-    turn.note(Ended("other", turn="3"), "hook", 0.2)
+    turn.note(PromptTaken("2"), "hook", 0.1)
+    turn.note(ReplyEnded("other", turn="3"), "hook", 0.2)
     assert turn.over(0.2) is None
-    turn.note(Ended("mine", turn="2"), "hook", 0.3)
+    turn.note(ReplyEnded("mine", turn="2"), "hook", 0.3)
     assert turn.text() == "mine"
 
 
 def test_a_tool_told_by_two_signs_is_one_use() -> None:
-    turn = Turn(BOTH)
-    turn.note(Used("Bash", "ls"), "hook", 0.0)
-    turn.note(Used("Bash", "ls"), "record", 0.1)
-    turn.note(Used("Read"), "record", 0.2)
+    turn = TurnState(BOTH)
+    turn.note(ToolUsed("Bash", "ls"), "hook", 0.0)
+    turn.note(ToolUsed("Bash", "ls"), "record", 0.1)
+    turn.note(ToolUsed("Read"), "record", 0.2)
     assert turn.tools == ["Bash: ls", "Read"]
 
 
 def test_a_draft_is_the_longer_of_what_was_said_and_streamed() -> None:
-    turn = Turn(BOTH)
-    turn.note(Streamed("Hel"), "hook", 0.0)
+    turn = TurnState(BOTH)
+    turn.note(ReplyDelta("Hel"), "hook", 0.0)
     assert turn.draft() == "Hel"
-    turn.note(Streamed("lo"), "hook", 0.0)
-    turn.note(Said("Hello."), "record", 0.0)
+    turn.note(ReplyDelta("lo"), "hook", 0.0)
+    turn.note(ReplyBlock("Hello."), "record", 0.0)
     assert turn.draft() == "Hello."
 
 
 def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
-    turn = Turn(BOTH)
-    turn.note(Said("ab"), "record", 0.0)
-    turn.note(Ended(recorded=True, mend=lambda text: f"{text}!"), "hook", 0.1)
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock("ab"), "record", 0.0)
+    turn.note(ReplyEnded(recorded=True, mend=lambda text: f"{text}!"), "hook", 0.1)
     assert (turn.over(0.1), turn.text()) == ("hook", "ab!")

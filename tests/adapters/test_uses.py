@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
+from adapters.cli.turn import TurnState
+from adapters.cli_profile import ContextCompacted, ToolReport, ToolUsed, cut_tool_text
 from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.profiles.claude_events import from_hook, from_record
-from adapters.profiles.profile import Compacted, Did, Used, cut_tool_text
-from adapters.turn import Turn
-from adapters.uses import MOST, Uses
-from contract import TOOL_TEXT, ToolUse
+from adapters.records.claude import from_hook, from_record
+from adapters.session.tool_uses import MOST, ToolUses
+from contract.agent import TOOL_TEXT, ToolUse
 from tests.adapters.test_claude_events import played, rows
 
 
 def only(scenario: str, *sources: str) -> tuple[ToolUse, ...]:
     """The uses as some of the sources tell them."""
-    turn = Turn(CLAUDE_CODE.signs)
+    turn = TurnState(CLAUDE_CODE.signs)
     for at, source, row in rows(scenario):
         if source in sources:
             for event in from_hook(row) if source == "hook" else from_record(row):
@@ -52,26 +52,28 @@ def test_a_failure_is_told_by_its_hook() -> None:
         "tool_use_id": "t1",
         "error": "no such file",
     }
-    assert list(from_hook(hook)) == [Did("t1", "Read", '{"file_path": "x"}', "no such file", True)]
+    assert list(from_hook(hook)) == [
+        ToolReport("t1", "Read", '{"file_path": "x"}', "no such file", True)
+    ]
 
 
 def test_the_record_tells_a_result_as_the_model_saw_it() -> None:
-    uses = Uses()
-    uses.note(Did("t1", result="seen", failed=True), "record")
-    uses.note(Did("t1", "Bash", "ls", "raw"), "hook")
+    uses = ToolUses()
+    uses.note(ToolReport("t1", result="seen", failed=True), "record")
+    uses.note(ToolReport("t1", "Bash", "ls", "raw"), "hook")
     assert uses.all() == (ToolUse("Bash", "ls", "seen", failed=True),)
 
 
 def test_a_result_without_its_tool_is_no_use() -> None:
-    uses = Uses()
-    uses.note(Did("t1", result="seen"), "record")
+    uses = ToolUses()
+    uses.note(ToolReport("t1", result="seen"), "record")
     assert uses.all() == ()
 
 
 def test_of_very_many_uses_the_newest_stay() -> None:
-    uses = Uses()
+    uses = ToolUses()
     for number in range(MOST + 5):
-        uses.note(Did(str(number), "Bash", str(number)), "hook")
+        uses.note(ToolReport(str(number), "Bash", str(number)), "hook")
     assert [use.given for use in uses.all()] == [str(n) for n in range(5, MOST + 5)]
 
 
@@ -93,13 +95,13 @@ def test_long_texts_are_cut_in_their_midst() -> None:
 def test_what_a_tool_gave_back_becomes_text(response: Any, result: str) -> None:
     hook = {"hook_event_name": "PostToolUse", "tool_use_id": "t", "tool_response": response}
     (did,) = from_hook(hook)
-    assert isinstance(did, Did)
+    assert isinstance(did, ToolReport)
     assert did.result == result
 
 
 def test_a_program_that_tells_one_line_a_use_has_uses_too() -> None:
-    turn = Turn(CLAUDE_CODE.signs)
-    turn.note(Used("Bash", "ls"), "record", 0.0)
+    turn = TurnState(CLAUDE_CODE.signs)
+    turn.note(ToolUsed("Bash", "ls"), "record", 0.0)
     assert turn.uses() == (ToolUse("Bash", "ls"),)
 
 
@@ -108,8 +110,8 @@ def test_a_program_that_tells_one_line_a_use_has_uses_too() -> None:
     from_record({"type": "system", "subtype": "compact_boundary"}),
 ])  # fmt: skip
 def test_a_compaction_is_told_by_hook_or_record(event: Any) -> None:
-    assert list(event) == [Compacted()]
-    turn = Turn(CLAUDE_CODE.signs)
+    assert list(event) == [ContextCompacted()]
+    turn = TurnState(CLAUDE_CODE.signs)
     assert not turn.compacted
     turn.note(event[0], "hook", 0.0)
     assert turn.compacted

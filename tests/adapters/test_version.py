@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.profiles.profile import Profile, Ready
-from adapters.version import find_version, is_older, parse_version
-from contract import AgentError
+from adapters.cli_profile import Profile, ReadySigns
+from adapters.session.version import find_version, is_older, parse_version
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
@@ -53,7 +53,7 @@ def script(tmp_path: Path, version: str) -> Path:
 
 
 def old(path: Path, **changes: object) -> Profile:
-    changes = {"ready": Ready(timeout_s=5.0), "at_least": "0.24"} | changes
+    changes = {"ready": ReadySigns(timeout_s=5.0), "at_least": "0.24"} | changes
     return replace(program(""), begin=(str(path), "--serve"), **changes)  # type: ignore[arg-type]
 
 

@@ -10,17 +10,17 @@ import pytest
 import tomlkit
 
 from adapters.agent import MemoryServer
-from adapters.profiles.profile import (
-    Began,
-    Compacted,
-    Did,
-    Ended,
-    Failed,
-    Named,
-    Said,
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
     Setting,
+    ToolReport,
+    ToolUsed,
     TurnEvent,
-    Used,
 )
 from adapters.profiles.vibe import (
     MEMORY_TOOLS,
@@ -29,8 +29,8 @@ from adapters.profiles.vibe import (
     memory_file,
     told_state,
 )
-from adapters.profiles.vibe_events import read_row
-from gateway.memory_tools import TOOLS
+from adapters.records.vibe import read_row
+from gateway.mcp.tools import TOOLS
 
 API = {"OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 
@@ -175,11 +175,11 @@ def latest(status: str, *, parent: str | None = None, **more: Any) -> dict[str, 
 @pytest.mark.parametrize(
     ("changes", "events"),
     [
-        ([message("user", "hi"), latest("in_progress")], [Began("t"), Named("s")]),
-        ([message("assistant", "**a**", "\nb")], [Said("**a**\nb", turn="t")]),
+        ([message("user", "hi"), latest("in_progress")], [PromptTaken("t"), SessionNamed("s")]),
+        ([message("assistant", "**a**", "\nb")], [ReplyBlock("**a**\nb", turn="t")]),
         ([message("assistant")], []),
-        ([latest("completed")], [Named("s"), Ended(turn="t")]),
-        ([latest("interrupted")], [Named("s"), Ended(interrupted=True, turn="t")]),
+        ([latest("completed")], [SessionNamed("s"), ReplyEnded(turn="t")]),
+        ([latest("interrupted")], [SessionNamed("s"), ReplyEnded(interrupted=True, turn="t")]),
         ([latest("completed", parent="other")], []),
     ],
 )
@@ -195,11 +195,11 @@ def test_a_tool_is_told_when_it_begins_and_when_it_is_over() -> None:
     over = entry(type="effect", id="e", detail=tool, generationStatus="completed", state=state)
     given = '{"command": "ls  -l"}'
     assert list(read_row(row(began))) == [
-        Used("file_system.bash", "ls -l", "t"),
-        Did("e", "file_system.bash", given, turn="t"),
+        ToolUsed("file_system.bash", "ls -l", "t"),
+        ToolReport("e", "file_system.bash", given, turn="t"),
     ]
     assert list(read_row(row(over))) == [
-        Did("e", "file_system.bash", given, "a\nb", failed=True, turn="t")
+        ToolReport("e", "file_system.bash", given, "a\nb", failed=True, turn="t")
     ]
 
 
@@ -207,8 +207,8 @@ def test_a_compaction_by_command_is_a_turn_of_its_own() -> None:
     made = {"type": "checkpoint", "kind": "compaction", "id": "c", "turnId": None}
     began = row(entry(**made, generationStatus="in_progress"))
     over = row(entry(**made, generationStatus="completed"))
-    assert list(read_row(began)) == [Began("c")]
-    assert list(read_row(over)) == [Compacted("c"), Ended("", turn="c")]
+    assert list(read_row(began)) == [PromptTaken("c")]
+    assert list(read_row(over)) == [ContextCompacted("c"), ReplyEnded("", turn="c")]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_compaction_by_command_is_a_turn_of_its_own() -> None:
 def test_a_fault_is_one_line_that_helps(code: str, message: str, kind: str) -> None:
     error = {"code": code, "message": message}
     _, failed = read_row(row(latest("failed", error=error)))
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ReplyFailed)
     assert failed.kind == kind
     assert failed.say
     assert "\n" not in failed.say
@@ -240,4 +240,4 @@ ODD: Sequence[Any] = (
 
 @pytest.mark.parametrize("odd", ODD)
 def test_a_row_of_another_form_breaks_nothing(odd: Any) -> None:
-    assert [event for event in read_row(odd) if not isinstance(event, Named)] == []
+    assert [event for event in read_row(odd) if not isinstance(event, SessionNamed)] == []

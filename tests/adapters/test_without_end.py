@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from adapters.cli.record import CHUNK_BYTES, CHUNKS, follow
+from adapters.cli.turn import CUT, REPLY_CHARS, TurnState, cut_reply
+from adapters.cli_profile import RecordFormat, ReplyBlock
 from adapters.profiles.demo import read_row
-from adapters.profiles.profile import Record, Said
-from adapters.record import CHUNK_BYTES, CHUNKS, follow
-from adapters.turn import CUT, REPLY_CHARS, Turn, cut_reply
-from contract import AgentError
+from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.processes import until_gone
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies
 
-LINES = Record("record.jsonl", read_row)
+LINES = RecordFormat("record.jsonl", read_row)
 
 # Hears nothing at all while it prints; "hello" is answered.
 DEAF = """
@@ -107,7 +107,9 @@ async def test_a_line_of_a_hundred_megabytes_is_left_out_and_the_next_one_read(
     path = tmp_path / LINES.glob
     path.write_text(said("before"))
     follower = follow(LINES, tmp_path, LINES.glob)
-    assert [event.text for event in await follower.read() if isinstance(event, Said)] == ["before"]
+    assert [event.text for event in await follower.read() if isinstance(event, ReplyBlock)] == [
+        "before"
+    ]
     with path.open("a") as file:
         file.write('{"type": "reply", "text": "')
         for _ in range(100):
@@ -115,7 +117,7 @@ async def test_a_line_of_a_hundred_megabytes_is_left_out_and_the_next_one_read(
         file.write('"}\n' + said("after"))
     found: list[str] = []
     for _ in range(100_000_000 // (CHUNK_BYTES * CHUNKS) + 1):
-        found += [event.text for event in await follower.read() if isinstance(event, Said)]
+        found += [event.text for event in await follower.read() if isinstance(event, ReplyBlock)]
     assert found == ["after"]
 
 
@@ -126,7 +128,7 @@ async def test_a_long_line_is_whole_however_it_is_cut(tmp_path: Path, length: in
     path.write_text(said("a") + said(text) + said("b"))
     follower = follow(LINES, tmp_path, LINES.glob)
     events = [*await follower.read(), *await follower.read()]
-    assert [event.text for event in events if isinstance(event, Said)] == ["a", text, "b"]
+    assert [event.text for event in events if isinstance(event, ReplyBlock)] == ["a", text, "b"]
 
 
 async def test_a_line_whose_end_comes_later_is_read_then(tmp_path: Path) -> None:
@@ -137,7 +139,7 @@ async def test_a_line_whose_end_comes_later_is_read_then(tmp_path: Path) -> None
     assert list(await follower.read()) == []
     with path.open("a") as file:
         file.write(line[9:])
-    assert list(await follower.read()) == [Said("whole")]
+    assert list(await follower.read()) == [ReplyBlock("whole")]
 
 
 def test_an_answer_without_end_keeps_its_beginning_and_its_end() -> None:
@@ -150,9 +152,9 @@ def test_an_answer_without_end_keeps_its_beginning_and_its_end() -> None:
 
 
 def test_blocks_without_end_are_kept_within_bounds() -> None:
-    turn = Turn(program("").signs)
+    turn = TurnState(program("").signs)
     for n in range(3_000):
-        turn.note(Said(f"{n} " + "x" * 1_000), "record", 0.0)
+        turn.note(ReplyBlock(f"{n} " + "x" * 1_000), "record", 0.0)
     assert len(turn.draft()) <= 2 * REPLY_CHARS + 2_000
     assert turn.draft().startswith("0 x")
     assert turn.draft().count(CUT) == 1

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.replay import replay
-from adapters.witness import MOST_CHARS, disagreement
+from adapters.reading.cross_check import MOST_CHARS, find_mismatch
+from adapters.reading.replay import replay
 
 RECORDINGS = Path(__file__).parent / "recordings"
 CASES = sorted(path.parent.name for path in RECORDINGS.glob("*/recording.jsonl"))
@@ -25,7 +25,7 @@ def sent(case: str) -> str:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in UNLIKE])
 def test_no_alarm_for_a_terminal_that_showed_what_was_sent(case: str) -> None:
-    assert disagreement(sent(case), shown(case)) is None
+    assert find_mismatch(sent(case), shown(case)) is None
 
 
 @pytest.mark.parametrize(
@@ -36,18 +36,18 @@ def test_a_word_lost_added_or_altered_is_an_alarm(case: str) -> None:
     word = max(words[len(words) // 2 :], key=len)
     before, _, after = shown(case).rpartition(word)
     for other in ("", f"{word} zebra", f"{word}zz"):
-        found = disagreement(sent(case), f"{before}{other}{after}")
+        found = find_mismatch(sent(case), f"{before}{other}{after}")
         assert found is not None, other
         assert found.lost + found.added > 0
 
 
 def test_the_end_of_a_long_reply_is_no_disagreement() -> None:
     long = "\n\n".join(f"Paragraph {n} has some words." for n in range(100))
-    assert disagreement(long, long[-700:]) is None
+    assert find_mismatch(long, long[-700:]) is None
 
 
 def test_a_lost_end_is_a_disagreement() -> None:
-    found = disagreement("One two three four.", "One two three")
+    found = find_mismatch("One two three four.", "One two three")
     assert found is not None
     assert (found.lost, found.added, found.words) == (1, 0, 4)
 
@@ -58,21 +58,23 @@ def test_syntax_is_nobodys_word() -> None:
         "| a | b |\n|---|---|\n| c &amp; d | e<br>f |\n\n- [x] done"
     )
     screen = "Title\n\none site (http://a.b/c)\n\nx = 1\n\na b\nc & d e f\n\n☑ done"
-    assert disagreement(recorded, screen) is None
-    assert disagreement(recorded, screen.replace(" (http://a.b/c)", "")) is None
+    assert find_mismatch(recorded, screen) is None
+    assert find_mismatch(recorded, screen.replace(" (http://a.b/c)", "")) is None
 
 
 def test_what_the_program_says_that_it_left_out_is_not_missed() -> None:
-    assert disagreement("one\ntwo\nthree\nfour", "one\n… +2 lines (ctrl+o to expand)\nfour") is None
+    assert (
+        find_mismatch("one\ntwo\nthree\nfour", "one\n… +2 lines (ctrl+o to expand)\nfour") is None
+    )
 
 
 def test_nothing_shown_and_texts_too_long_to_compare_prove_nothing() -> None:
-    assert disagreement("A reply.", "") is None
-    assert disagreement("", "A reply.") is None
-    assert disagreement("a " * MOST_CHARS, "b") is None
+    assert find_mismatch("A reply.", "") is None
+    assert find_mismatch("", "A reply.") is None
+    assert find_mismatch("a " * MOST_CHARS, "b") is None
 
 
 def test_an_alarm_holds_nothing_of_the_text() -> None:
-    found = disagreement("the secret word", "another word")
+    found = find_mismatch("the secret word", "another word")
     assert "secret" not in repr(found)
     assert "another" not in repr(found)

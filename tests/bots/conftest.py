@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.rocketchat import RocketChatBot
-from bots.slack import SlackBot
+from bots.discord.bot import DiscordBot
+from bots.rocketchat.bot import RocketChatBot
+from bots.slack.bot import SlackBot
 from tests.doubles.discord import DiscordDouble
 from tests.doubles.inbox import Inbox
 from tests.doubles.matrix_stage import Stage

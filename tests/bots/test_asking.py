@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.asking import decided_markdown, question_markdown, refused_markdown
-from bots.signs import DIGITS, option_of
-from bots.slack_text import mrkdwn
-from bots.writer import PLAIN
-from contract import Option, Question
+from bots.kit.questions import decided_markdown, question_markdown, refused_markdown
+from bots.kit.reactions import DIGITS, option_of
+from bots.markdown.writer import PLAIN
+from bots.slack.text import mrkdwn
+from contract.agent import Option, Question
 
 
 def question(title: str, detail: str = "") -> Question:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from contract import Edited, Place, Room
+from contract.chat import Destination, Edited, Room
 from tests.doubles.bluebubbles import ASH, DM, GROUP, OLIVIA, BlueBubblesDouble
 from tests.doubles.bluebubbles_stage import at_work, free_port, make_bot
 from tests.doubles.inbox import Inbox
 
-CHAT = Place(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
+CHAT = Destination(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
 SECRET = "set_by_the_administrator"
 BARE = frozenset({"webhook", "contact/query", "contact", r"message/([^/]+)", r"chat/([^/]+)"})
 

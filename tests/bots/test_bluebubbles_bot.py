@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import Deleted, Edited, Place, Room
+from contract.chat import Deleted, Destination, Edited, Room
 from tests.doubles.bluebubbles import (
     ASH,
     DM,
@@ -22,7 +22,7 @@ from tests.doubles.bluebubbles import (
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.inbox import PATIENCE_S, Inbox
 
-CHAT = Place(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
+CHAT = Destination(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ async def test_what_the_owner_types_is_theirs_and_wakes_nobody_unless_it_names_s
 async def test_in_the_chat_with_oneself_each_message_comes_once(
     server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
 ) -> None:
-    notes = Place(Room(f"bluebubbles:{NOTES}", "Me", "dm"))
+    notes = Destination(Room(f"bluebubbles:{NOTES}", "Me", "dm"))
     async with at_work(server, tmp_path, inbox) as bot:
         await server.say("remember the milk", chat_guid=NOTES, from_me=True)
         await server.say("remember the milk", OWNER, NOTES)
@@ -235,7 +235,7 @@ async def test_an_edit_and_a_removal_are_told(
 async def test_a_reply_brings_the_messages_of_its_thread(
     server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
 ) -> None:
-    place = Place(Room(f"bluebubbles:{GROUP}", "Auth team", "gdm"))
+    place = Destination(Room(f"bluebubbles:{GROUP}", "Auth team", "gdm"))
     async with at_work(server, tmp_path, inbox) as bot:
         ours = await bot.post(place, "It is red.", "k")
         await server.say("Since when?", ASH, GROUP, threadOriginatorGuid=ours)

@@ -9,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.bluebubbles_echoes import mark_of, temp_guid
-from bots.bluebubbles_events import Changed, Chat, FileRef, Removed, Renamed, Said, heard
-from bots.bluebubbles_ingest import external, inbound, native, owner, person, room_id
-from bots.bluebubbles_wire import WireMessage
-from bots.naming import names
-from contract import EXTERNAL_ID, Room, parse_metadata
+from bots.bluebubbles.events import (
+    Chat,
+    DeletedMessage,
+    EditedMessage,
+    FileRef,
+    NewMessage,
+    RenamedRoom,
+    heard,
+)
+from bots.bluebubbles.messages import external, inbound, native, owner, person, room_id
+from bots.bluebubbles.own_posts import mark_of, temp_guid
+from bots.bluebubbles.wire import WireMessage
+from bots.kit.naming import names
+from contract.chat import EXTERNAL_ID, Room, parse_metadata
 from tests.doubles.bluebubbles import DM, GROUP, OLIVIA, chat
 
 MESSAGE: dict[str, Any] = {
@@ -31,19 +39,19 @@ def read(**changes: Any) -> tuple[object, ...]:
     return heard({"type": "new-message", "data": MESSAGE | changes})
 
 
-def said(**changes: Any) -> Said:
+def said(**changes: Any) -> NewMessage:
     (found,) = read(**changes)
-    assert isinstance(found, Said)
+    assert isinstance(found, NewMessage)
     return found
 
 
 def test_a_message_is_read_with_what_is_there() -> None:
-    assert said() == Said(
+    assert said() == NewMessage(
         "G-1", Chat(DM, "dm", address=OLIVIA), OLIVIA, False, "hello", 1_700_000_000_123
     )
     bare = {"guid": "G-1", "text": "hello", "handle": {"address": OLIVIA}}
     (found,) = heard({"type": "new-message", "data": bare})
-    assert isinstance(found, Said)
+    assert isinstance(found, NewMessage)
     assert (found.chat, found.sent_ms, found.from_me) == (None, None, False)
 
 
@@ -117,15 +125,15 @@ def test_updates_are_edits_removals_or_nothing() -> None:
 
     at = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     assert update(dateRead=1) == ()
-    assert update(dateEdited=1_700_000_000_000) == (Changed("G-1", None, False, "hello", at),)
-    assert update(dateEdited=1, text="") == (Removed("G-1", None, False),)
-    assert update(dateRetracted=1) == (Removed("G-1", None, False),)
-    assert read(dateRetracted=1) == (Removed("G-1", Chat(DM, "dm", address=OLIVIA), False),)
+    assert update(dateEdited=1_700_000_000_000) == (EditedMessage("G-1", None, False, "hello", at),)
+    assert update(dateEdited=1, text="") == (DeletedMessage("G-1", None, False),)
+    assert update(dateRetracted=1) == (DeletedMessage("G-1", None, False),)
+    assert read(dateRetracted=1) == (DeletedMessage("G-1", Chat(DM, "dm", address=OLIVIA), False),)
 
 
 def test_a_group_that_is_renamed_is_asked_for_its_name_again() -> None:
     data = MESSAGE | {"itemType": 2, "chats": [chat(GROUP, 43, "New", [])]}
-    assert heard({"type": "group-name-change", "data": data}) == (Renamed(GROUP),)
+    assert heard({"type": "group-name-change", "data": data}) == (RenamedRoom(GROUP),)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +204,7 @@ def test_what_is_read_makes_a_message_of_the_contract_or_is_a_value_error(
     changes: dict[str, Any], text: str
 ) -> None:
     for found in heard({"type": "new-message", "data": changes | MESSAGE | {"text": text}}):
-        if isinstance(found, Said) and found.chat:
+        if isinstance(found, NewMessage) and found.chat:
             try:
                 room = Room(room_id(found.chat.guid), "x", found.chat.kind)
                 by = person(found.sender, "Olivia")

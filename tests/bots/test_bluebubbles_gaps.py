@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError, Deleted, Edited, PlatformError
+from contract.chat import Deleted, Edited
+from contract.errors import ConfigError, PlatformError
 from tests.doubles.bluebubbles import GROUP, BlueBubblesDouble, Fault
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.inbox import PATIENCE_S, Inbox, running

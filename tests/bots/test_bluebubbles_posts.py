@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from bots.bluebubbles import BlueBubblesBot
-from bots.bluebubbles_api import BlueBubblesApi
-from contract import Option, Place, PlatformError, Question, Room
+from bots.bluebubbles.api import BlueBubblesApi
+from bots.bluebubbles.bot import BlueBubblesBot
+from contract.agent import Option, Question
+from contract.chat import Destination, Room
+from contract.errors import PlatformError
 from tests.doubles.bluebubbles import DM, PASSWORD, SMS, BlueBubblesDouble, Fault
 from tests.doubles.bluebubbles_stage import make_bot
 
-CHAT = Place(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
+CHAT = Destination(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
 
 
 @pytest.fixture

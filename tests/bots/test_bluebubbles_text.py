@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.bluebubbles_text import LIMIT, size, written
+from bots.bluebubbles.text import LIMIT, size, written
 
 
 @pytest.mark.parametrize(

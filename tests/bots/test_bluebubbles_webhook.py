@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from bots.bluebubbles_webhook import EVENTS, address, is_out_of_reach
-from contract import ConfigError
+from bots.bluebubbles.connection import EVENTS, address, is_out_of_reach
+from contract.errors import ConfigError
 from tests.doubles.bluebubbles import BlueBubblesDouble
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.inbox import Inbox

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_posts import TOO_LATE
-from bots.slash import SlashCommand, SlashOption
-from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room, stands
+from bots.discord.bot import DiscordBot
+from bots.discord.posts import TOO_LATE
+from bots.kit.slash import SlashCommand, SlashOption
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Destination, Edited, Pinned, Room, stands
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (
     ASH,
@@ -103,7 +104,7 @@ async def test_a_direct_message_is_for_us_and_has_no_thread(
         await discord_double.say("hello", channel=DM)
         await inbox.kept(1)
         (message,) = inbox.messages
-        await bot.post(Place(message.room, message.thread_id), "good day", "k")
+        await bot.post(Destination(message.room, message.thread_id), "good day", "k")
     assert message.mentioned
     assert message.room == Room(f"discord:{DM}", "Olivia", "dm")
     (posted,) = discord_double.posts(DM)
@@ -116,7 +117,7 @@ async def test_a_mention_of_our_role_and_a_reply_to_us_are_for_us(
     bot = discord_bot()
     async with running(bot, inbox):
         await discord_double.gateway.connected()
-        ours = await bot.post(Place(ROOM), "ours", "k")
+        ours = await bot.post(Destination(ROOM), "ours", "k")
         theirs = await discord_double.say("theirs")
         await discord_double.say(f"<@&{BOT_ROLE}>?", roles=(BOT_ROLE,))
         await discord_double.say("<@&1>?", roles=("90000000000000201",))
@@ -134,7 +135,7 @@ async def test_the_bot_does_not_hear_itself_but_hears_other_bots_and_webhooks(
     bot = discord_bot()
     async with running(bot, inbox):
         await discord_double.gateway.connected()
-        await bot.post(Place(ROOM), "my own words", "k")
+        await bot.post(Destination(ROOM), "my own words", "k")
         await discord_double.say("from codex", CODEX)
         await discord_double.say("from a hook", OLIVIA, webhook_id="90000000000000300")
         await discord_double.say("joined", ASH, type=7)
@@ -177,11 +178,11 @@ async def test_what_is_said_in_a_thread_belongs_to_its_channel_and_is_answered_i
         asked = await discord_double.say(f"<@{BOT}> find out", OLIVIA, thread)
         await inbox.kept(3)
         message = inbox.messages[-1]
-        place = Place(message.room, message.thread_id)
+        place = Destination(message.room, message.thread_id)
         posted = await bot.post(place, "It was a typo.", "k")
         await bot.edit(place, posted, "It is a typo.")
         await bot.mark(place, asked, "working")
-        await bot.mark(Place(ROOM, root), root, "done")
+        await bot.mark(Destination(ROOM, root), root, "done")
         await bot.typing(place, "is working")
     assert message.room == ROOM
     assert message.thread_id == thread == root
@@ -237,8 +238,8 @@ async def test_after_a_restart_an_answer_finds_its_thread(
     thread = await discord_double.open_thread(GENERAL, "t")
     asked = await discord_double.say(f"<@{BOT}>")
     bot = discord_bot()
-    await bot.post(Place(ROOM, thread), "in the thread", "k1")
-    await bot.post(Place(ROOM, asked), "in the channel", "k2")
+    await bot.post(Destination(ROOM, thread), "in the thread", "k1")
+    await bot.post(Destination(ROOM, asked), "in the channel", "k2")
     await bot.close()
     assert discord_double.texts(thread) == ["in the thread"]
     (reply,) = discord_double.posts()
@@ -288,14 +289,14 @@ async def test_a_pressed_button_is_a_choice_and_is_acknowledged(
     question = Question("turn 7", "Run a command?", "rm -rf <x>", options)
     async with running(bot, inbox):
         await discord_double.gateway.connected()
-        asked = await bot.ask(Place(ROOM), question, "k")
+        asked = await bot.ask(Destination(ROOM), question, "k")
         press = await discord_double.press(GENERAL, asked, "No", ASH)
         (chosen,) = await inbox.kept(1)
         async with asyncio.timeout(PATIENCE_S):
             await press.acked.wait()
         (posted,) = discord_double.posts()
         assert "!2" in posted["content"]
-        await bot.edit(Place(ROOM), asked, "Answered: No")
+        await bot.edit(Destination(ROOM), asked, "Answered: No")
     assert isinstance(chosen, Chosen)
     assert (chosen.question_id, chosen.option) == ("turn 7", 1)
     assert (chosen.by.id, chosen.by.name, chosen.by.mention) == (
@@ -315,7 +316,7 @@ async def test_a_choice_counts_even_when_it_can_not_be_acknowledged(
     discord_double.fail(CALLBACK, fault)
     async with running(bot, inbox):
         await discord_double.gateway.connected()
-        asked = await bot.ask(Place(ROOM), Question("q", "May I?", "", (Option("Yes"),)), "k")
+        asked = await bot.ask(Destination(ROOM), Question("q", "May I?", "", (Option("Yes"),)), "k")
         await discord_double.press(GENERAL, asked, "Yes")
         (chosen,) = await inbox.kept(1)
     assert isinstance(chosen, Chosen)
@@ -354,8 +355,8 @@ async def test_a_slash_command_is_what_one_would_type(
         async with asyncio.timeout(PATIENCE_S):
             await run.acked.wait()
         (message,) = inbox.messages
-        await bot.mark(Place(ROOM, message.message_id), message.message_id, "working")
-        await bot.post(Place(ROOM, message.message_id), "done", "k")
+        await bot.mark(Destination(ROOM, message.message_id), message.message_id, "working")
+        await bot.post(Destination(ROOM, message.message_id), "done", "k")
     assert (message.content, message.mentioned) == ("!new codex", True)
     assert message.room == ROOM
     assert run.answer is not None
@@ -392,8 +393,8 @@ async def test_a_private_answer_is_seen_by_who_asked_alone(
             await run.acked.wait()
         (message,) = inbox.messages
         assert not stands(message.message_id)
-        await bot.post(Place(ROOM, only_for=message.message_id), "**a** secret", "k1")
-        await bot.post(Place(ROOM, only_for="slash:1"), "another secret", "k2")
+        await bot.post(Destination(ROOM, only_for=message.message_id), "**a** secret", "k1")
+        await bot.post(Destination(ROOM, only_for="slash:1"), "another secret", "k2")
     assert run.whispers == ["**a** secret"]
     assert [post["content"] for post in discord_double.posts()] == [TOO_LATE]
 
@@ -417,7 +418,7 @@ async def test_an_edit_that_tells_only_the_text_is_an_edit(
     async with running(bot, inbox):
         await discord_double.gateway.connected()
         sent = await discord_double.say("frist")
-        own = await bot.post(Place(ROOM), "ours", "k")
+        own = await bot.post(Destination(ROOM), "ours", "k")
         bare = {"channel_id": GENERAL, "guild_id": GUILD}
         for told in ({"id": own, "content": "ours, edited"}, {"id": sent, "content": "first"}):
             frame = {"op": 0, "t": "MESSAGE_UPDATE", "s": 9, "d": {**bare, **told}}
@@ -436,9 +437,9 @@ async def test_json_under_another_content_type_is_read(
         await discord_double.gateway.connected()
         await discord_double.say(f"<@{BOT}> hello")
         await inbox.kept(1)
-        posted = await bot.post(Place(ROOM), "good day", "k")
-        await bot.delete(Place(ROOM), posted)
-        await bot.delete(Place(ROOM), posted)
+        posted = await bot.post(Destination(ROOM), "good day", "k")
+        await bot.delete(Destination(ROOM), posted)
+        await bot.delete(Destination(ROOM), posted)
     assert inbox.messages[0].mentioned
 
 
@@ -460,7 +461,7 @@ async def test_two_bots_in_one_process_have_a_server_each(
             await inbox.kept(1)
             await other.say("there")
             await inbox.kept(2)
-            await second.post(Place(ROOM), "to the other", "k")
+            await second.post(Destination(ROOM), "to the other", "k")
     assert [m.content for m in inbox.messages] == ["here", "there"]
     assert (discord_double.texts(), other.texts()) == ([], ["to the other"])
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_api import DiscordApi
-from contract import PlatformError
+from bots.discord.api import DiscordApi
+from bots.discord.bot import DiscordBot
+from contract.errors import PlatformError
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import GENERAL, OLIVIA, DiscordDouble
 from tests.doubles.inbox import Inbox, running

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_api import DiscordApi
-from bots.discord_directory import Directory
-from bots.discord_events import Person
-from bots.discord_wire import WireGuild
-from bots.slash import SlashCommand
-from contract import Place, Room
+from bots.discord.api import DiscordApi
+from bots.discord.bot import DiscordBot
+from bots.discord.directory import Directory
+from bots.discord.events import Person
+from bots.discord.wire import WireGuild
+from bots.kit.slash import SlashCommand
+from contract.chat import Destination, Room
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import BOT, GENERAL, GUILD, HISTORY, DiscordDouble, Fault
 from tests.doubles.inbox import Inbox, running
@@ -83,7 +83,7 @@ async def test_a_server_with_little_more_than_messages_will_do(
         asked = await discord_double.say(f"<@{BOT}> why?")
         await inbox.kept(2)
         await bot.members(Room(f"discord:{GENERAL}", "general"))
-        await bot.post(Place(Room(f"discord:{GENERAL}", "general"), asked), "so", "k")
+        await bot.post(Destination(Room(f"discord:{GENERAL}", "general"), asked), "so", "k")
     assert inbox.messages[-1].mentioned
     assert discord_double.texts() == ["so"]
 

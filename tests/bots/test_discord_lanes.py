@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bots.discord_lanes import Lanes
+from bots.kit.lanes import Lanes
 
 
 def noting(done: list[str], what: str, gate: asyncio.Event) -> Callable[[], Awaitable[None]]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.discord import DiscordBot
-from contract import ConfigError, Inbound, PlatformError
+from bots.discord.bot import DiscordBot
+from contract.chat import Inbound
+from contract.errors import ConfigError, PlatformError
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (
     ASH,

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.discord import DiscordBot
-from bots.discord_posts import buttons, nonce_of
-from bots.slash import SlashCommand
-from contract import Option, Place, PlatformError, Question, Room
+from bots.discord.bot import DiscordBot
+from bots.discord.posts import buttons, nonce_of
+from bots.kit.slash import SlashCommand
+from contract.agent import Option, Question
+from contract.chat import Destination, Room
+from contract.errors import PlatformError
 from tests.bots.discord_schema import faults
 from tests.doubles.discord import (
     ASH,
@@ -42,7 +44,7 @@ async def test_an_answer_is_a_reply_that_tells_nobody_but_who_asked_and_who_is_t
     discord_double: DiscordDouble, bot: DiscordBot
 ) -> None:
     asked = await discord_double.say("?")
-    place = Place(ROOM, asked)
+    place = Destination(ROOM, asked)
     await bot.post(place, f"@everyone, <@{ASH}> knows: <@&90000000000000201>", "k1")
     await bot.post(place, "and that is all", "k2")
     first, second = discord_double.posts()
@@ -60,15 +62,15 @@ async def test_a_reply_to_what_is_gone_is_a_plain_post(
 ) -> None:
     asked = await discord_double.say("?")
     await discord_double.remove(GENERAL, asked)
-    await bot.post(Place(ROOM, asked), "answer", "k")
+    await bot.post(Destination(ROOM, asked), "answer", "k")
     assert "message_reference" not in discord_double.posts()[0]
 
 
 async def test_the_same_key_twice_is_one_message(
     discord_double: DiscordDouble, bot: DiscordBot
 ) -> None:
-    one = await bot.post(Place(ROOM), "once", "key")
-    assert await bot.post(Place(ROOM), "once", "key") == one
+    one = await bot.post(Destination(ROOM), "once", "key")
+    assert await bot.post(Destination(ROOM), "once", "key") == one
     assert discord_double.texts() == ["once"]
 
 
@@ -77,7 +79,7 @@ async def test_a_passing_failure_is_waited_out(
     discord_double: DiscordDouble, bot: DiscordBot, fault: Fault
 ) -> None:
     discord_double.fail(POST, fault)
-    await bot.post(Place(ROOM), "once", "key")
+    await bot.post(Destination(ROOM), "once", "key")
     assert discord_double.texts() == ["once"]
 
 
@@ -91,7 +93,7 @@ async def test_a_post_in_doubt_is_found_even_without_its_nonce(
     restarted: bool,
 ) -> None:
     asked = await discord_double.say("?")
-    place = Place(ROOM, asked)
+    place = Destination(ROOM, asked)
     since = discord_double.messages[GENERAL][asked]["timestamp"]
     known = [await bot.post(place, "another answer", "other")]
     await bot.ask(place, Question("q", "May I?", "", (Option("Yes"),)), "question")
@@ -110,21 +112,21 @@ async def test_a_post_that_never_arrived_is_not_found(
 ) -> None:
     asked = await discord_double.say("?")
     other = await discord_double.say("another question")
-    await bot.post(Place(ROOM, other), "the answer to another question", "other")
+    await bot.post(Destination(ROOM, other), "the answer to another question", "other")
     discord_double.fail(POST, Fault("cut"))
     with pytest.raises(PlatformError):
-        await bot.post(Place(ROOM, asked), "answer", "key")
-    assert await bot.find(Place(ROOM, asked), "key", LONG_AGO, ()) is None
+        await bot.post(Destination(ROOM, asked), "answer", "key")
+    assert await bot.find(Destination(ROOM, asked), "key", LONG_AGO, ()) is None
 
 
 async def test_the_history_is_looked_through_page_by_page_and_no_further_than_needed(
     discord_double: DiscordDouble, bot: DiscordBot, discord_bot: MakeDiscordBot
 ) -> None:
-    target = await bot.post(Place(ROOM), "answer", "key")
+    target = await bot.post(Destination(ROOM), "answer", "key")
     for number in range(150):
         await discord_double.say(f"{number}")
     later = discord_bot(now=lambda: time.time() + 600)
-    assert await later.find(Place(ROOM), "key", LONG_AGO, ()) == target
+    assert await later.find(Destination(ROOM), "key", LONG_AGO, ()) == target
     await later.close()
     assert len(discord_double.called(HISTORY)) == 2
 
@@ -132,7 +134,7 @@ async def test_the_history_is_looked_through_page_by_page_and_no_further_than_ne
 async def test_where_a_guess_could_be_wrong_a_fresh_post_is_repeated_by_its_nonce(
     discord_double: DiscordDouble, bot: DiscordBot, discord_bot: MakeDiscordBot
 ) -> None:
-    place = Place(Room(f"discord:{DM}", "Olivia", "dm"))
+    place = Destination(Room(f"discord:{DM}", "Olivia", "dm"))
     first = await bot.post(place, "one answer", "first")
     restarted = discord_bot()
     assert await restarted.find(place, "second", LONG_AGO, ()) is None
@@ -150,10 +152,10 @@ async def test_an_echo_tells_the_id_of_a_post_in_doubt(
         await discord_double.gateway.connected()
         discord_double.fail(POST, Fault("cut", "after"))
         with pytest.raises(PlatformError):
-            await bot.post(Place(ROOM), "answer", "key")
+            await bot.post(Destination(ROOM), "answer", "key")
         await discord_double.say("next")
         await inbox.kept(1)
-        found = await bot.find(Place(ROOM), "key", datetime.now(UTC), ())
+        found = await bot.find(Destination(ROOM), "key", datetime.now(UTC), ())
     assert found == discord_double.posts()[0]["id"]
     assert not discord_double.called(HISTORY)[1:]
 
@@ -161,14 +163,14 @@ async def test_an_echo_tells_the_id_of_a_post_in_doubt(
 async def test_a_draft_is_edited_and_deleted(
     discord_double: DiscordDouble, bot: DiscordBot
 ) -> None:
-    draft = await bot.post(Place(ROOM), "so", "k")
-    await bot.edit(Place(ROOM), draft, "so far")
+    draft = await bot.post(Destination(ROOM), "so", "k")
+    await bot.edit(Destination(ROOM), draft, "so far")
     assert discord_double.texts() == ["so far"]
-    await bot.delete(Place(ROOM), draft)
-    await bot.delete(Place(ROOM), draft)
+    await bot.delete(Destination(ROOM), draft)
+    await bot.delete(Destination(ROOM), draft)
     assert discord_double.texts() == []
     with pytest.raises(PlatformError) as caught:
-        await bot.edit(Place(ROOM), draft, "gone")
+        await bot.edit(Destination(ROOM), draft, "gone")
     assert caught.value.outcome == "refused"
 
 
@@ -178,7 +180,7 @@ async def test_a_file_is_posted_once_and_its_name_is_kept(
     asked = await discord_double.say("?")
     data = "# Täble\n".encode() * 1000
     discord_double.fail(POST, Fault("500", "after"))
-    await bot.upload(Place(ROOM, asked), "answer.md", data, "The whole answer.", "k")
+    await bot.upload(Destination(ROOM, asked), "answer.md", data, "The whole answer.", "k")
     (posted,) = discord_double.posts()
     assert posted["content"] == "The whole answer."
     assert posted["message_reference"]["message_id"] == asked
@@ -192,7 +194,7 @@ async def test_481_lines_of_code_arrive_without_a_torn_fence_or_a_changed_line(
 ) -> None:
     code = [f"    value[{n}] = compute({n}) < {n * 3}  # {'x' * (n % 40)}" for n in range(481)]
     for number, piece in enumerate(bot.split("```python\n" + "\n".join(code) + "\n```")):
-        await bot.post(Place(Room(f"discord:{DM}", "Olivia", "dm")), piece, f"k{number}")
+        await bot.post(Destination(Room(f"discord:{DM}", "Olivia", "dm")), piece, f"k{number}")
     texts = discord_double.texts(DM)
     assert all(len(text) <= 2000 for text in texts)
     assert all(text.startswith("```python\n") and text.endswith("\n```") for text in texts)
@@ -203,11 +205,11 @@ async def test_what_is_refused_is_said_and_not_repeated(
     discord_double: DiscordDouble, bot: DiscordBot
 ) -> None:
     with pytest.raises(PlatformError, match="gone, or the bot may not see it") as caught:
-        await bot.post(Place(Room("discord:1", "nowhere")), "x", "k")
+        await bot.post(Destination(Room("discord:1", "nowhere")), "x", "k")
     assert caught.value.outcome == "refused"
     discord_double.hidden.add(GENERAL)
     with pytest.raises(PlatformError, match="let the bot's role view the channel"):
-        await bot.post(Place(ROOM), "x", "k")
+        await bot.post(Destination(ROOM), "x", "k")
     assert len(discord_double.called(POST)) == 2
 
 
@@ -217,10 +219,10 @@ async def test_a_sign_that_fails_is_left_out(
     sent = await discord_double.say("x")
     discord_double.hidden.add(GENERAL)
     for _ in range(3):
-        await bot.typing(Place(ROOM), "is working")
-        await bot.mark(Place(ROOM), sent, "working")
-    await bot.mark(Place(ROOM), sent, "done")
-    await bot.typing(Place(ROOM), "")
+        await bot.typing(Destination(ROOM), "is working")
+        await bot.mark(Destination(ROOM), sent, "working")
+    await bot.mark(Destination(ROOM), sent, "done")
+    await bot.typing(Destination(ROOM), "")
     signs = [a for a in discord_double.calls if a.method in ("PUT", "POST")]
     assert len(signs) == 2
 
@@ -249,7 +251,7 @@ async def test_what_is_sent_is_what_discord_describes(
             while not discord_double.commands:
                 await asyncio.sleep(0.01)
         asked = await discord_double.say("?")
-        place = Place(ROOM, asked)
+        place = Destination(ROOM, asked)
         question = Question("q", "May I?", "rm", (Option("Yes"), Option("No", refuses=True)))
         posted = await bot.ask(place, question, "k1")
         await bot.edit(place, posted, f"answered <@{CODEX}>")

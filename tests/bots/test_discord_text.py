@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.discord_text import LIMIT, size, written
-from bots.markup import read
-from bots.tree import Break, Code, Image, Inline, Link, Paragraph, Span, Text
+from bots.discord.text import LIMIT, size, written
+from bots.markdown.reader import read
+from bots.markdown.tree import Break, Code, Image, Inline, Link, Paragraph, StyledSpan, Text
 from tests.doubles.published_parser import PublishedParser, published_parser
 
 Letters = tuple[tuple[str, str, str], ...]
@@ -36,7 +36,7 @@ def meant(content: Iterable[Inline], styles: str = "", kind: str = "") -> Letter
                 letters += seen(node.text, styles, kind)
             case Code():
                 letters += seen(node.text, styles, kind or "code")
-            case Span():
+            case StyledSpan():
                 inner = "".join(sorted({*styles, STYLES[node.kind]}))
                 letters += meant(node.children, inner, kind)
             case Link() if node.form == "text":

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from bots.files import write
+from bots.kit.files import write
 
 
 async def test_two_bots_that_keep_one_file_at_once_both_have_it_whole(tmp_path: Path) -> None:

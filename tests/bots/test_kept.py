@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from bots.kept import Kept
+from bots.kit.json_state import JsonState
 
 
 class Mark(BaseModel):
     page: int
 
 
-def kept(folder: Path) -> Kept[Mark]:
-    return Kept(folder / "own" / "mark.json", Mark)
+def kept(folder: Path) -> JsonState[Mark]:
+    return JsonState(folder / "own" / "mark.json", Mark)
 
 
 async def test_what_was_saved_is_there_for_the_next_process(tmp_path: Path) -> None:

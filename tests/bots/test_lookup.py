@@ -2,8 +2,8 @@
 
 import asyncio
 
-from bots.lookup import Lookup
-from contract import PlatformError
+from bots.kit.lookup import Lookup
+from contract.errors import PlatformError
 
 
 class Source:

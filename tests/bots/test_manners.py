@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.thread import HEADING
-from contract import Deleted, Edited, Place
+from bots.kit.thread_context import HEADING
+from contract.chat import Deleted, Destination, Edited
 from tests.doubles.grounds import Ground
 from tests.doubles.matrix_stage import Stage, until
 from tests.doubles.stages import (
@@ -107,7 +107,7 @@ async def test_a_reply_in_a_thread_comes_with_what_was_said_there(ground: Ground
 
 
 async def test_what_the_bot_says_never_comes_in(ground: Ground) -> None:
-    await ground.bot.post(Place(ground.room), f"my own words, {ground.name}", "turn/0")
+    await ground.bot.post(Destination(ground.room), f"my own words, {ground.name}", "turn/0")
     await ground.heard(await ground.say("and mine"))
     assert {m.content for m in ground.inbox.messages} == {"and mine"}
 
@@ -136,7 +136,7 @@ async def test_an_edit_and_a_deletion_are_told(ground: Ground) -> None:
 
 async def test_a_key_has_one_post(ground: Ground) -> None:
     """Where a second call would make a second post, the first is found instead."""
-    place, since = Place(ground.room), datetime.now(UTC) - timedelta(minutes=1)
+    place, since = Destination(ground.room), datetime.now(UTC) - timedelta(minutes=1)
     assert await ground.bot.find(place, "turn/0", since, ()) is None
     made = await ground.bot.post(place, "once", "turn/0")
     assert await ground.bot.find(place, "turn/0", since, ()) == made
@@ -146,7 +146,7 @@ async def test_a_key_has_one_post(ground: Ground) -> None:
 
 
 async def test_a_post_is_edited_and_taken_back(ground: Ground) -> None:
-    place = Place(ground.dm)
+    place = Destination(ground.dm)
     made = await ground.bot.post(place, "a draft", "turn/0")
     await ground.bot.edit(place, made, "the answer")
     assert await ground.posts("dm") == ["the answer"]
@@ -157,14 +157,14 @@ async def test_a_post_is_edited_and_taken_back(ground: Ground) -> None:
 
 async def test_nobody_is_called_but_whom_an_answer_names(ground: Ground) -> None:
     tag = ground.olivia.mention or ground.olivia.name
-    await ground.bot.post(Place(ground.room), f"Ask {tag}. {ground.everybody}", "turn/0")
+    await ground.bot.post(Destination(ground.room), f"Ask {tag}. {ground.everybody}", "turn/0")
     assert await ground.told() == ([tag] if ground.olivia.mention else [])
 
 
 async def test_thirty_kilobytes_arrive_whole_within_the_limit(ground: Ground) -> None:
     assert len(LONG) > 30_000
     for number, piece in enumerate(ground.bot.split(LONG)):
-        await ground.bot.post(Place(ground.dm), piece, f"turn/{number}")
+        await ground.bot.post(Destination(ground.dm), piece, f"turn/{number}")
     posts = await ground.posts("dm")
     if ground.bot.platform != "matrix":
         assert max(map(ground.size, posts)) <= ground.most
@@ -180,7 +180,7 @@ def html_free(line: str) -> str:
 
 
 async def test_signs_never_fail(ground: Ground) -> None:
-    place = Place(ground.room)
+    place = Destination(ground.room)
     await ground.bot.mark(place, "1.000001", "working")
     await ground.bot.mark(place, "1.000001", "done")
     await ground.bot.typing(place, "thinks")

@@ -8,22 +8,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bots.matrix_account import Credentials, Wallet
-from bots.matrix_api import MatrixApi
-from bots.thread import HEADING
-from contract import (
-    Chosen,
-    ConfigError,
-    Deleted,
-    Edited,
-    Inbound,
-    Option,
-    Pinned,
-    Place,
-    PlatformError,
-    Question,
-    Voice,
-)
+from bots.kit.thread_context import HEADING
+from bots.matrix.api import MatrixApi
+from bots.matrix.check import Credentials, CredentialStore
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Destination, Edited, Inbound, PersonaIdentity, Pinned
+from contract.errors import ConfigError, PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.matrix_stage import Stage, said, until
 
@@ -111,7 +101,7 @@ async def test_an_answer_stands_in_the_thread_and_mentions_whom_it_names(
         room = await stage.room()
         asked = await stage.andi.say(room, f"{stage.bot_id}: hi")
         (message, *_) = await until(inbox, Inbound)
-        place = Place(message.room, asked, Voice("claude"))
+        place = Destination(message.room, asked, PersonaIdentity("claude"))
         text = f"{stage.andi.user_id}: see @room"
         first = await bot.post(place, text, "turn/0")
         again = await bot.post(place, text, "turn/0")
@@ -177,7 +167,7 @@ async def test_a_reply_to_the_bot_is_for_it_and_comes_without_the_quotation(
         room = await stage.room()
         await stage.andi.say(room, "hi")
         (message, *_) = await until(inbox, Inbound)
-        post = await bot.post(Place(message.room), "what?", "k")
+        post = await bot.post(Destination(message.room), "what?", "k")
         relation = {"m.in_reply_to": {"event_id": post}}
         fallback = f"> <{stage.bot_id}> what?\n\nthe build"
         await stage.andi.say(room, fallback, **{"m.relates_to": relation})
@@ -193,7 +183,7 @@ async def test_a_keycap_under_a_question_chooses(stage: Stage, inbox: Inbox) -> 
         room = await stage.room()
         await stage.andi.say(room, "hi")
         (message, *_) = await until(inbox, Inbound)
-        asked = await bot.ask(Place(message.room), question, "k")
+        asked = await bot.ask(Destination(message.room), question, "k")
         relation = {"rel_type": "m.annotation", "event_id": asked, "key": "2️⃣"}
         await stage.budi.send(room, {"m.relates_to": relation}, "m.reaction")
         (chosen,) = await until(inbox, Chosen)
@@ -228,7 +218,7 @@ async def test_files_come_in_and_go_out(stage: Stage, inbox: Inbox) -> None:
         captioned = {**content, "filename": "t.csv", "body": "look at this"}
         await stage.andi.send(room, captioned)
         await inbox.kept(2)
-        place = Place(inbox.messages[0].room)
+        place = Destination(inbox.messages[0].room)
         posted = await bot.upload(place, "answer.md", b"# long", "the rest", "k")
         assert await bot.upload(place, "answer.md", b"# long", "the rest", "k") == posted
     plain, with_caption = inbox.messages
@@ -314,7 +304,7 @@ async def test_a_notice_is_a_bots_and_own_words_are_nobodys(stage: Stage, inbox:
         room = await stage.room()
         await stage.budi.send(room, {"msgtype": "m.notice", "body": "build passed"})
         (notice,) = await until(inbox, Inbound)
-        await bot.post(Place(notice.room), "own", "k")
+        await bot.post(Destination(notice.room), "own", "k")
         await stage.andi.say(room, "last")
         await until(inbox, Inbound, 2)
     assert (notice.meta.sender_type, notice.meta.mention_token) == ("bot", None)
@@ -333,8 +323,8 @@ async def test_a_reply_of_30_kb_arrives_whole(stage: Stage, inbox: Inbox) -> Non
         (message, *_) = await until(inbox, Inbound)
         pieces = bot.split(text)
         for number, piece in enumerate(pieces):
-            event_id = await bot.post(Place(message.room), piece, f"k/{number}")
-            await bot.edit(Place(message.room), event_id, piece)
+            event_id = await bot.post(Destination(message.room), piece, f"k/{number}")
+            await bot.edit(Destination(message.room), event_id, piece)
     bodies = [e["content"]["body"] for e in await stage.andi.events(room)
               if e["sender"] == stage.bot_id and e["type"] == "m.room.message"
               and "m.new_content" not in e["content"]]  # fmt: skip
@@ -348,7 +338,7 @@ async def test_a_lost_answer_is_found_by_its_key(stage: Stage, inbox: Inbox) -> 
         room = await stage.room()
         await stage.andi.say(room, "hi")
         (message, *_) = await until(inbox, Inbound)
-        place = Place(message.room)
+        place = Destination(message.room)
         event_id = await bot.post(place, "answer", "turn/0")
         await stage.andi.say(room, "more")
         assert await bot.find(place, "turn/0", message.sent_at, ()) == event_id
@@ -364,14 +354,14 @@ async def test_the_last_mark_is_the_only_one_that_stands(stage: Stage, inbox: In
         room = await stage.room()
         said = await stage.andi.say(room, "hi")
         (message, *_) = await until(inbox, Inbound)
-        await first.mark(Place(message.room), said, "waiting")
-        await first.mark(Place(message.room), said, "working")
+        await first.mark(Destination(message.room), said, "waiting")
+        await first.mark(Destination(message.room), said, "working")
     async with running(second, Inbox()):
         await stage.andi.say(room, "again")
         async with asyncio.timeout(PATIENCE_S):
             while not second.own_ids:
                 await asyncio.sleep(0.01)
-        await second.mark(Place(message.room), said, "done")
+        await second.mark(Destination(message.room), said, "done")
     marks = [e["content"]["m.relates_to"]["key"] for e in await stage.andi.events(room)
              if e["type"] == "m.reaction" and e["content"]]  # fmt: skip
     assert marks == ["✅"]
@@ -386,7 +376,7 @@ async def test_a_stored_token_that_is_refused_is_replaced_and_the_device_stays(
         await inbox.kept(1)
     account = stage.folder / "own" / "account.json"
     before = account.read_text()
-    kept = Wallet(stage.folder / "own").load()
+    kept = CredentialStore(stage.folder / "own").load()
     assert kept is not None
     api = MatrixApi(stage.homeserver.url, kept.token)
     await api.post("/_matrix/client/v3/logout", {})
@@ -394,7 +384,7 @@ async def test_a_stored_token_that_is_refused_is_replaced_and_the_device_stays(
     async with running(stage.bot(), inbox):
         await stage.andi.say(room, "two")
         await said(inbox, "two")
-    after = Wallet(stage.folder / "own").load()
+    after = CredentialStore(stage.folder / "own").load()
     assert after is not None
     assert account.read_text() != before
     assert after.device_id == kept.device_id
@@ -445,7 +435,7 @@ async def test_a_rate_limit_is_told_with_its_time_and_marks_give_way(
     async with running(bot, inbox):
         room = await stage.room()
         event_id = await stage.andi.say(room, "hi")
-        place = Place((await said(inbox, "hi")).room)
+        place = Destination((await said(inbox, "hi")).room)
         stage.homeserver.limit(stage.bot_id, per_second=1, burst=1)
         many = [bot.post(place, "more", f"m{number}") for number in range(8)]
         outcomes = await asyncio.gather(*many, return_exceptions=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contract import Inbound, Place, PlatformError, Room
+from contract.chat import Destination, Inbound, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.matrix_person import NioPerson
 from tests.doubles.matrix_stage import Stage, said
@@ -25,18 +26,21 @@ async def test_an_encrypted_conversation_goes_both_ways_and_over_a_restart(
             await cara("comes", room=room, user=stage.bot_id)
             await cara.say(room, f"{stage.name}: hello")
             message = await said(inbox, f"{stage.name}: hello")
-            posted = await bot.post(Place(message.room, message.message_id), "**hi**", "k")
-            assert await bot.post(Place(message.room, message.message_id), "**hi**", "k") == posted
-            assert await bot.find(Place(message.room), "k", message.sent_at, ()) == posted
-            await bot.edit(Place(message.room), posted, "changed")
+            posted = await bot.post(Destination(message.room, message.message_id), "**hi**", "k")
+            assert (
+                await bot.post(Destination(message.room, message.message_id), "**hi**", "k")
+                == posted
+            )
+            assert await bot.find(Destination(message.room), "k", message.sent_at, ()) == posted
+            await bot.edit(Destination(message.room), posted, "changed")
         first = await cara.sees(lambda e: e["event_id"] == posted)
         edit = await cara.sees(lambda e: "m.new_content" in (e["content"] or {}))
         await cara.say(room, "are you back?")
         again = stage.bot()
         async with running(again, inbox):
             back = await said(inbox, "are you back?")
-            late = await again.post(Place(back.room), "I am", "k2")
-            assert await again.find(Place(back.room), "k", message.sent_at, ()) == posted
+            late = await again.post(Destination(back.room), "I am", "k2")
+            assert await again.find(Destination(back.room), "k", message.sent_at, ()) == posted
         answer = await cara.sees(lambda e: e["event_id"] == late)
     assert message.mentioned
     assert first["was_encrypted"]
@@ -83,7 +87,7 @@ async def test_who_joins_later_reads_what_is_said_from_then_on(stage: Stage, inb
             ]
             await cara("comes", room=room, user=stage.bot_id)
             await cara.say(room, "one")
-            place = Place((await said(inbox, "one")).room)
+            place = Destination((await said(inbox, "one")).room)
             before = await bot.post(place, "before", "k1")
             await cara("invite", room=room, user=dana.user_id)
             await dana.sees(lambda e: e["room"] == room)
@@ -104,7 +108,7 @@ async def test_encrypted_files_come_in_and_go_out(stage: Stage, inbox: Inbox) ->
             await cara("upload", room=room, name="t.csv", text="a,b\n")
             (message, *_) = await inbox.kept(1)
             assert isinstance(message, Inbound)
-            posted = await bot.upload(Place(message.room), "answer.md", b"# long", "", "k")
+            posted = await bot.upload(Destination(message.room), "answer.md", b"# long", "", "k")
         event = await cara.sees(lambda e: e["event_id"] == posted)
         assert await cara("download", file=event["content"]["file"]) == {"text": "# long"}
     (attachment,) = message.attachments
@@ -123,7 +127,7 @@ async def test_30_kb_fit_an_encrypted_edit(stage: Stage, inbox: Inbox) -> None:
             ]
             await cara("comes", room=room, user=stage.bot_id)
             await cara.say(room, "one")
-            place = Place((await said(inbox, "one")).room)
+            place = Destination((await said(inbox, "one")).room)
             code = "\n".join(f'    print("<{n}>\\t\\"quoted\\"", flush=True)' for n in range(700))
             pieces = bot.split(f"```python\n{code}\n```\n")
             for number, piece in enumerate(pieces):
@@ -147,7 +151,7 @@ async def test_without_encryption_nothing_is_said_openly_in_a_closed_room(
             await cara("comes", room=room, user=stage.bot_id)
             await cara.say(room, "one")
             with pytest.raises(PlatformError, match="encryption = true") as refused:
-                await bot.post(Place(Room(f"matrix:{room}", "secret")), "hi", "k")
+                await bot.post(Destination(Room(f"matrix:{room}", "secret")), "hi", "k")
             async with asyncio.timeout(20):
                 while "can't read the encrypted room" not in caplog.text:
                     await asyncio.sleep(0.05)

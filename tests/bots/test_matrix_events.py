@@ -6,11 +6,20 @@ from typing import Any
 
 import pytest
 
-from bots.matrix_content import replacing, text_content, transaction
-from bots.matrix_events import Changed, Own, Reacted, Removed, Repinned, Said, heard, parsed
-from bots.matrix_rooms import RoomState
+from bots.matrix.content import replacing, text_content, transaction
+from bots.matrix.events import (
+    AddedReaction,
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    OwnUser,
+    PinnedListChange,
+    heard,
+    parsed,
+)
+from bots.matrix.rooms import RoomState
 
-OWN = Own("@claude:moot.test", frozenset({"claude", "claude bot"}))
+OWN = OwnUser("@claude:moot.test", frozenset({"claude", "claude bot"}))
 ANDI = "@andi:moot.test"
 
 
@@ -20,9 +29,9 @@ def read(content: dict[str, Any], kind: str = "m.room.message", **more: Any) -> 
     return heard(event, OWN) if event else None
 
 
-def said(body: str, **more: Any) -> Said:
+def said(body: str, **more: Any) -> NewMessage:
     found = read({"msgtype": "m.text", "body": body, **more})
-    assert isinstance(found, Said)
+    assert isinstance(found, NewMessage)
     return found
 
 
@@ -93,7 +102,7 @@ def test_relations_tell_threads_replies_and_edits() -> None:
     replaced = {"rel_type": "m.replace", "event_id": "$0"}
     new = {"msgtype": "m.text", "body": "new"}
     edit = read({"body": "* new", "m.new_content": new, "m.relates_to": replaced})
-    assert isinstance(edit, Changed)
+    assert isinstance(edit, EditedMessage)
     assert (edit.event_id, edit.content) == ("$0", "new")
 
 
@@ -111,12 +120,12 @@ def test_a_file_has_a_caption_only_when_it_has_a_name_too() -> None:
 
 def test_other_events_are_told_as_what_they_are() -> None:
     relation = {"rel_type": "m.annotation", "event_id": "$0", "key": "👍"}
-    assert read({"m.relates_to": relation}, "m.reaction") == Reacted("$1", "$0", "👍", ANDI)
-    assert read({"redacts": "$0"}, "m.room.redaction") == Removed("$0", ANDI)
-    assert read({}, "m.room.redaction", redacts="$0") == Removed("$0", ANDI)
+    assert read({"m.relates_to": relation}, "m.reaction") == AddedReaction("$1", "$0", "👍", ANDI)
+    assert read({"redacts": "$0"}, "m.room.redaction") == DeletedMessage("$0", ANDI)
+    assert read({}, "m.room.redaction", redacts="$0") == DeletedMessage("$0", ANDI)
     before = {"prev_content": {"pinned": ["$a", "$b"]}}
     pins = read({"pinned": ["$b", "$c"]}, "m.room.pinned_events", state_key="", unsigned=before)
-    assert pins == Repinned(("$c",), ("$a",), ANDI)
+    assert pins == PinnedListChange(("$c",), ("$a",), ANDI)
     assert read({"msgtype": "m.notice", "body": "built"}).is_bot
 
 

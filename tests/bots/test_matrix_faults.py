@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bots.matrix import MatrixBot
-from contract import Inbound, Option, Place, PlatformError, Question
+from bots.matrix.bot import MatrixBot
+from contract.agent import Option, Question
+from contract.chat import Destination, Inbound
+from contract.errors import PlatformError
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.matrix_faults import Fault, Faults
 from tests.doubles.matrix_stage import Stage, said, until
@@ -21,15 +23,15 @@ async def faults(stage: Stage) -> AsyncIterator[Faults]:
         yield opened
 
 
-async def place(stage: Stage, inbox: Inbox) -> Place:
+async def place(stage: Stage, inbox: Inbox) -> Destination:
     """A room in which the bot has heard something."""
     room = await stage.room()
     await stage.andi.say(room, "hi")
     (message, *_) = await until(inbox, Inbound)
-    return Place(message.room)
+    return Destination(message.room)
 
 
-async def posts(stage: Stage, where: Place) -> list[dict[str, object]]:
+async def posts(stage: Stage, where: Destination) -> list[dict[str, object]]:
     events = await stage.andi.events(where.room.external_id)
     return [
         event["content"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bots.matrix_pace import BURST, EVERY_S, Pace
+from bots.matrix.pace import BURST, EVERY_S, SendBudget
 
 
 class Clock:
@@ -14,14 +14,14 @@ class Clock:
 
 
 def test_a_quiet_room_gets_all_its_signs() -> None:
-    pace = Pace(Clock())
+    pace = SendBudget(Clock())
     pace.asked()
     assert pace.has_room(5)
 
 
 def test_ten_questions_leave_nothing_for_signs_until_they_are_answered() -> None:
     clock = Clock()
-    pace = Pace(clock)
+    pace = SendBudget(clock)
     for _ in range(8):
         pace.asked()
     assert not pace.has_room(1)
@@ -35,7 +35,7 @@ def test_ten_questions_leave_nothing_for_signs_until_they_are_answered() -> None
 
 def test_a_question_that_nobody_answers_is_not_waited_for() -> None:
     clock = Clock()
-    pace = Pace(clock)
+    pace = SendBudget(clock)
     for _ in range(BURST):
         pace.asked()
     clock.now += 61
@@ -44,7 +44,7 @@ def test_a_question_that_nobody_answers_is_not_waited_for() -> None:
 
 def test_after_a_refusal_signs_rest() -> None:
     clock = Clock()
-    pace = Pace(clock)
+    pace = SendBudget(clock)
     pace.refused()
     clock.now += 2 * EVERY_S
     assert not pace.has_room(1)
@@ -53,7 +53,7 @@ def test_after_a_refusal_signs_rest() -> None:
 
 
 def test_an_account_that_may_send_more_is_found_out_and_so_is_the_end_of_it() -> None:
-    pace = Pace(Clock())
+    pace = SendBudget(Clock())
     for _ in range(BURST + 3):
         assert not pace.has_room(BURST)
         pace.sent()

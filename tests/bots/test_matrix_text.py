@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.matrix_text import LIMIT, plain, size, written
-from bots.split import split
+from bots.markdown.split import split
+from bots.matrix.text import LIMIT, plain, size, written
 
 TABLE = [
     ("**b** *i* ~~s~~ `c`", "<p><strong>b</strong> <em>i</em> <del>s</del> <code>c</code></p>"),

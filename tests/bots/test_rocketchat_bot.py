@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from contract import Chosen, Deleted, Edited, Event, Option, Pinned, Place, Question, Room, Speaker
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Destination, Edited, Event, Pinned, Room, Speaker
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import (
     ASH,
@@ -118,7 +119,7 @@ async def test_the_bot_does_not_hear_itself_but_hears_other_bots(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
     async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
-        await bot.post(Place(ROOM), "my own words", "k")
+        await bot.post(Destination(ROOM), "my own words", "k")
         rocketchat.say("mine too", CLAUDE)
         rocketchat.say("from codex", CODEX)
         rocketchat.say("from a hook", ASH, bot={"i": "hook"}, alias="Build server")
@@ -230,7 +231,7 @@ async def test_a_reply_under_its_own_message_addresses_it(
     ours, theirs = rocketchat.say("done", CLAUDE), rocketchat.say("hm", ASH)
     rocketchat.age()
     async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
-        fresh = await bot.post(Place(ROOM), "done too", "k")
+        fresh = await bot.post(Destination(ROOM), "done too", "k")
         for root in (ours, theirs, fresh):
             rocketchat.say("and now?", thread=root)
         await inbox.kept(3)
@@ -252,7 +253,7 @@ async def test_pins_and_pushpins_are_told_and_taken_back(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
     async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
-        ours = await bot.post(Place(ROOM), "We use Postgres.", "k")
+        ours = await bot.post(Destination(ROOM), "We use Postgres.", "k")
         theirs = rocketchat.say("Or SQLite.")
         await inbox.kept(1)
         rocketchat.pin(ours)
@@ -279,12 +280,14 @@ async def test_a_reaction_with_a_digit_on_a_question_is_a_choice(
 ) -> None:
     options = (Option("Yes"), Option("No", refuses=True))
     async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
-        asked = await bot.ask(Place(ROOM), Question("turn 7", "Run?", "rm -rf <x>", options), "k")
+        asked = await bot.ask(
+            Destination(ROOM), Question("turn 7", "Run?", "rm -rf <x>", options), "k"
+        )
         offered = rocketchat.messages[asked]["reactions"]
         rocketchat.react(asked, "nine", ASH)
         rocketchat.react(asked, "two", ASH)
         (chosen,) = await inbox.kept(1)
-        other = await bot.post(Place(ROOM), "no question", "k2")
+        other = await bot.post(Destination(ROOM), "no question", "k2")
         rocketchat.react(other, "one", ASH)
         rocketchat.say("end")
         await inbox.kept(2)
@@ -362,7 +365,7 @@ async def test_a_password_will_do_too(
     async with at_work(bot, inbox, rocketchat):
         rocketchat.say("@claude hello")
         await inbox.kept(1)
-        await bot.post(Place(ROOM), "hi", "k")
+        await bot.post(Destination(ROOM), "hi", "k")
         rocketchat.sockets.cut()
         async with asyncio.timeout(PATIENCE_S):
             await rocketchat.sockets.listening(CLAUDE, 2)

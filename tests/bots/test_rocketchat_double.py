@@ -21,8 +21,9 @@ from rocketchat_API.APIExceptions.RocketExceptions import (
 )
 from rocketchat_API.rocketchat import RocketChat
 
-from bots.rocketchat import RocketChatBot
-from contract import Option, Place, Question, Room, Voice
+from bots.rocketchat.bot import RocketChatBot
+from contract.agent import Option, Question
+from contract.chat import Destination, PersonaIdentity, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.rocketchat import (
     ASH,
@@ -126,7 +127,9 @@ async def test_what_the_bot_sends_is_what_the_official_schemas_ask_for(
         root = rocketchat.say("root")
         asked = rocketchat.say("@claude hello", thread=root)
         await inbox.kept(2)
-        place = Place(Room(f"rocketchat:{GENERAL}", "general"), root, Voice("c", "https://x/y.png"))
+        place = Destination(
+            Room(f"rocketchat:{GENERAL}", "general"), root, PersonaIdentity("c", "https://x/y.png")
+        )
         posted = await bot.post(place, "hi", "k")
         await bot.edit(place, posted, "ho")
         await bot.ask(place, Question("q", "Run?", "", (Option("Yes"), Option("No"))), "k2")

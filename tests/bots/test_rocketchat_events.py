@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from bots.rocketchat_events import (
+from bots.rocketchat.events import (
     Account,
-    Changed,
+    DeletedMessage,
+    EditedMessage,
     FileRef,
-    Glimpse,
-    Marked,
-    News,
-    Removed,
-    Said,
+    NewMessage,
+    PinChange,
+    PlatformEvent,
+    SeenMessage,
     glimpse,
     news,
 )
-from bots.rocketchat_wire import message, moment
+from bots.rocketchat.wire import message, moment
 
 OWN = Account("us", "claude", "Claude", frozenset({"bot"}))
 AT = datetime(2026, 11, 21, 20, 52, 37, 628000, tzinfo=UTC)
@@ -29,7 +29,9 @@ LEAST: dict[str, Any] = {
 }
 
 
-def told(before: Glimpse | None = None, *, missed: bool = False, **fields: Any) -> list[News]:
+def told(
+    before: SeenMessage | None = None, *, missed: bool = False, **fields: Any
+) -> list[PlatformEvent]:
     return news(message({**LEAST, **fields}), before, OWN, since=AT, missed=missed)
 
 
@@ -49,7 +51,7 @@ def test_what_is_no_time_is_refused(ts: Any) -> None:
 
 def test_the_least_that_a_message_has_will_do() -> None:
     (said,) = told(msg="hi")
-    assert isinstance(said, Said)
+    assert isinstance(said, NewMessage)
     assert (said.content, said.name, said.at, said.mentioned) == ("hi", "", AT, False)
 
 
@@ -64,16 +66,16 @@ def test_optional_fields_of_a_strange_shape_count_as_absent() -> None:
         ("alias", "tmid", "attachments", "files", "file", "reactions", "pinned", "mentions"), 7.5
     )
     (said,) = told(msg="hi", **strange | {"alias": None, "tmid": None, "editedAt": "?"})
-    assert isinstance(said, Said)
+    assert isinstance(said, NewMessage)
     assert (said.files, said.thread_id) == ((), None)
     (said,) = told(msg=None, mentions=[None, 3, {"username": "x"}, {"_id": "us"}], reactions=[])
-    assert isinstance(said, Said)
+    assert isinstance(said, NewMessage)
     assert (said.content, said.mentioned) == ("", True)
 
 
 def test_sizes_come_as_numbers_or_as_texts() -> None:
     (said,) = told(file={"_id": "f", "name": "a", "type": "b/c", "size": "12"})
-    assert isinstance(said, Said)
+    assert isinstance(said, NewMessage)
     assert said.files == (FileRef("f", "a", "b/c", 12),)
 
 
@@ -89,10 +91,10 @@ def test_sizes_come_as_numbers_or_as_texts() -> None:
     ],
 )
 def test_what_was_told_before_is_said_again_only_after_a_gap(sign: dict[str, Any]) -> None:
-    assert not any(isinstance(n, Said) for n in told(msg="hi", **sign))
-    assert isinstance(told(msg="hi", missed=True, **sign)[0], Said)
+    assert not any(isinstance(n, NewMessage) for n in told(msg="hi", **sign))
+    assert isinstance(told(msg="hi", missed=True, **sign)[0], NewMessage)
     seen = glimpse(message({**LEAST, "msg": "hi"}))
-    assert not any(isinstance(n, Said) for n in told(seen, msg="hi", missed=True, **sign))
+    assert not any(isinstance(n, NewMessage) for n in told(seen, msg="hi", missed=True, **sign))
 
 
 def test_a_sign_that_overtakes_its_message_does_not_hide_it() -> None:
@@ -100,33 +102,33 @@ def test_a_sign_that_overtakes_its_message_does_not_hide_it() -> None:
     at = AT.timestamp() * 1000
     soon, late = {"$date": at + 20}, {"$date": at + 60_000}
     (said,) = told(msg="hi", _updatedAt=soon, **reacted)
-    assert isinstance(said, Said)
+    assert isinstance(said, NewMessage)
     assert told(msg="hi", _updatedAt=late, **reacted) == []
 
 
 def test_an_edit_is_news_when_its_text_is() -> None:
     edited: dict[str, Any] = {"editedAt": {"$date": 1795294357628}}
-    assert told(Glimpse("a"), msg="b", **edited) == [Changed("m1", "b", AT)]
-    assert told(Glimpse("b"), msg="b", **edited) == []
-    assert told(Glimpse("a"), msg="b") == []
+    assert told(SeenMessage("a"), msg="b", **edited) == [EditedMessage("m1", "b", AT)]
+    assert told(SeenMessage("b"), msg="b", **edited) == []
+    assert told(SeenMessage("a"), msg="b") == []
 
 
 def test_what_the_room_says_of_itself_is_nobody_s_message() -> None:
     assert told(msg="olivia", t="uj") == []
     assert told(msg="cipher", t="e2e") == []
-    assert told(msg="", t="rm") == [Removed("m1")]
-    assert told(msg="", _hidden=True) == [Removed("m1")]
+    assert told(msg="", t="rm") == [DeletedMessage("m1")]
+    assert told(msg="", _hidden=True) == [DeletedMessage("m1")]
     link = {"message_link": "https://chat.example/channel/general?msg=abc"}
     user = {"_id": "o", "username": "olivia"}
     notice = told(msg="", t="message_pinned", attachments=[link], u=user)
-    assert notice == [Marked("abc", "olivia", pinned=True)]
+    assert notice == [PinChange("abc", "olivia", pinned=True)]
     assert told(msg="", t="message_pinned", attachments=[{"text": "x"}]) == []
 
 
 def test_a_pin_is_told_once_and_taken_back_once() -> None:
     by = {"_id": "a", "username": "ash"}
-    pin = Marked("m1", "ash", pinned=True)
-    assert told(Glimpse("x"), msg="x", pinned=True, pinnedBy=by) == [pin]
-    assert told(Glimpse("x", pinned=True), msg="x", pinned=True, pinnedBy=by) == []
-    gone = told(Glimpse("x", pinned=True), msg="x", pinned=False, pinnedBy=by)
-    assert gone == [Marked("m1", "ash", pinned=False)]
+    pin = PinChange("m1", "ash", pinned=True)
+    assert told(SeenMessage("x"), msg="x", pinned=True, pinnedBy=by) == [pin]
+    assert told(SeenMessage("x", pinned=True), msg="x", pinned=True, pinnedBy=by) == []
+    gone = told(SeenMessage("x", pinned=True), msg="x", pinned=False, pinnedBy=by)
+    assert gone == [PinChange("m1", "ash", pinned=False)]

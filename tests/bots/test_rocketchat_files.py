@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from contract import Place, PlatformError, Room
+from bots.rocketchat.bot import RocketChatBot
+from contract.chat import Destination, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import ASH, CLAUDE, GENERAL, Fault, RocketChatDouble
 
 MakeBot = Callable[..., RocketChatBot]
 ROOM = Room(f"rocketchat:{GENERAL}", "general")
-HERE = Place(ROOM)
+HERE = Destination(ROOM)
 LONG_AGO = datetime.now(UTC) - timedelta(minutes=10)
 
 
@@ -97,7 +98,7 @@ async def test_a_file_is_shared_in_its_thread_with_a_comment(
     rocketchat.old_uploads = old_uploads
     root = rocketchat.say("root", ASH)
     for key in ("k1", "k2"):
-        made = await bot.upload(Place(ROOM, root), "answer.md", b"# all", "the answer", key)
+        made = await bot.upload(Destination(ROOM, root), "answer.md", b"# all", "the answer", key)
         message = rocketchat.messages[made]
         assert (message["tmid"], message["msg"]) == (root, "the answer")
         stored = rocketchat.files[message["file"]["_id"]]

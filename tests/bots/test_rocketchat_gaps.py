@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.rocketchat_ddp import Patience
-from contract import ConfigError, Deleted, Edited, Rejected, Room
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.rocketchat.connection import DdpTimeouts
+from contract.chat import Deleted, Edited, Room
+from contract.errors import ConfigError, Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import (
     ASH,
@@ -192,7 +193,7 @@ async def test_a_message_that_breaks_the_contract_is_left_out_and_the_next_one_i
 async def test_a_silent_socket_is_pinged_and_then_given_up(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
-    patience = Patience(connect_s=5.0, quiet_s=0.1, dead_s=0.1)
+    patience = DdpTimeouts(connect_s=5.0, quiet_s=0.1, dead_s=0.1)
     async with running(rocketchat_bot(patience=patience), inbox):
         await listening(rocketchat)
         async with asyncio.timeout(PATIENCE_S):

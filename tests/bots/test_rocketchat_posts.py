@@ -7,16 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.rocketchat_posts import message_id
-from contract import Option, Place, PlatformError, Question, Room, Voice
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.rocketchat.posts import message_id
+from contract.agent import Option, Question
+from contract.chat import Destination, PersonaIdentity, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import ASH, CLAUDE, GENERAL, Fault, RocketChatDouble
 
 MakeBot = Callable[..., RocketChatBot]
 ROOM = Room(f"rocketchat:{GENERAL}", "general")
-HERE = Place(ROOM)
+HERE = Destination(ROOM)
 LONG_AGO = datetime.now(UTC) - timedelta(minutes=10)
 
 
@@ -35,7 +37,7 @@ async def test_a_post_goes_into_its_thread_under_an_id_of_its_key(
     rocketchat: RocketChatDouble, bot: RocketChatBot
 ) -> None:
     root = rocketchat.say("root")
-    posted = await bot.post(Place(ROOM, root), "hi", "key-1")
+    posted = await bot.post(Destination(ROOM, root), "hi", "key-1")
     assert posted == message_id("key-1", GENERAL, CLAUDE)
     assert rocketchat.messages[posted]["tmid"] == root
     (sent,) = rocketchat.called("chat.sendMessage")
@@ -133,7 +135,7 @@ async def test_pieces_fit_the_server_s_own_limit(
 async def test_each_persona_speaks_under_its_own_name_where_that_is_permitted(
     rocketchat: RocketChatDouble, bot: RocketChatBot
 ) -> None:
-    as_codex = replace(HERE, voice=Voice("codex", "https://x.example/c.png"))
+    as_codex = replace(HERE, voice=PersonaIdentity("codex", "https://x.example/c.png"))
     posted = await bot.post(as_codex, "hi", "k1")
     assert rocketchat.messages[posted]["alias"] == "codex"
     assert rocketchat.messages[posted]["avatar"] == "https://x.example/c.png"
@@ -176,7 +178,7 @@ async def test_typing_is_shown_and_ended(rocketchat: RocketChatDouble, bot: Rock
     shown = rocketchat.sockets.typing
     async with asyncio.timeout(PATIENCE_S):
         while not shown:
-            await bot.typing(Place(ROOM, root), "is working")
+            await bot.typing(Destination(ROOM, root), "is working")
             await asyncio.sleep(0.01)
         await bot.typing(HERE, "")
         while shown[-1]["doing"]:

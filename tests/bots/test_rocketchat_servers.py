@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.rocketchat_cursor import Cursor
-from bots.rocketchat_wire import moment
-from contract import Deleted, Place, PlatformError, Room, Voice
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.rocketchat.cursor import Cursor
+from bots.rocketchat.wire import moment
+from contract.chat import Deleted, Destination, PersonaIdentity, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import CLAUDE, GENERAL, OLIVIA, Fault, RocketChatDouble
 
 MakeBot = Callable[..., RocketChatBot]
 ROOM = Room(f"rocketchat:{GENERAL}", "general")
-HERE = Place(ROOM)
+HERE = Destination(ROOM)
 
 
 async def listening(rocketchat: RocketChatDouble) -> None:
@@ -101,7 +102,7 @@ async def test_an_account_whose_roles_are_not_told_is_counted_where_the_answers_
     rocketchat.untold_roles = ["user"]
     async with running(bot, inbox):
         await listening(rocketchat)
-        posted = await bot.post(replace(HERE, voice=Voice("codex", "")), "hi", "k")
+        posted = await bot.post(replace(HERE, voice=PersonaIdentity("codex", "")), "hi", "k")
         assert bot.manners.draft_interval_s == interval_s
     assert rocketchat.messages[posted]["alias"] == "codex"
 

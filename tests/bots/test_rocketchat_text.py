@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.markup import read
-from bots.rocketchat_text import LIMIT, size, written
+from bots.markdown.reader import read
+from bots.rocketchat.text import LIMIT, size, written
 from tests.doubles.published_parser import PublishedParser, published_parser
 from tests.doubles.rocketchat_meaning import comparable, rows_meant, rows_read, same
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack import SlackBot
-from bots.slack_api import SlackApi
-from bots.slack_backfill import Backfill
-from bots.slack_cursors import Cursors
-from bots.slack_directory import Directory
-from bots.slack_events import Account
-from contract import Deleted, Edited, Place, Rejected, Room
+from bots.slack.api import SlackApi
+from bots.slack.backfill import Backfill
+from bots.slack.bot import SlackBot
+from bots.slack.cursors import Cursors
+from bots.slack.directory import Directory
+from bots.slack.events import Account
+from contract.chat import Deleted, Destination, Edited, Room
+from contract.errors import Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.slack import (
     ASH,
@@ -172,7 +173,7 @@ async def test_replies_missed_in_an_old_thread_are_told(
     bot = slack_bot()
     async with running(bot, inbox):
         await caught_up(slack)
-        await bot.post(Place(ROOM, old), "an answer", "k")
+        await bot.post(Destination(ROOM, old), "an answer", "k")
         root = await slack.say("root")
         await inbox.kept(1)
         slack.delivery.cut()

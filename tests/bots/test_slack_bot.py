@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.slack import SlackBot
-from contract import Chosen, Deleted, Edited, Option, Pinned, Place, Question, Room
+from bots.slack.bot import SlackBot
+from contract.agent import Option, Question
+from contract.chat import Chosen, Deleted, Destination, Edited, Pinned, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (
     ASH,
@@ -102,7 +103,7 @@ async def test_the_bot_does_not_hear_itself_but_hears_other_bots(
     bot = slack_bot()
     async with running(bot, inbox):
         await slack.delivery.connected()
-        await bot.post(Place(ROOM), "my own words", "k")
+        await bot.post(Destination(ROOM), "my own words", "k")
         await slack.say("echo", BOT_USER, bot_id=BOT_ID)
         await slack.say("from codex", CODEX, bot_id="B0CODEX", bot_profile={"name": "codex"})
         await inbox.kept(1)
@@ -233,7 +234,7 @@ async def test_a_pressed_button_is_a_choice(
     question = Question("turn 7", "Run a command?", "rm -rf <x>", options)
     async with running(bot, inbox):
         await slack.delivery.connected()
-        asked = await bot.ask(Place(ROOM), question, "k")
+        asked = await bot.ask(Destination(ROOM), question, "k")
         await slack.press(GENERAL, asked, "No", ASH)
         (chosen,) = await inbox.kept(1)
         await settled(slack)
@@ -271,7 +272,7 @@ async def test_other_reactions_and_own_ones_are_no_pins(
     async with running(bot, inbox):
         ts = await slack.say("hello")
         await inbox.kept(1)
-        await bot.mark(Place(ROOM), ts, "working")
+        await bot.mark(Destination(ROOM), ts, "working")
         await slack.react(GENERAL, ts, "heart")
         await slack.react(GENERAL, ts, "pushpin", BOT_USER)
         await slack.pin(GENERAL, ts, BOT_USER)

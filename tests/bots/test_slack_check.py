@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bots.slack import SlackBot
-from bots.slack_account import SCOPES
-from contract import ConfigError, PlatformError
+from bots.slack.account import SCOPES
+from bots.slack.bot import SlackBot
+from contract.errors import ConfigError, PlatformError
 from tests.doubles.slack import BOT_USER, Fault, SlackDouble
 from tests.doubles.slack_app import EVERY_SCOPE
 

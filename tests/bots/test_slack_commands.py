@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.slack import SlackBot
-from bots.slack_events import Account, Commanded, commander, heard
-from contract import Place, Room
+from bots.slack.bot import SlackBot
+from bots.slack.events import Account, CommandUse, commander, heard
+from contract.chat import Destination, Room
 from tests.bots.test_slack_http import posted, served, settled, stamped
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import DM, GENERAL, OLIVIA, SlackDouble
@@ -29,8 +29,8 @@ async def test_a_slash_command_is_what_one_would_type(
         async with asyncio.timeout(PATIENCE_S):
             await given.over.wait()
         (message,) = inbox.messages
-        await bot.post(Place(message.room), "All is well.", "k1")
-        private = Place(message.room, only_for=message.message_id)
+        await bot.post(Destination(message.room), "All is well.", "k1")
+        private = Destination(message.room, only_for=message.message_id)
         await bot.post(private, "What I know of you", "k2")
     assert (message.content, message.mentioned) == ("/moot status", True)
     assert message.room == ROOM
@@ -91,7 +91,7 @@ def test_any_command_of_the_app_is_read(command: str, text: str, content: str) -
         "channel_id": "C1",
         "trigger_id": "1.2.x",
     }
-    assert heard(payload, OWN) == Commanded("C1", "U1", "slash:U1:1.2.x", content)
+    assert heard(payload, OWN) == CommandUse("C1", "U1", "slash:U1:1.2.x", content)
     assert commander("slash:U1:1.2.x") == "U1"
     assert commander("1700000000.000100") == ""
 

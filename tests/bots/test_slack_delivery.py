@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-from bots.slack import SlackBot
-from contract import Rejected, Room
+from bots.slack.bot import SlackBot
+from contract.chat import Room
+from contract.errors import Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import (
     BOT_USER,

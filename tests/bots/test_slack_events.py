@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from bots.ingest import Found
-from bots.slack_events import (
+from bots.kit.inbound import MessageContext
+from bots.kit.thread_context import HEADING, thread_block
+from bots.slack.events import (
     Account,
-    Changed,
-    Flagged,
-    Pressed,
-    Removed,
-    Said,
+    ButtonPress,
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    PinChange,
     heard,
     inbound,
     moment,
     speaker,
 )
-from bots.thread import HEADING, thread_block
-from contract import Room, parse_metadata
+from contract.chat import Room, parse_metadata
 
 OWN = Account("U0BOT0001", "B0BOT0001", "claude")
 GOLDENS = sorted((Path(__file__).parent / "slack_events").glob("*.json"))
@@ -34,23 +34,23 @@ def shown(payload: dict[str, Any]) -> dict[str, Any] | None:
     match found:
         case None:
             return None
-        case Said():
+        case NewMessage():
             name = found.bot_name or f"name of {found.sender_id}"
             by = speaker(found.sender_id, name, is_bot=found.is_bot)
             room = Room(f"slack:{found.channel}", "auth-team", found.kind or "not told")
-            looked_up: Found = {"mentioned": found.mentioned, "recipient_id": "bot:claude"}
+            looked_up: MessageContext = {"mentioned": found.mentioned, "recipient_id": "bot:claude"}
             message = asdict(inbound(found, room, by, **looked_up))
             meta = message["meta"].model_dump(exclude_defaults=True)
             files = [asdict(file) for file in found.files]
             sent_at = message["sent_at"].isoformat()
             return {**message, "meta": meta, "sent_at": sent_at, "attachments": [], "files": files}
-        case Changed():
+        case EditedMessage():
             return {"changed": {**asdict(found), "at": found.at.isoformat()}}
-        case Removed():
+        case DeletedMessage():
             return {"removed": asdict(found)}
-        case Flagged():
+        case PinChange():
             return {"flagged": asdict(found)}
-        case Pressed():
+        case ButtonPress():
             return {"pressed": asdict(found)}
         case _:
             return {"renamed": asdict(found)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack import SlackBot
+from bots.slack.bot import SlackBot
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import SlackDouble
 

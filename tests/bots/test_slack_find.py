@@ -6,14 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.slack import SlackBot
-from contract import Place, PlatformError, Room
+from bots.slack.bot import SlackBot
+from contract.chat import Destination, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import BOT_USER, GENERAL, Fault, SlackDouble
 
 MakeSlackBot = Callable[..., SlackBot]
 ROOM = Room(f"slack:{GENERAL}", "general")
-HERE = Place(ROOM)
+HERE = Destination(ROOM)
 
 
 def long_ago() -> datetime:
@@ -41,7 +42,7 @@ async def test_a_post_in_doubt_is_found_by_its_key(
 ) -> None:
     slack.page_size = 3
     root = await slack.say("root")
-    place = Place(ROOM, root) if threaded else HERE
+    place = Destination(ROOM, root) if threaded else HERE
     others = [await bot.post(place, f"other {n}", f"other-{n}") for n in range(5)]
     await in_doubt(slack, lambda: bot.post(place, "the one", "key"))
     found = await bot.find(place, "key", long_ago(), others)
@@ -81,7 +82,7 @@ async def test_an_upload_in_doubt_is_found(slack: SlackDouble, bot: SlackBot) ->
 
 
 async def test_nothing_is_found_in_a_thread_that_is_gone(bot: SlackBot) -> None:
-    assert await bot.find(Place(ROOM, "1776754000.000001"), "key", long_ago(), []) is None
+    assert await bot.find(Destination(ROOM, "1776754000.000001"), "key", long_ago(), []) is None
 
 
 async def test_a_search_that_fails_is_no_finding(slack: SlackDouble, bot: SlackBot) -> None:

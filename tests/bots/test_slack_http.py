@@ -10,9 +10,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bots.slack import SlackBot
-from bots.slack_door import signed
-from contract import Chosen, Option, Place, Question, Room
+from bots.slack.bot import SlackBot
+from bots.slack.connection import signed
+from contract.agent import Option, Question
+from contract.chat import Chosen, Destination, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import BOT_USER, GENERAL, SlackDouble
 
@@ -95,7 +96,7 @@ async def test_a_button_comes_as_a_form(
     slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
 ) -> None:
     bot = slack_bot(mode="http")
-    place = Place(Room(f"slack:{GENERAL}", "general"))
+    place = Destination(Room(f"slack:{GENERAL}", "general"))
     async with served(slack, bot, inbox):
         asked = await bot.ask(place, Question("q", "Go?", "", (Option("Ja"), Option("Nein"))), "k")
         await slack.press(GENERAL, asked, "Nein")

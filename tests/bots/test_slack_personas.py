@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack import SlackBot
-from contract import Option, Place, PlatformError, Question, Room, Voice
+from bots.slack.bot import SlackBot
+from contract.agent import Option, Question
+from contract.chat import Destination, PersonaIdentity, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import Inbox, running
 from tests.doubles.slack import BOT_ID, BOT_USER, DM, GENERAL, OLIVIA, App, Fault, SlackDouble
 
 MakeSlackBot = Callable[..., SlackBot]
 ROOM = Room(f"slack:{GENERAL}", "general")
-REVIEWER = Voice("reviewer", "https://example.org/r.png")
-AS_REVIEWER = Place(ROOM, voice=REVIEWER)
+REVIEWER = PersonaIdentity("reviewer", "https://example.org/r.png")
+AS_REVIEWER = Destination(ROOM, voice=REVIEWER)
 QUESTION = Question("q", "Run?", "", (Option("Yes"), Option("No", refuses=True)))
 
 
@@ -22,7 +24,7 @@ QUESTION = Question("q", "Run?", "", (Option("Yes"), Option("No", refuses=True))
 async def test_a_persona_posts_asks_and_uploads_under_its_name(
     slack: SlackDouble, slack_bot: MakeSlackBot, room: Room
 ) -> None:
-    bot, place = slack_bot(), Place(room, voice=REVIEWER)
+    bot, place = slack_bot(), Destination(room, voice=REVIEWER)
     posted = await bot.post(place, "looks **fine**", "k1")
     await bot.edit(place, posted, "looks good")
     await bot.ask(place, QUESTION, "k2")
@@ -39,8 +41,8 @@ async def test_the_account_itself_speaks_without_a_persona(
     slack: SlackDouble, slack_bot: MakeSlackBot
 ) -> None:
     bot = slack_bot()
-    await bot.post(Place(ROOM), "hello", "k")
-    await bot.post(Place(ROOM, voice=Voice(" ")), "hello", "k")
+    await bot.post(Destination(ROOM), "hello", "k")
+    await bot.post(Destination(ROOM, voice=PersonaIdentity(" ")), "hello", "k")
     await bot.close()
     assert all("username" not in args for args in slack.called("chat.postMessage"))
 
@@ -141,9 +143,9 @@ async def test_each_app_hears_the_other_as_a_bot_and_never_itself(
     async with running(claude, inbox), running(codex, heard):
         await slack.delivery.connected()
         await app.delivery.connected()
-        await claude.post(Place(ROOM), f"<@{app.user}> your turn", "k1")
+        await claude.post(Destination(ROOM), f"<@{app.user}> your turn", "k1")
         await heard.kept(2)  # as a message and as a mention
-        await codex.post(Place(ROOM, voice=Voice("codex the second")), "done", "k2")
+        await codex.post(Destination(ROOM, voice=PersonaIdentity("codex the second")), "done", "k2")
         await inbox.kept(1)
     first = heard.messages[0]
     assert (first.meta.sender_type, first.meta.sender_id) == ("bot", f"slack:{BOT_USER}")

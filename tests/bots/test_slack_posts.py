@@ -7,14 +7,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bots.slack import SlackBot
-from contract import Option, Place, PlatformError, Question, Room
+from bots.slack.bot import SlackBot
+from contract.agent import Option, Question
+from contract.chat import Destination, Room
+from contract.errors import PlatformError
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import ASH, CODEX, GENERAL, OLIVIA, Fault, SlackDouble
 
 MakeSlackBot = Callable[..., SlackBot]
 ROOM = Room(f"slack:{GENERAL}", "general")
-HERE = Place(ROOM)
+HERE = Destination(ROOM)
 
 
 def long_ago() -> datetime:
@@ -34,7 +36,7 @@ async def test_a_post_is_mrkdwn_in_its_thread_with_its_key_and_no_previews(
     slack: SlackDouble, bot: SlackBot
 ) -> None:
     root = await slack.say("root")
-    posted = await bot.post(Place(ROOM, root), "**hi** & <b>", "key-1")
+    posted = await bot.post(Destination(ROOM, root), "**hi** & <b>", "key-1")
     message = slack.messages[GENERAL][posted]
     assert message["text"] == "*hi* &amp; &lt;b&gt;"
     assert message["thread_ts"] == root
@@ -103,7 +105,7 @@ async def test_a_question_of_any_length_is_one_that_slack_takes(
 
 async def test_a_file_is_shared_with_its_comment(slack: SlackDouble, bot: SlackBot) -> None:
     root = await slack.say("root")
-    file = await bot.upload(Place(ROOM, root), "answer.md", b"# long", "**Summary**", "k")
+    file = await bot.upload(Destination(ROOM, root), "answer.md", b"# long", "**Summary**", "k")
     assert (slack.files[file].data, slack.files[file].shared) == (b"# long", True)
     (message,) = (m for m in slack.messages[GENERAL].values() if m.get("files"))
     assert (message["text"], message["thread_ts"]) == ("*Summary*", root)
@@ -201,7 +203,7 @@ async def test_a_mark_that_fails_raises_nothing_and_the_next_is_tried(
     slack.fail("reactions.add", fault)
     slack.fail("reactions.remove", fault)
     await bot.mark(HERE, await slack.say("one"), "working")
-    other = Place(Room("slack:G0PRIVATE", "secret"))
+    other = Destination(Room("slack:G0PRIVATE", "secret"))
     ts = await slack.say("two", channel="G0PRIVATE")
     await bot.mark(other, ts, "working")
     assert slack.messages["G0PRIVATE"][ts]["reactions"] == ["eyes"]
@@ -211,9 +213,9 @@ async def test_a_status_stands_under_the_thread_and_is_ended(
     slack: SlackDouble, bot: SlackBot
 ) -> None:
     root = await slack.say("root")
-    await bot.typing(Place(ROOM, root), "is thinking…")
+    await bot.typing(Destination(ROOM, root), "is thinking…")
     assert slack.statuses[GENERAL, root] == "is thinking…"
-    await bot.typing(Place(ROOM, root), "")
+    await bot.typing(Destination(ROOM, root), "")
     assert slack.statuses[GENERAL, root] == ""
     await bot.typing(HERE, "is thinking…")
     assert len(slack.called("assistant.threads.setStatus")) == 2
@@ -225,7 +227,7 @@ async def test_a_status_that_is_refused_is_not_tried_again(
     slack.scopes.discard("assistant:write")
     root = await slack.say("root")
     for _ in range(3):
-        await bot.typing(Place(ROOM, root), "is thinking…")
+        await bot.typing(Destination(ROOM, root), "is thinking…")
     assert len(slack.called("assistant.threads.setStatus")) == 1
 
 
@@ -284,7 +286,7 @@ async def test_slack_asks_for_time_and_gets_it_in_that_channel(
         await bot.post(HERE, "hello", "k")
     assert (first.value.retry_after_s, second.value.retry_after_s) == (30.0, 20.0)
     assert len(slack.called("chat.postMessage")) == 1
-    await bot.post(Place(Room("slack:G0PRIVATE", "secret")), "elsewhere", "k2")
+    await bot.post(Destination(Room("slack:G0PRIVATE", "secret")), "elsewhere", "k2")
     time[0] += 21
     await bot.post(HERE, "hello", "k")
     assert slack.texts() == ["hello"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.slack_text import LIMIT_BYTES, mrkdwn, size_bytes, typed
+from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes, typed
 
 TABLE = [
     # Emphasis

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack import SlackBot
-from contract import ConfigError
+from bots.slack.bot import SlackBot
+from contract.errors import ConfigError
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.slack import SlackDouble
 

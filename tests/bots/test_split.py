@@ -7,8 +7,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.slack_text import LIMIT_BYTES, mrkdwn, size_bytes
-from bots.split import pieces, split
+from bots.markdown.split import pieces, split
+from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
 
 FRAGMENTS = [
     *("# h", "text *a* **b**", "- a", "  - b", "    - c", "1. x", "10. y", "> q", "> > r", ""),

@@ -9,8 +9,12 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots import bluebubbles_text, discord_text, matrix_text, rocketchat_text, slack_text
-from bots.split import pieces, split
+from bots.bluebubbles import text as bluebubbles_text
+from bots.discord import text as discord_text
+from bots.markdown.split import pieces, split
+from bots.matrix import text as matrix_text
+from bots.rocketchat import text as rocketchat_text
+from bots.slack import text as slack_text
 
 
 @dataclass(frozen=True)

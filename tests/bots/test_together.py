@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from bots.together import together
-from contract import PlatformError
+from bots.kit.together import together
+from contract.errors import PlatformError
 
 
 async def test_the_first_failure_ends_the_others_and_is_raised_as_it_is() -> None:

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 from bots.bot import Bot
 from bots.web import WebBot
-from contract import Option, Place, Question, Room
+from contract.agent import Option, Question
+from contract.chat import Destination, Room
 
-PLACE = Place(Room("web:general", "general"))
+PLACE = Destination(Room("web:general", "general"))
 
 
 async def test_a_posts_id_is_its_key_so_that_posting_again_is_the_same_message() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bots.writer import PLAIN, aligned, quiet
+from bots.markdown.writer import PLAIN, aligned, quiet
 
 
 @pytest.mark.parametrize(

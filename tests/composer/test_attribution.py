@@ -10,7 +10,7 @@ from composer.attribution import (
     compose_thread_context_block,
     strip_baked_prefix,
 )
-from contract import IngestMetadata, parse_metadata
+from contract.chat import IngestMetadata, parse_metadata
 from tests.doubles.attacks import attacks
 
 BLOCK = "[Thread context — prior messages in this thread, newest last]\n- Ash (<@U03>): hi"

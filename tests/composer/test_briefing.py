@@ -9,7 +9,8 @@ import pytest
 
 from composer.briefing import briefing_schema, parse_briefing
 from composer.header import compose
-from contract import Briefing, ConfigError, MootError
+from contract.briefing import Briefing
+from contract.errors import ConfigError, MootError
 
 GOLDEN = Path(__file__).parent / "golden"
 SPECIFICATION = json.loads((GOLDEN / "specification" / "briefing.json").read_bytes())

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from composer.cuts import cut_end, cut_middle
 from composer.header import compose
-from contract import Briefing, Budget, Fact, Landmark, Note, Observation, Speaker, ThreadMessage
+from contract.briefing import Briefing, Budget, Fact, Landmark, Note, Observation, ThreadMessage
+from contract.chat import Speaker
 from tests.doubles.attacks import attacks
 from tests.doubles.briefings import BUDI, briefing, line
 from tests.doubles.header_reader import forged, read

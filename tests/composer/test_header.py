@@ -9,18 +9,9 @@ import pytest
 
 from composer.briefing import parse_briefing
 from composer.header import compose
-from contract import (
-    Attachment,
-    Briefing,
-    ConfigError,
-    Fact,
-    Landmark,
-    Note,
-    Observation,
-    Room,
-    Speaker,
-    ThreadMessage,
-)
+from contract.briefing import Briefing, Fact, Landmark, Note, Observation, ThreadMessage
+from contract.chat import Attachment, Room, Speaker
+from contract.errors import ConfigError
 from tests.doubles.briefings import ANDI, AT, BUDI, CLAUDE, briefing, line
 from tests.doubles.header_reader import read
 

@@ -3,7 +3,7 @@
 import pytest
 
 from composer.labels import Labels, joined, mention
-from contract import Speaker
+from contract.chat import Speaker
 
 CODEX = Speaker("slack:B2", "codex", "bot")
 

@@ -8,31 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from contract import Room, Speaker
-from gateway.admin.admin_cards import (
+from contract.chat import Room, Speaker
+from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
+from gateway.web.admin.values import (
     Acted,
     BotCard,
     Day,
     Disk,
+    PersonaUsage,
     Problem,
     RoomLine,
     SessionAct,
     SessionLine,
-    Spent,
     Summary,
     Today,
     TurnLine,
     TurnPage,
     WantedTurns,
 )
-from gateway.cards import OpenQuestion, RoomCard, SessionCard
 
 ANA, BUDI = Speaker("slack:U1", "Ana Lima"), Speaker("slack:U2", "Budi")
 AUTH = Room("slack:C1", "auth-team", "room", "saga-ai")
 
 
 class FakeAdmin:
-    """Implements gateway.admin.admin.Admin."""
+    """Implements gateway.web.admin.protocol.Admin."""
 
     def __init__(
         self, now: Callable[[], datetime], questions: Callable[[], Sequence[OpenQuestion]]
@@ -198,8 +198,8 @@ def _line(seq: int, at: datetime) -> TurnLine:
 def _day(now: datetime, back: int) -> Day:
     turns = {"posted": 20 + (back * 13) % 31, "failed": back % 5, "stopped": back % 3}
     spent = (
-        Spent("claude", 40_000 + back * 900, 9_000, 12_000, 0.4 + back / 50),
-        Spent("codex", 12_000 + (back * 7919) % 9_000, 3_000, 0, None),
+        PersonaUsage("claude", 40_000 + back * 900, 9_000, 12_000, 0.4 + back / 50),
+        PersonaUsage("codex", 12_000 + (back * 7919) % 9_000, 3_000, 0, None),
     )
     return Day(
         day=(now - timedelta(days=back)).date(),

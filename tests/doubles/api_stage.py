@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adapters.agent import Launch, MemoryServer
-from adapters.api import ApiAgent
-from adapters.api_settings import ApiSettings
+from adapters.api.session import ApiAgent
+from adapters.api.settings import ApiSettings
 from tests.doubles.messages_api import Bare, MessagesAPI
 from tests.doubles.model_steps import Json
 

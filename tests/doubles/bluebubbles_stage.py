@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bots.bluebubbles import BlueBubblesBot
+from bots.bluebubbles.bot import BlueBubblesBot
 from tests.doubles.bluebubbles import PASSWORD, BlueBubblesDouble
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 

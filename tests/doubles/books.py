@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.audit.audit import Entry, Verdict, Wish
+from gateway.audit.audit import AuditEntry, AuditFilter, Verdict
 from gateway.audit.chain import Broken
 from gateway.limits.usage import Report
 
@@ -13,11 +13,13 @@ class FakeAudit:
     """Implements gateway.audit.audit.AuditLog. entries: oldest first."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.wishes: list[Wish] = []
+        self.entries: list[AuditEntry] = []
+        self.wishes: list[AuditFilter] = []
         self.broken: Broken | None = None
 
-    async def page(self, wish: Wish, *, before: int | None, limit: int) -> Sequence[Entry]:
+    async def page(
+        self, wish: AuditFilter, *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
         self.wishes.append(wish)
         found = [e for e in reversed(self.entries) if before is None or e.seq < before]
         return found[:limit]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contract import Briefing, Line, Room, Speaker
+from contract.briefing import Briefing, TranscriptLine
+from contract.chat import Room, Speaker
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 CLAUDE = Speaker("bot:claude", "claude", "bot")
@@ -13,8 +14,10 @@ ANDI = Speaker("web:andi", "Andi")
 BUDI = Speaker("web:budi", "Budi")
 
 
-def line(id: str, text: str = "hello", by: Speaker = ANDI, minutes: int = 0, **more: Any) -> Line:
-    return Line(id, by, text, AT + timedelta(minutes=minutes), **more)
+def line(
+    id: str, text: str = "hello", by: Speaker = ANDI, minutes: int = 0, **more: Any
+) -> TranscriptLine:
+    return TranscriptLine(id, by, text, AT + timedelta(minutes=minutes), **more)
 
 
 def briefing(**given: Any) -> Briefing:

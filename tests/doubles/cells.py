@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.sandbox import Sandbox
+from adapters.sandbox.bubblewrap import Sandbox
 from tests.doubles.replies import Replies
 
 SHELL = Path(__file__).parent / "tuis" / "shell.py"

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from contract import Deleted, Edited, Room
-from memory.facts import StoredFact, facts_in
-from memory.schema import facts, metadata
+from contract.chat import Deleted, Edited, Room
+from memory.readable import ReadableMessages
+from memory.recall.facts import StoredFact, facts_in
 from memory.scopes import home_scope
-from memory.slices import Slices
-from memory.store import Store
-from memory.transcript import Stored, Transcript
+from store.database import Store
+from store.schema import facts, metadata
+from store.transcript import StoredMessage, Transcript
 from tests.doubles.migrated import migrated
 from tests.doubles.platform import ROOM, said
 
@@ -34,8 +34,8 @@ class Chat:
     gone: list[str] = field(default_factory=list)
 
     @property
-    def slices(self) -> Slices:
-        return Slices(self.store)
+    def slices(self) -> ReadableMessages:
+        return ReadableMessages(self.store)
 
     @property
     def transcript(self) -> Transcript:
@@ -66,7 +66,7 @@ class Chat:
 
         return await self.store.write(work)
 
-    async def edit(self, seq: int, text: str) -> Stored:
+    async def edit(self, seq: int, text: str) -> StoredMessage:
         """Change a message."""
         stored = await self.transcript.get(seq)
         assert stored is not None
@@ -75,7 +75,7 @@ class Chat:
         assert edited is not None
         return edited
 
-    async def delete(self, seq: int) -> Stored:
+    async def delete(self, seq: int) -> StoredMessage:
         """Delete a message."""
         stored = await self.transcript.get(seq)
         assert stored is not None

@@ -12,10 +12,11 @@ import pytest
 import pytest_asyncio
 
 from adapters.agent import Launch
-from adapters.cli import CliAgent
-from adapters.hooks import HookListener
+from adapters.cli.hooks import HookListener
+from adapters.cli.session import CliAgent
 from adapters.profiles.claude_code import CLAUDE_CODE
-from contract import AgentError, Answer
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.replies import Replies
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from contract import Attachment, Room, Speaker
-from gateway.cards import SessionCard, TurnRecord
-from gateway.house import Picture
-from gateway.page import PageSettings, open_page
+from contract.chat import Attachment, Room, Speaker
+from gateway.core.cards import SessionCard, TurnRecord
+from gateway.web.page import PageSettings, open_page
+from gateway.web.protocols import Picture
 from tests.doubles.house import FakeHouse
 
 ANA = Speaker("web:ana", "Ana Lima")

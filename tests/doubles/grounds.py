@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bots.bot import Bot
-from contract import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.matrix_stage import Stage

@@ -14,8 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from contract import Answer, Attachment, Option, Question, Rejected, Room, Speaker, Trim
-from gateway.cards import (
+from contract.agent import Answer, Option, Question
+from contract.briefing import Trim
+from contract.chat import Attachment, Room, Speaker
+from contract.errors import Rejected
+from gateway.core.cards import (
     LeftOut,
     Message,
     OpenQuestion,
@@ -32,20 +35,20 @@ from gateway.cards import (
     TurnRecord,
     TurnState,
 )
-from gateway.happenings import (
-    Asked,
-    Drafted,
-    Gone,
-    Happening,
+from gateway.core.events import (
+    AppEvent,
+    DraftChanged,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
+    QuestionAsked,
     QuestionClosed,
-    Reworded,
     RoomOpened,
-    Said,
     TurnChanged,
-    Typing,
+    TypingChanged,
 )
-from gateway.house import Choice, Health, Picture, Receipt, TurnReply
-from gateway.submission import Submission, parse_submission
+from gateway.web.protocols import Choice, HealthReport, Picture, Receipt, TurnReply
+from gateway.web.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage
 from tests.doubles.memories import FakeMemories
@@ -92,7 +95,7 @@ class Call:
 
 
 class FakeHouse:
-    """Implements gateway.house.House."""
+    """Implements gateway.web.protocols.House."""
 
     def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.calls: list[Call] = []
@@ -113,7 +116,7 @@ class FakeHouse:
         self.script: Callable[[TurnRecord], None] = lambda record: None
         self._now = now
         self._numbers = itertools.count(1)
-        self._queues: list[asyncio.Queue[Happening | None]] = []
+        self._queues: list[asyncio.Queue[AppEvent | None]] = []
         self._choices: dict[str, asyncio.Future[int]] = {}
         self._ended: dict[str, asyncio.Event] = {}
 
@@ -197,11 +200,11 @@ class FakeHouse:
         self.publish(QuestionClosed(asked.room_id, question_id, option, by, "answered"))
         return "taken"
 
-    def subscribe(self) -> AsyncIterator[Happening]:
-        queue: asyncio.Queue[Happening | None] = asyncio.Queue()
+    def subscribe(self) -> AsyncIterator[AppEvent]:
+        queue: asyncio.Queue[AppEvent | None] = asyncio.Queue()
         self._queues.append(queue)
 
-        async def events() -> AsyncIterator[Happening]:
+        async def events() -> AsyncIterator[AppEvent]:
             while (happening := await queue.get()) is not None:
                 yield happening
             raise RuntimeError("the stream broke")
@@ -211,12 +214,12 @@ class FakeHouse:
     async def metrics(self) -> bytes:
         return b"# TYPE moot_messages_total counter\nmoot_messages_total 3.0\n"
 
-    async def health(self) -> Health:
-        return Health(self.raises is None, {"store": "ok"})
+    async def health(self) -> HealthReport:
+        return HealthReport(self.raises is None, {"store": "ok"})
 
     # ── What a test or a script tells ───────────────────────────────────────────────────
 
-    def publish(self, happening: Happening) -> None:
+    def publish(self, happening: AppEvent) -> None:
         for queue in self._queues:
             queue.put_nowait(happening)
 
@@ -243,19 +246,19 @@ class FakeHouse:
         message = Message(message_id, room.id, by, text, at, **more)
         self.said[room.id].append(message)
         self.room_cards[room.id] = replace(self.room_cards[room.id], last_at=at)
-        self.publish(Said(message))
+        self.publish(MessagePosted(message))
         return message
 
     def reword(self, message: Message, **changes: Any) -> Message:
         said = self.said[message.room_id]
         new = replace(message, **changes)
         said[[m.id for m in said].index(message.id)] = new
-        self.publish(Reworded(new))
+        self.publish(MessageEdited(new))
         return new
 
     def unsay(self, message: Message) -> None:
         self.said[message.room_id] = [m for m in self.said[message.room_id] if m.id != message.id]
-        self.publish(Gone(message.room_id, message.id))
+        self.publish(MessageDeleted(message.room_id, message.id))
 
     def queue(self, message: Message, persona: str, raw: Mapping[str, Any]) -> TurnRecord:
         at = self._now()
@@ -294,7 +297,7 @@ class FakeHouse:
     def draft(self, turn_id: str, text: str) -> None:
         record = self.records[turn_id]
         self.records[turn_id] = replace(record, card=replace(record.card, draft=text))
-        self.publish(Drafted(record.card.room_id, turn_id, text))
+        self.publish(DraftChanged(record.card.room_id, turn_id, text))
 
     def finish(self, turn_id: str, text: str) -> Message:
         record = self.move(turn_id, "answered")
@@ -317,7 +320,7 @@ class FakeHouse:
         asked = OpenQuestion(question, card.room_id, turn_id, card.persona, self._now(), **more)
         self.open[question.id] = asked
         self._choices[question.id] = asyncio.get_running_loop().create_future()
-        self.publish(Asked(asked))
+        self.publish(QuestionAsked(asked))
         return question.id
 
     def choice(self, question_id: str) -> asyncio.Future[int]:
@@ -325,7 +328,7 @@ class FakeHouse:
 
     def working(self, turn_id: str, status: str) -> None:
         card = self.records[turn_id].card
-        self.publish(Typing(card.room_id, card.persona, status))
+        self.publish(TypingChanged(card.room_id, card.persona, status))
 
     # ── Inside ──────────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from bots.bot import Bot
-from contract import Event, Inbound
+from contract.chat import Event, Inbound
 
 PATIENCE_S = 20.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory.index import Entry, Hit
+from memory.recall.index import Hit, IndexEntry
 
 
 @dataclass
@@ -15,9 +15,9 @@ class WordIndex:
 
     hostile: bool = False
     name: str = "words"
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, IndexEntry] = field(default_factory=dict)
 
-    async def add(self, entries: Sequence[Entry]) -> None:
+    async def add(self, entries: Sequence[IndexEntry]) -> None:
         """Take in entries."""
         self.entries |= {entry.id: entry for entry in entries}
 

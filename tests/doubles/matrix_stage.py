@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bots.matrix import MatrixBot
-from bots.matrix_account import Credentials
-from contract import Inbound
+from bots.matrix.bot import MatrixBot
+from bots.matrix.check import Credentials
+from contract.chat import Inbound
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.synapse import SERVER, Person, Synapse
 

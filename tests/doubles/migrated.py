@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from memory.store import Store
+from store.database import Store
 
 _MADE: list[Path] = []
 

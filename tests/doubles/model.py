@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from contract import Completion, ModelError, Tool, ToolCall, Usage
+from contract.agent import Completion, Tool, ToolCall, Usage
+from contract.errors import ModelError
 
 Reply = str | Mapping[str, Any] | Completion | ModelError
 """Text; the input of the tool that is asked for; all of it; a failure."""

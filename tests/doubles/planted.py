@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Table, insert
 from sqlalchemy.types import BigInteger, Integer
 
-from memory.schema import metadata
+from store.schema import metadata
 
 _numbers = count(1)
 

@@ -10,17 +10,10 @@ from itertools import count
 
 from aiohttp import web
 
-from bots.bot import Manners, Mark, Receive
-from contract import (
-    Inbound,
-    IngestMetadata,
-    MootError,
-    Place,
-    PlatformError,
-    Question,
-    Room,
-    Speaker,
-)
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from contract.agent import Question
+from contract.chat import Destination, Inbound, IngestMetadata, Room, Speaker
+from contract.errors import MootError, PlatformError
 
 
 @dataclass
@@ -28,7 +21,7 @@ class Posted:
     """A message on the platform."""
 
     id: str
-    place: Place
+    place: Destination
     text: str
     key: str
     at: datetime
@@ -45,7 +38,9 @@ class FakeBot:
     name: str = "fake"
     platform: str = "fake"
     personas: Sequence[str] = ("demo",)
-    manners: Manners = field(default_factory=lambda: Manners(draft_interval_s=0.05))
+    manners: PlatformCapabilities = field(
+        default_factory=lambda: PlatformCapabilities(draft_interval_s=0.05)
+    )
     limit: int = 4000
     prefix: str = "p"  # of its posts' ids
     faults: list[PlatformError | None] = field(default_factory=list)
@@ -54,7 +49,7 @@ class FakeBot:
     frozen: bool = False  # no message can be edited any more
     posted: list[Posted] = field(default_factory=list)
     edits: list[tuple[str, str]] = field(default_factory=list)
-    marks: list[tuple[str, Mark]] = field(default_factory=list)
+    marks: list[tuple[str, Reaction]] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
     tell: Callable[[Posted], Awaitable[None]] | None = None
@@ -79,7 +74,7 @@ class FakeBot:
     def split(self, text: str) -> list[str]:
         return [text[i : i + self.limit] for i in range(0, len(text), self.limit)]
 
-    async def post(self, place: Place, text: str, key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
         if self.faults and (fault := self.faults.pop(0)):
             raise fault
         message = Posted(f"{self.prefix}{next(self._ids)}", place, text, key, datetime.now(UTC))
@@ -91,7 +86,7 @@ class FakeBot:
             await self.tell(message)
         return message.id
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         if self.frozen:
             raise PlatformError("can't be edited", outcome="refused")
         self.edits.append((message_id, text))
@@ -99,27 +94,29 @@ class FakeBot:
             if message.id == message_id:
                 message.text = text
 
-    async def delete(self, place: Place, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         self.posted = [m for m in self.posted if m.id != message_id]
 
     async def find(
-        self, place: Place, key: str, since: datetime, known: Collection[str]
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         if not self.has_history:
             raise PlatformError("no history here", outcome="refused")
         return next((m.id for m in self.posted if m.key == key), None)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         self.uploads.append((name, data))
         return await self.post(place, f"[{name}] {comment}", key)
 
-    async def typing(self, place: Place, status: str) -> None:
+    async def typing(self, place: Destination, status: str) -> None:
         return None
 
-    async def mark(self, place: Place, message_id: str, mark: Mark) -> None:
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         self.marks.append((message_id, mark))
 
-    async def ask(self, place: Place, question: Question, key: str) -> str:
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
         self.asked.append(question)
         return await self.post(place, f"? {question.title}", key)
 

@@ -4,17 +4,17 @@ import re
 import sys
 from dataclasses import replace
 
-from adapters.looks import Look
-from adapters.profiles.demo import read_row, read_state
-from adapters.profiles.profile import (
+from adapters.cli_profile import (
     Interrupt,
     Profile,
-    Ready,
-    Record,
-    Signs,
+    PromptTyping,
+    ReadySigns,
+    RecordFormat,
     Title,
-    Typing,
+    TurnSigns,
 )
+from adapters.profiles.demo import read_row, read_state
+from adapters.screen_profile import ScreenProfile
 
 PRELUDE = r"""
 import json, os, select, sys, time
@@ -64,7 +64,7 @@ def reply(text, how="done"):
     record(type="end", how=how)
 """
 
-LOOK = Look(
+LOOK = ScreenProfile(
     name="double",
     echo=re.compile(r"> (.+)"),
     input=re.compile(r">\s*$"),
@@ -80,10 +80,10 @@ def program(body: str, **changes: object) -> Profile:
         title="The double",
         agent="double",
         begin=(sys.executable, "-I", "-S", "-c", PRELUDE + body),
-        ready=Ready(quiet_s=0.0, timeout_s=20.0),
-        typing=Typing(confirm_s=0.2, holding=re.compile(r"^> \S", re.MULTILINE)),
-        signs=Signs(
-            record=Record("record.jsonl", read_row, poll_s=0.05, grace_s=0.5),
+        ready=ReadySigns(quiet_s=0.0, timeout_s=20.0),
+        typing=PromptTyping(confirm_s=0.2, holding=re.compile(r"^> \S", re.MULTILINE)),
+        signs=TurnSigns(
+            record=RecordFormat("record.jsonl", read_row, poll_s=0.05, grace_s=0.5),
             states=read_state,
             title=Title(busy=re.compile("^busy"), idle=re.compile("^idle")),
             fallback_s=0.5,

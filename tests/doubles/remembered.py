@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, event, insert
 
-from memory.facts import NewFact, StoredFact, add_facts
-from memory.schema import agent_sessions, episodes, insights, landmarks, observations
-from memory.transcript import micros
+from memory.recall.facts import NewFact, StoredFact, add_facts
+from store.schema import agent_sessions, episodes, insights, landmarks, observations
+from store.timestamps import micros
 
 START = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 _SCOPE_IN = re.compile(r"\w+\.scope IN \([^)]*\)")

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 
-from adapters.agent import Occasion
-from contract import Question
+from adapters.agent import TurnContext
+from contract.agent import Question
 
 
 class Replies:
     """A `Reply` that remembers drafts and questions; answers these from `choices`, else waits."""
 
-    def __init__(self, choices: Sequence[int] = (), occasion: Occasion | None = None) -> None:
-        self.occasion = occasion or Occasion()
+    def __init__(self, choices: Sequence[int] = (), occasion: TurnContext | None = None) -> None:
+        self.occasion = occasion or TurnContext()
         self.drafts: list[str] = []
         self.questions: list[Question] = []
         self.withdrawn = 0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from bots.tree import (
+from bots.markdown.tree import (
     Block,
     Break,
     Code,
@@ -13,14 +13,14 @@ from bots.tree import (
     Heading,
     Image,
     Inline,
-    Item,
     Link,
     List,
+    ListItem,
     Paragraph,
     Quote,
     Rule,
-    Span,
-    Table,
+    StyledSpan,
+    TableBlock,
     Text,
 )
 
@@ -47,7 +47,7 @@ def meant(content: Iterable[Inline], styles: str = "", kind: str = "") -> Letter
                 letters += seen(node.text, styles, kind)
             case Code():
                 letters += seen(node.text, styles, kind or "code")
-            case Span():
+            case StyledSpan():
                 inner = "".join(sorted({*styles, STYLES[node.kind]}))
                 letters += meant(node.children, inner, kind)
             case Link():
@@ -92,17 +92,17 @@ def lines_of(content: tuple[Inline, ...]) -> list[Letters]:
 def _broken(content: Iterable[Inline]) -> Iterator[Inline]:
     """The content with breaks outside of spans."""
     for node in content:
-        if not isinstance(node, Span):
+        if not isinstance(node, StyledSpan):
             yield node
             continue
         part: list[Inline] = []
         for child in _broken(node.children):
             if isinstance(child, Break):
-                yield from (Span(node.kind, tuple(part)), child)
+                yield from (StyledSpan(node.kind, tuple(part)), child)
                 part = []
             else:
                 part.append(child)
-        yield Span(node.kind, tuple(part))
+        yield StyledSpan(node.kind, tuple(part))
 
 
 def rows_meant(blocks: Iterable[Block], *, top: bool = True) -> Rows:
@@ -121,9 +121,9 @@ def rows_meant(blocks: Iterable[Block], *, top: bool = True) -> Rows:
                 rows.append(("hr",) if top else ("p", seen("─" * 10)))
             case Quote():
                 rows += [quoted(row) for row in rows_meant(block.blocks, top=False)]
-            case Table() if top:
+            case TableBlock() if top:
                 rows.append(("table", [[meant(cell) for cell in row] for row in block.rows]))
-            case Table():
+            case TableBlock():
                 rows.append(("code",))
             case List():
                 rows += [row for item in block.items for row in _meant_item(item, block, top)]
@@ -136,7 +136,7 @@ def quoted(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return ("quote", row[1]) if row[0] == "p" else row
 
 
-def _meant_item(item: Item, block: List, top: bool) -> Rows:
+def _meant_item(item: ListItem, block: List, top: bool) -> Rows:
     rows = rows_meant(item.blocks, top=False)
     state = {None: "", True: "☑", False: "☐"}[item.done]
     number = item.number or ""

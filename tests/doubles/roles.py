@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from contract import Speaker
-from gateway.access.access_tables import Role
+from contract.chat import Speaker
 from gateway.access.admissions import AccessOverview
-from gateway.access.grants import Kept, Span
+from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Decision, Pairing
+from gateway.settings.access import Role
 
 NOBODY = AccessOverview("closed", "pairing", (), (), ())
 
 
 @dataclass
 class FakeRoles:
-    """Implements gateway.house.Roles."""
+    """Implements gateway.web.protocols.Roles."""
 
     now: AccessOverview = NOBODY
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -25,15 +25,15 @@ class FakeRoles:
         return self.now
 
     async def grant(
-        self, person: Speaker, role: Role, span: Span, by: Speaker, *, named: bool
-    ) -> Kept:
+        self, person: Speaker, role: Role, span: GrantSpan, by: Speaker, *, named: bool
+    ) -> KeptGrant:
         self.asked.append(("grant", person.id, role, span, by.id))
         seq = len(self.now.grants) + 1
-        kept = Kept(seq, role, person, span, None, by, datetime.now(UTC))
+        kept = KeptGrant(seq, role, person, span, None, by, datetime.now(UTC))
         self.now = replace(self.now, grants=(*self.now.grants, kept))
         return kept
 
-    async def revoke(self, seq: int, by: Speaker) -> Kept | None:
+    async def revoke(self, seq: int, by: Speaker) -> KeptGrant | None:
         self.asked.append(("revoke", seq, by.id))
         gone = next((one for one in self.now.grants if one.seq == seq), None)
         self.now = replace(self.now, grants=tuple(g for g in self.now.grants if g is not gone))

@@ -12,18 +12,19 @@ from typing import Any
 from bots.bot import Bot
 from bots.web import WebBot
 from composer.headings import HEADINGS
-from contract import Event, Inbound
-from gateway.access.access_tables import AccessTable
-from gateway.config import Config
-from gateway.ledger import Accepted
-from gateway.limits.limit_tables import LimitsTable
-from gateway.personas.personas import Personas
-from gateway.sessions import Program
-from gateway.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
-from gateway.wiring.house import House
-from memory.index import Index
+from contract.chat import Event, Inbound
+from gateway.app.app import App
+from gateway.core.ledger import Accepted
+from gateway.core.redaction import Redactor
+from gateway.sessions.sessions import AgentProgram
+from gateway.settings.access import AccessTable
+from gateway.settings.config import Config
+from gateway.settings.limits import LimitsTable
+from gateway.settings.personas.personas import Personas
+from gateway.settings.tables import GatewayTable, MemoryTable, SessionsTable, TurnsTable
 from memory.model import Model
-from memory.store import Store
+from memory.recall.index import Index
+from store.database import Store
 from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot
 from tests.doubles.scripted import ScriptedPrograms
@@ -35,7 +36,7 @@ PERSONA = "---\nagent: scripted\ndescription: {0}\n---\nYou are {0}.\n"
 class Opened:
     """A running gateway: the bot posts, the programs were asked."""
 
-    house: House
+    house: App
     bot: FakeBot
     programs: ScriptedPrograms
 
@@ -76,7 +77,7 @@ async def gateway(
     *,
     bot: FakeBot | None = None,
     siblings: Sequence[FakeBot] = (),
-    programs: Callable[[str], Program] | None = None,
+    programs: Callable[[str], AgentProgram] | None = None,
     personas: tuple[str, ...] = ("demo",),
     access: AccessTable | None = None,
     turns: TurnsTable | None = None,
@@ -88,10 +89,11 @@ async def gateway(
     timezone: str = "UTC",
     limits: LimitsTable | None = None,
     options: Mapping[str, Any] | None = None,
+    redactor: Redactor | None = None,
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell.
 
-    options: further tables of the configuration.
+    options: further tables of the configuration. redactor: knows the secrets; None: none are known.
     """
     folder = tmp_path / "personas"
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +116,7 @@ async def gateway(
     async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:
             async with asyncio.TaskGroup() as group:
-                house = House(
+                house = App(
                     config,
                     group=group,
                     store=store,
@@ -124,6 +126,7 @@ async def gateway(
                     index=index,
                     model=model,
                     learn_after_s=0.0,
+                    redactor=redactor,
                 )
                 await house.admissions.load()
                 await house.rooms.recover()

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from contract import Speaker
-from gateway.house import Wish
+from contract.chat import Speaker
 from gateway.schedules.scheduled import Schedule
+from gateway.web.protocols import ScheduleRequest
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 
 
 @dataclass
 class FakeSchedules:
-    """Implements gateway.house.Scheduling. asked: what the page asked, in order."""
+    """Implements gateway.web.protocols.Scheduling. asked: what the page asked, in order."""
 
     living: dict[int, Schedule] = field(default_factory=dict)
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -23,7 +23,7 @@ class FakeSchedules:
     async def all(self, room_id: str | None) -> Sequence[Schedule]:
         return [one for one in self.living.values() if room_id in (None, one.room_id)]
 
-    async def create(self, wish: Wish) -> Schedule:
+    async def create(self, wish: ScheduleRequest) -> Schedule:
         self.asked.append(("create", wish))
         seq = len(self.living) + 1
         self.living[seq] = Schedule(

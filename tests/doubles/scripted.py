@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.agent import Agent, Launch, Reply
-from contract import AgentError, Answer, ToolUse
-from gateway.sessions import Program
+from contract.agent import Answer, ToolUse
+from contract.errors import AgentError
+from gateway.sessions.sessions import AgentProgram
 
 Script = Callable[[str, Reply], Awaitable[str | Answer]]
 
@@ -100,7 +101,7 @@ class ScriptedPrograms:
     resumes: bool = True
     compacting: Callable[[ScriptedAgent], Coroutine[Any, Any, None]] | None = None
 
-    def __call__(self, name: str) -> Program:
+    def __call__(self, name: str) -> AgentProgram:
         async def start(launch: Launch) -> Agent:
             if self.failures:
                 raise self.failures.pop(0)
@@ -116,5 +117,5 @@ class ScriptedPrograms:
             self.agents.append(agent)
             return agent
 
-        scripted = Program(name, "Scripted", "scripted agent", True, "", start)
+        scripted = AgentProgram(name, "Scripted", "scripted agent", True, "", start)
         return replace(scripted, resumes=self.resumes)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memory.index import Entry
+from memory.recall.index import IndexEntry
 
 START = datetime(2026, 4, 13, 9, 0, tzinfo=UTC)  # a Monday
 AUTH = "room:slack:C1"
@@ -34,10 +34,10 @@ _SAID = {
 }
 
 
-def entries(*scopes: str) -> list[Entry]:
+def entries(*scopes: str) -> list[IndexEntry]:
     """What was said in these scopes, or in all; ids are `<scope>/<number from 0>`."""
     return [
-        Entry(
+        IndexEntry(
             id=f"{scope}/{number}",
             scope=scope,
             text=text,

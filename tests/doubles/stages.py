@@ -10,11 +10,11 @@ from typing import Any
 
 from yarl import URL
 
-from bots.discord import DiscordBot
-from bots.rocketchat import RocketChatBot
-from bots.rocketchat_account import Login
-from bots.slack import SlackBot
-from contract import Room, Speaker
+from bots.discord.bot import DiscordBot
+from bots.rocketchat.bot import RocketChatBot
+from bots.rocketchat.check import Login
+from bots.slack.bot import SlackBot
+from contract.chat import Room, Speaker
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.grounds import (

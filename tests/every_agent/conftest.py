@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Generator
 import pytest
 import pytest_asyncio
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from tests.every_agent.stage import Cli, Stage, clis, require
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from adapters.agent import Agent, Launch
-from adapters.cli import CliAgent
-from adapters.hooks import HookListener
-from adapters.profiles.profile import Profile
-from contract import AgentError, Answer
+from adapters.cli.hooks import HookListener
+from adapters.cli.session import CliAgent
+from adapters.cli_profile import Profile
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.replies import Replies
 from tests.doubles.scripted_api import ScriptedAPI

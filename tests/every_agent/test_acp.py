@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from adapters.acp import AcpAgent
+from adapters.acp.session import AcpAgent
 from adapters.agent import Launch
-from adapters.sandbox import Sandbox
-from contract import AgentError, Answer
+from adapters.sandbox.bubblewrap import Sandbox
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse
 from tests.doubles.replies import Replies

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from adapters.agent import MemoryServer
-from adapters.cli import CliAgent
-from contract import AgentError
+from adapters.cli.session import CliAgent
+from contract.errors import AgentError
 from tests.doubles.model_steps import Fault, Message, Text, ToolUse
 from tests.doubles.replies import Replies
 from tests.every_agent.cli_codex import CLI

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.headless import HeadlessModel
-from adapters.headless_programs import PROGRAMS
-from contract import ModelError, Tool
+from adapters.headless.model import HeadlessModel
+from adapters.headless.programs import PROGRAMS
+from contract.agent import Tool
+from contract.errors import ModelError
 from tests.doubles.model_steps import Fault, ToolUse
 from tests.doubles.responses_api import ResponsesAPI
 from tests.every_agent.cli_codex import CLI

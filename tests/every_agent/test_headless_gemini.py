@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.headless import HeadlessModel
-from adapters.headless_programs import GEMINI
-from contract import ModelError, Tool
+from adapters.headless.model import HeadlessModel
+from adapters.headless.programs import GEMINI
+from contract.agent import Tool
+from contract.errors import ModelError
 from tests.doubles.gemini_api import GeminiAPI
 from tests.doubles.model_steps import Fault
 from tests.every_agent.cli_gemini import CLI

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from adapters.headless import HeadlessModel
-from adapters.headless_programs import OPENCODE
-from contract import ModelError
+from adapters.headless.model import HeadlessModel
+from adapters.headless.programs import OPENCODE
+from contract.errors import ModelError
 from tests.doubles.chat_api import ToollessChatAPI
 from tests.doubles.model_steps import Fault
 from tests.every_agent.cli_opencode import CLI

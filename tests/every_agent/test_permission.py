@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Agent
-from adapters.cli import CliAgent
-from contract import AgentError, Answer
+from adapters.cli.session import CliAgent
+from contract.agent import Answer
+from contract.errors import AgentError
 from tests.doubles.model_steps import Message, ToolUse
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import HEADER, TURN_S, Stage, works_again

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from adapters.cli import CliAgent
+from adapters.cli.session import CliAgent
 from tests.doubles.model_steps import Message, Text, Thinking
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import HEADER, PERSONA, Stage, asked, held

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from adapters.cli import CliAgent
-from adapters.sight import reply_on
+from adapters.cli.session import CliAgent
+from adapters.reading.queries import reply_on
 from tests.every_agent.stage import HEADER, Stage, asked
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

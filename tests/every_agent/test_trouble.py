@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from adapters.cli import CliAgent
-from contract import AgentError
+from adapters.cli.session import CliAgent
+from contract.errors import AgentError
 from tests.doubles.model_steps import Fault, Message, Text
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import HEADER, Stage, asked, failed, held, works_again

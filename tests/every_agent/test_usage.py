@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.cli import CliAgent
-from contract import Usage
+from adapters.cli.session import CliAgent
+from contract.agent import Usage
 from tests.doubles.model_steps import Fault, Tokens
 from tests.every_agent.stage import Cli, Stage, asked, failed
 

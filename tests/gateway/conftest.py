@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
-from gateway.page import PageSettings, open_page
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
 from tests.doubles.house import FakeHouse
 

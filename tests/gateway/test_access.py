@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import ConfigError
 from gateway.access.access import Access, Grant
-from gateway.access.access_tables import AccessTable, GrantTable, PersonaAccessTable
 from gateway.access.acts import act_of, least_role
-from gateway.command_table import TABLE
-from gateway.config import load_config
-from gateway.platforms import follows
+from gateway.app.platforms import follows
+from gateway.core.command_table import TABLE
+from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
+from gateway.settings.config import load_config
 
 ROOM = Room("slack:C1", "general")
 OTHER = Room("slack:C2", "other")

@@ -9,10 +9,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract import Room, Speaker
-from gateway.access.access_tables import AccessTable
-from gateway.page import PageSettings, open_page
-from gateway.views import happening_view
+from contract.chat import Room, Speaker
+from gateway.settings.access import AccessTable
+from gateway.web.page import PageSettings, open_page
+from gateway.web.views import happening_view
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 

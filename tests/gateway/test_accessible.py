@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
-from contract import Room, Speaker
-from gateway.doorman import Access
-from gateway.page import PageSettings, open_page
+from contract.chat import Room, Speaker
+from gateway.web.auth import PageAuth
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.admin_answers import ANSWERS
 from tests.doubles.axe import faults
@@ -159,7 +159,7 @@ async def test_at_twice_the_size_nothing_goes_over_the_edge(
 
 async def test_the_form_for_the_token_has_no_fault(browser: Browser, tmp_path: Path) -> None:
     settings = PageSettings(
-        tmp_path / "files", access=Access(token="a-token-of-32-characters-or-more")
+        tmp_path / "files", access=PageAuth(token="a-token-of-32-characters-or-more")
     )
     async with open_page(FakeHouse(), settings) as address:
         for size in (PHONE, DESK):

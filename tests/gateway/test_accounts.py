@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Edited, Inbound, PlatformError, Room, Speaker
-from gateway.access.access_tables import AccessTable
-from gateway.tables import TurnsTable
+from contract.chat import Edited, Inbound, Room, Speaker
+from contract.errors import PlatformError
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, Posted, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms

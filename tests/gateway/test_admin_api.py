@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from contract import Speaker
-from gateway.admin.admin_cards import WantedTurns
+from contract.chat import Speaker
+from gateway.web.admin.values import WantedTurns
 from tests.doubles.admin import AUTH
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import get, post

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from adapters.agent import Launch
-from adapters.hooks import HookListener
-from contract import AgentError, ConfigError
-from gateway.api_programs import anthropic_program
-from gateway.config import load_config
-from gateway.programs import Programs
-from gateway.running.check import check
-from gateway.tables import AgentTable
+from adapters.cli.hooks import HookListener
+from contract.errors import AgentError, ConfigError
+from gateway.cli.doctor.check import check
+from gateway.sessions.api_programs import anthropic_program
+from gateway.sessions.programs import Programs
+from gateway.settings.config import load_config
+from gateway.settings.tables import AgentTable
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.replies import Replies
 

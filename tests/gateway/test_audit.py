@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import Connection, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
-from contract import Room, Speaker
-from gateway.audit.audit import Audit, Wish, append
-from gateway.audit.audit_anchor import read_anchor
-from gateway.departure import erase_noted
-from memory.erasure import survey
-from memory.house_erasure import WHO
-from memory.house_schema import audit
-from memory.store import Store
+from contract.chat import Room, Speaker
+from gateway.audit.anchor import read_anchor
+from gateway.audit.audit import Audit, AuditFilter, append
+from gateway.cli.memory.delete_person import erase_noted
+from memory.erasure.gateway_rows import WHO
+from memory.erasure.person import plan_erasure
+from store.database import Store
+from store.gateway_schema import audit
 from tests.conftest import NewUrl
 from tests.doubles.migrated import migrated
 
@@ -46,7 +46,7 @@ async def test_what_is_noted_is_read_newest_first_and_by_what_is_wished(store: S
     log = log_of(store)
     await log.note("invoke", ASH, persona="demo", room=ROOM, turn_id="t1", hop=0)
     await log.note("answer", BO, persona="codex", allowed=True, by_time=None)
-    newest, first = await log.page(Wish(), before=None, limit=9)
+    newest, first = await log.page(AuditFilter(), before=None, limit=9)
     assert (newest.act, newest.by, newest.detail) == (
         "answer",
         BO,
@@ -58,16 +58,17 @@ async def test_what_is_noted_is_read_newest_first_and_by_what_is_wished(store: S
         NOW,
         {"hop": 0},
     )
-    assert await log.page(Wish(), before=newest.seq, limit=9) == [first]
+    assert await log.page(AuditFilter(), before=newest.seq, limit=9) == [first]
     for wish in (
-        Wish(room_id=ROOM.id),
-        Wish(person_id=ASH.id),
-        Wish(persona="demo"),
-        Wish(act="invoke"),
+        AuditFilter(room_id=ROOM.id),
+        AuditFilter(person_id=ASH.id),
+        AuditFilter(persona="demo"),
+        AuditFilter(act="invoke"),
     ):
         assert await log.page(wish, before=None, limit=9) == [first]
     assert (
-        await log.page(Wish(since=datetime(2026, 11, 21, tzinfo=UTC)), before=None, limit=9) == []
+        await log.page(AuditFilter(since=datetime(2026, 11, 21, tzinfo=UTC)), before=None, limit=9)
+        == []
     )
 
 
@@ -151,10 +152,10 @@ async def test_a_person_is_erased_and_the_chain_still_holds(store: Store, tmp_pa
     await log.note("answer", BO, room=ROOM, turn_id="t2", title="Run this?")
 
     def work(connection: Connection) -> None:
-        erase_noted(connection, survey(connection, ASH.id), 1)
+        erase_noted(connection, plan_erasure(connection, ASH.id), 1)
 
     await store.write(work)
-    noted = list(reversed(await log.page(Wish(), before=None, limit=9)))
+    noted = list(reversed(await log.page(AuditFilter(), before=None, limit=9)))
     assert [(e.act, e.by and e.by.name, dict(e.detail)) for e in noted] == [
         ("invoke", None, {}),
         ("grant", "Bo", {}),
@@ -176,13 +177,13 @@ async def test_what_is_noted_later_stands_before_what_is_noted_next(
     log = log_of(store, tmp_path / "audit.head")
     log.note_later("invoke", ASH)
     await log.note("answer", BO)
-    assert [entry.act for entry in await log.page(Wish(), before=None, limit=9)] == [
+    assert [entry.act for entry in await log.page(AuditFilter(), before=None, limit=9)] == [
         "answer",
         "invoke",
     ]
     log.note_later("invoke", ASH)
     async with asyncio.timeout(5):
-        while len(await log.page(Wish(), before=None, limit=9)) < 3:
+        while len(await log.page(AuditFilter(), before=None, limit=9)) < 3:
             await asyncio.sleep(0.01)
     assert (await log.verify()).broken is None
 

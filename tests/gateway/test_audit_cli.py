@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from contract import MootError, Speaker
+from contract.chat import Speaker
+from contract.errors import MootError
+from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.audit.audit_anchor import ANCHOR
-from gateway.audit.audit_cli import since
 from gateway.audit.chain import HALVES, Check, ranges, sealed
-from gateway.config import Config
+from gateway.cli.audit import since
+from gateway.cli.doctor.check import check
 from gateway.main import _parser
-from gateway.running.check import check
-from memory.store import Store
+from gateway.settings.config import Config
+from store.database import Store
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOW = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)

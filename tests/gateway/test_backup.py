@@ -22,16 +22,16 @@ import aiohttp
 import pytest
 from sqlalchemy import text
 
-from contract import ConfigError
+from contract.errors import ConfigError
+from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.audit.audit_anchor import ANCHOR
-from gateway.briefings import MOOT
-from gateway.config import Config, load_config
-from gateway.lock import hold
-from gateway.running.archive import Manifest, read
-from gateway.running.backup import Wanted, back_up, back_up_daily, newest_first
-from gateway.running.restore import restore_in_place, restore_to
-from memory.store import HEAD, Store
+from gateway.backup.archive import Manifest, read
+from gateway.backup.backup import BackupOptions, back_up, back_up_daily, newest_first
+from gateway.backup.restore import restore_in_place, restore_to
+from gateway.core.lock import hold
+from gateway.settings.config import Config, load_config
+from gateway.turns.briefing import MOOT
+from store.database import HEAD, Store
 from tests.conftest import NewUrl
 from tests.doubles.service import Service, service
 
@@ -197,11 +197,11 @@ async def filled(config: Config, words: str) -> None:
         )
 
 
-def backed_up(config: Config, wanted: Wanted | None = None) -> Path:
+def backed_up(config: Config, wanted: BackupOptions | None = None) -> Path:
     folder = config.gateway.data_dir.parent
     target = folder.parent / "out.tar.gz"
     target.unlink(missing_ok=True)
-    back_up(config, folder / "moot.toml", target, wanted or Wanted(), AT)
+    back_up(config, folder / "moot.toml", target, wanted or BackupOptions(), AT)
     return target
 
 
@@ -222,9 +222,9 @@ async def test_it_has_what_is_needed_and_no_secret_unless_wanted(home: Config) -
         "data/memory/index.bin",
     }
     assert b"planted" not in gzip.decompress(archive.read_bytes())
-    scopes = names(backed_up(home, Wanted(scopes=True)))
+    scopes = names(backed_up(home, BackupOptions(scopes=True)))
     assert scopes - plain == {"data/scopes/one/claude/work/run.sh"}
-    whole = names(backed_up(home, Wanted(scopes=True, secrets=True)))
+    whole = names(backed_up(home, BackupOptions(scopes=True, secrets=True)))
     assert whole - scopes == {
         "moot.env",
         "data/bots/matrix/account.json",
@@ -233,7 +233,7 @@ async def test_it_has_what_is_needed_and_no_secret_unless_wanted(home: Config) -
 
 
 async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path) -> None:
-    archive = backed_up(home, Wanted(scopes=True))
+    archive = backed_up(home, BackupOptions(scopes=True))
     new = tmp_path / "new"
     lines = restore_to(archive, new, head=HEAD)
     assert any("copy moot.env" in line for line in lines)
@@ -407,7 +407,9 @@ async def test_what_a_killed_one_left_is_swept_and_what_may_be_under_way_is_not(
 
 async def test_it_tells_how_many_files_are_in_it(home: Config) -> None:
     folder = home.gateway.data_dir.parent
-    made = back_up(home, folder / "moot.toml", folder.parent / "counted.tar.gz", Wanted(), AT)
+    made = back_up(
+        home, folder / "moot.toml", folder.parent / "counted.tar.gz", BackupOptions(), AT
+    )
     assert len(made.files) == len(read(folder.parent / "counted.tar.gz").files) > 3
 
 

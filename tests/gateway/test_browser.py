@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.async_api import Page, expect
 
-from contract import PlatformError, Room, Speaker
-from gateway.cards import SessionCard, TurnRecord
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
+from gateway.core.cards import SessionCard, TurnRecord
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until
 

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
-from contract import Room, Speaker
-from gateway.admin.admin_cards import Problem
-from gateway.happenings import AccessChanged, BotsChanged
+from contract.chat import Room, Speaker
+from gateway.core.events import AccessChanged, BotsChanged
+from gateway.web.admin.values import Problem
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from contract import Attachment, Room, Speaker
-from gateway.page import PageSettings, open_page
+from contract.chat import Attachment, Room, Speaker
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.browser import enter
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import WIDE

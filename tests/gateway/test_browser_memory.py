@@ -14,11 +14,11 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 from sqlalchemy import Connection, delete
 
-from contract import Room
-from gateway.happenings import Remembered
-from gateway.page import PageSettings, open_page
-from memory.facts import remove_facts, replace_facts
-from memory.schema import landmarks
+from contract.chat import Room
+from gateway.core.events import MemoryChanged
+from gateway.web.page import PageSettings, open_page
+from memory.recall.facts import remove_facts, replace_facts
+from store.schema import landmarks
 from tests.doubles.browser import enter
 from tests.doubles.inbox import PATIENCE_S
 from tests.doubles.index import WordIndex
@@ -56,7 +56,7 @@ class Sitting:
         recall = self.moot.house.memories.recall
         assert recall is not None
         await recall.index_pending()
-        self.moot.house.bus.publish(Remembered(scope.removeprefix("room:")))
+        self.moot.house.bus.publish(MemoryChanged(scope.removeprefix("room:")))
         return done
 
     async def open(self) -> None:

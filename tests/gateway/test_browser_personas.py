@@ -15,7 +15,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from adapters.agent import Reply
-from gateway.page import PageSettings, open_page
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.browser import enter
 from tests.doubles.inbox import PATIENCE_S
 from tests.doubles.running import PERSONA, Opened, gateway

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.access_tables import AccessTable, GrantTable
-from gateway.command_help import nearest
-from gateway.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
-from gateway.commands import Command, parse_command
+from gateway.core.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
+from gateway.settings.access import AccessTable, GrantTable
+from gateway.turns.command_help import nearest
+from gateway.turns.commands import ParsedCommand, parse_command
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 
@@ -38,7 +38,7 @@ from tests.doubles.running import gateway
     ],
 )
 def test_a_command_is_known_however_it_was_typed(text: str) -> None:
-    assert parse_command(text, addressed="/new" in text) == Command("new")
+    assert parse_command(text, addressed="/new" in text) == ParsedCommand("new")
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_a_command_is_known_however_it_was_typed(text: str) -> None:
     ],
 )
 def test_words_behind_a_command_lose_their_punctuation(text: str, argument: str) -> None:
-    assert parse_command(text, addressed=False) == Command("new", argument)
+    assert parse_command(text, addressed=False) == ParsedCommand("new", argument)
 
 
 def test_a_text_behind_a_command_is_kept_as_it_is() -> None:
-    assert parse_command("!share  I like tea.  Really!", addressed=False) == Command(
+    assert parse_command("!share  I like tea.  Really!", addressed=False) == ParsedCommand(
         "share", "I like tea.  Really!"
     )
 
@@ -91,12 +91,14 @@ def test_what_only_looks_like_a_command_is_none(text: str) -> None:
     [("hlep", "help"), ("memroy", "memory"), ("forgte", "forget"), ("landmraks", "landmarks")],
 )
 def test_a_mistyped_command_is_heard_without_a_mention(typed: str, meant: str) -> None:
-    assert parse_command(f"!{typed}", addressed=False) == Command(typed)
+    assert parse_command(f"!{typed}", addressed=False) == ParsedCommand(typed)
     assert nearest(typed) == meant
 
 
 def test_a_word_that_is_addressed_to_us_is_a_command_and_a_path_is_not() -> None:
-    assert parse_command("@demo !important thing", addressed=True) == Command("important", "thing")
+    assert parse_command("@demo !important thing", addressed=True) == ParsedCommand(
+        "important", "thing"
+    )
     assert parse_command("/etc/passwd", addressed=True) is None
     assert parse_command("/unheard of", addressed=True) is None
 
@@ -157,7 +159,7 @@ async def test_a_typo_is_answered_and_an_exclamation_is_not(tmp_path: Path) -> N
 
 
 def test_a_digit_is_a_choice() -> None:
-    assert parse_command("!2.", addressed=False) == Command("2")
+    assert parse_command("!2.", addressed=False) == ParsedCommand("2")
     assert entry_of("2") is entry_of("1")
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import AgentError, Room
-from gateway.tables import SessionsTable
+from contract.chat import Room
+from contract.errors import AgentError
+from gateway.settings.tables import SessionsTable
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms, echo

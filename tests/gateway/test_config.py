@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from contract import ConfigError
-from gateway.bot_tables import TABLES
-from gateway.config import load_config, secret
-from gateway.tables import AnthropicTable, HeadlessTable, MemoryTable
+from contract.errors import ConfigError
+from gateway.settings.bots import TABLES
+from gateway.settings.config import load_config, secret
+from gateway.settings.tables import AnthropicTable, HeadlessTable, MemoryTable
 
 ROOT = Path(__file__).parents[2]
 

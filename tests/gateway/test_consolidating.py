@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory.facts import NewFact, add_facts, facts_in
+from memory.recall.facts import NewFact, add_facts, facts_in
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.running import gateway

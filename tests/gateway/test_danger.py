@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import regex
 
-from contract import ConfigError, Option, Question
-from gateway.config import load_config
-from gateway.questions.danger import DANGEROUS, Danger
+from contract.agent import Option, Question
+from contract.errors import ConfigError
+from gateway.settings.config import load_config
+from gateway.settings.danger import DANGEROUS, Danger
 
 DANGER = Danger.of(DANGEROUS)
 WORKSPACE = Path("/work/space")

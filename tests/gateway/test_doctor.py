@@ -14,11 +14,11 @@ import pytest
 from aiohttp import web
 from sqlalchemy import text
 
-from gateway.config import load_config
-from gateway.lock import hold, holder
-from gateway.running.diagnosis import Line
-from gateway.running.doctor import Doctor
-from memory.store import Store
+from gateway.cli.doctor.diagnosis import Diagnosis
+from gateway.cli.doctor.doctor import Doctor
+from gateway.core.lock import hold, holder
+from gateway.settings.config import load_config
+from store.database import Store
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble
 
@@ -114,7 +114,7 @@ async def test_what_others_can_read_and_a_mistake_in_moot_toml_are_told(tmp_path
     assert (code, "did you mean gateway?" in told, told.count("\n")) == (2, True, 1)
 
 
-async def examined(folder: Path, now: datetime = NOW, **more: str) -> dict[str, Line]:
+async def examined(folder: Path, now: datetime = NOW, **more: str) -> dict[str, Diagnosis]:
     config = load_config(None, base=folder)
     file = folder / "moot.toml"
     lines = await Doctor(config, file, more, now=now, asks=True, agents=False).examine()

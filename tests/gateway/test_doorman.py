@@ -7,9 +7,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract import ConfigError
-from gateway.doorman import Access, is_loopback
-from gateway.page import PageSettings, open_page
+from contract.errors import ConfigError
+from gateway.web.auth import PageAuth, is_loopback
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.house import FakeHouse
 
 ROOM = {"name": "x"}
@@ -29,13 +29,13 @@ def test_other_names_are_not_loopback(host: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "moot.example"])
 def test_listening_beyond_loopback_needs_a_token(host: str) -> None:
     with pytest.raises(ConfigError, match="token"):
-        Access().check(host)
-    Access(token=TOKEN).check(host)
+        PageAuth().check(host)
+    PageAuth(token=TOKEN).check(host)
 
 
 def test_a_name_beyond_loopback_needs_a_token_too() -> None:
     with pytest.raises(ConfigError, match="without a token"):
-        Access(hosts=("moot.example",)).check("127.0.0.1")
+        PageAuth(hosts=("moot.example",)).check("127.0.0.1")
 
 
 async def test_a_foreign_host_name_is_refused(client: aiohttp.ClientSession) -> None:
@@ -90,7 +90,7 @@ async def test_the_page_itself_and_programs_are_let_in(
 
 
 async def test_with_a_token_nothing_is_told_without_it(house: FakeHouse, tmp_path: Path) -> None:
-    settings = PageSettings(tmp_path, access=Access(token=TOKEN, hosts=("moot.example",)))
+    settings = PageSettings(tmp_path, access=PageAuth(token=TOKEN, hosts=("moot.example",)))
     async with open_page(house, settings) as url, aiohttp.ClientSession(url) as client:
         for path in ("/", "/api/rooms", "/api/events", "/metrics", "/static/app.js"):
             async with client.get(path) as response:
@@ -118,7 +118,7 @@ async def test_with_a_token_nothing_is_told_without_it(house: FakeHouse, tmp_pat
 async def test_opening_the_page_with_the_token_leaves_a_cookie(
     house: FakeHouse, tmp_path: Path
 ) -> None:
-    settings = PageSettings(tmp_path, access=Access(token=TOKEN))
+    settings = PageSettings(tmp_path, access=PageAuth(token=TOKEN))
     jar = aiohttp.CookieJar(unsafe=True)  # takes cookies of an address
     async with (
         open_page(house, settings) as url,

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.acp import AcpAgent
+from adapters.acp.session import AcpAgent
 from adapters.agent import Driver, Launch
-from adapters.cli import CliAgent
-from contract import AgentError
-from gateway.config import Config
-from gateway.programs import Programs
-from gateway.running.check import check
-from gateway.tables import AgentTable, GatewayTable
+from adapters.cli.session import CliAgent
+from contract.errors import AgentError
+from gateway.cli.doctor.check import check
+from gateway.sessions.programs import Programs
+from gateway.settings.config import Config
+from gateway.settings.tables import AgentTable, GatewayTable
 from tests.doubles.platform import said
 from tests.doubles.running import PERSONA, gateway
 

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from gateway.files import Files, mime_of, safe_name
+from gateway.web.uploads import Uploads, mime_of, safe_name
 from tests.doubles.house import FakeHouse
 
 Client = aiohttp.ClientSession
@@ -64,7 +64,7 @@ def test_what_moot_did_not_put_there_is_not_sent(tmp_path: Path, what: str) -> N
         place.symlink_to(tmp_path / "secret.png")
     elif what == "a folder":
         place.mkdir()
-    assert Files(tmp_path / "files", most_bytes=9).find("0" * 32) is None
+    assert Uploads(tmp_path / "files", most_bytes=9).find("0" * 32) is None
 
 
 async def test_a_file_is_kept_and_sent_with_a_message(

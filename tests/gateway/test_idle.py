@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from contract import Room
-from gateway.idle import LOOK_S, Idle
-from gateway.ledger import Wanted
-from gateway.sql_ledger import SqlLedger
-from gateway.tables import MemoryTable
-from memory.layer import Session
-from memory.store import Store
-from memory.transcript import Transcript
+from contract.chat import Room
+from gateway.core.ledger import TurnRequest
+from gateway.core.sql_ledger import SqlLedger
+from gateway.remembering.idle import LOOK_S, IdleSessions
+from gateway.settings.tables import MemoryTable
+from memory.layer import EndedSession
+from store.database import Store
+from store.transcript import Transcript
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until
@@ -28,7 +28,7 @@ class Watched:
 
     store: Store
     now: datetime = datetime(2026, 4, 21, 12, 0, tzinfo=UTC)
-    told: list[Session] = field(default_factory=list)
+    told: list[EndedSession] = field(default_factory=list)
     learning: list[asyncio.Future[None]] = field(default_factory=list)
     at_once: bool = True  # everything is learned as soon as it is told
     busy: set[tuple[str, str]] = field(default_factory=set)
@@ -38,7 +38,7 @@ class Watched:
     def __post_init__(self) -> None:
         self.transcript = Transcript(self.store)
         self.ledger = SqlLedger(self.store, self.transcript)
-        self.idle = Idle(
+        self.idle = IdleSessions(
             ledger=self.ledger,
             remember=self._remember,
             busy=lambda persona, scope: (persona, scope) in self.busy,
@@ -48,7 +48,7 @@ class Watched:
             sleep=self._sleep,
         )
 
-    def _remember(self, session: Session) -> asyncio.Future[None]:
+    def _remember(self, session: EndedSession) -> asyncio.Future[None]:
         self.told.append(session)
         learned = asyncio.get_running_loop().create_future()
         self.learning.append(learned)
@@ -66,7 +66,7 @@ class Watched:
         """A session whose last turn ended `at` minutes from the beginning."""
         scope = f"room:fake:{room}"
         inbound = said("@demo hi", room=Room(f"fake:{room}", room))
-        wanted = Wanted(f"t{inbound.message_id}", persona, "fake", None)
+        wanted = TurnRequest(f"t{inbound.message_id}", persona, "fake", None)
         await self.ledger.accept(inbound, scope, [wanted], 0, self.now)
         when = datetime(2026, 4, 21, 12, 0, tzinfo=UTC) + timedelta(minutes=at)
         await self.ledger.keep_session(persona, scope, "scripted", "s1", when)
@@ -92,7 +92,7 @@ async def test_a_session_ends_after_its_hour_and_once(tmp_path: Path) -> None:
         at.now += timedelta(seconds=1)
         assert await at.idle.look() == 1
         assert await at.idle.look() == 0
-        assert at.told == [Session(scope, "demo", Room("fake:general", "general"), "s1")]
+        assert at.told == [EndedSession(scope, "demo", Room("fake:general", "general"), "s1")]
 
 
 async def test_a_session_that_is_used_again_ends_again(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ async def test_a_failing_look_is_not_the_last_one(tmp_path: Path) -> None:
                 raise ValueError
             return False
 
-        at.idle = Idle(
+        at.idle = IdleSessions(
             ledger=at.ledger,
             remember=at._remember,
             busy=fails,

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError
-from gateway.config import load_config
-from gateway.personas.personas import parse_persona
-from gateway.running.env_file import parse_env, set_values, with_secrets
+from contract.errors import ConfigError
+from gateway.settings.config import load_config
+from gateway.settings.env_file import parse_env, set_values, with_secrets
+from gateway.settings.personas.personas import parse_persona
 from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.slack import SlackDouble
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from contract import ModelError, Room, ToolUse
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
+from contract.agent import ToolUse
+from contract.chat import Room
+from contract.errors import ModelError
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway, until

@@ -6,15 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from contract import Attachment, Briefing, Line, Room, Speaker
-from gateway.lending import lend
+from contract.briefing import Briefing, TranscriptLine
+from contract.chat import Attachment, Room, Speaker
+from gateway.turns.attachments import copy_attachments
 
 ANA = Speaker("web:ana", "Ana")
 NOON = datetime(2026, 4, 21, 12, tzinfo=UTC)
 
 
 def briefing(*attachments: Attachment) -> Briefing:
-    line = Line("1", ANA, "look", NOON, attachments)
+    line = TranscriptLine("1", ANA, "look", NOON, attachments)
     empty = Briefing(Room("web:a", "a"), Speaker("bot:x", "x", "bot"), "agent", ANA, NOON)
     return replace(empty, transcript=(line,), trigger_ids=("1",))
 
@@ -24,20 +25,20 @@ async def test_it_gets_copies_that_it_can_not_change_for_others(tmp_path: Path) 
     kept.parent.mkdir(parents=True)
     kept.write_text("notes")
     given = briefing(Attachment("notes.txt", "text/plain", 5, str(kept)))
-    lent = await lend(given, tmp_path / "scope" / "files")
+    lent = await copy_attachments(given, tmp_path / "scope" / "files")
     (path,) = (Path(a.path or "") for a in lent.transcript[0].attachments)
     assert path.is_relative_to(tmp_path / "scope" / "files")
     assert path.read_text() == "notes"
     assert path.stat().st_ino != kept.stat().st_ino
-    assert await lend(given, tmp_path / "scope" / "files") == lent
+    assert await copy_attachments(given, tmp_path / "scope" / "files") == lent
 
 
 async def test_one_that_is_gone_is_told_of_without_a_path(tmp_path: Path) -> None:
     given = briefing(Attachment("gone.txt", "text/plain", 5, str(tmp_path / "gone.txt")))
-    lent = await lend(given, tmp_path / "files")
+    lent = await copy_attachments(given, tmp_path / "files")
     assert lent.transcript[0].attachments[0].path is None
 
 
 async def test_without_a_sandbox_nothing_is_copied(tmp_path: Path) -> None:
     given = briefing(Attachment("x", "text/plain", 5, str(tmp_path / "x")))
-    assert await lend(given, None) is given
+    assert await copy_attachments(given, None) is given

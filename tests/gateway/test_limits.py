@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.agent import Reply
-from contract import AgentError, Answer, Room, Speaker, Usage
-from gateway.access.access_tables import AccessTable, GrantTable
+from contract.agent import Answer, Usage
+from contract.chat import Room, Speaker
+from contract.errors import AgentError
 from gateway.audit.audit import EVERY
-from gateway.config import Config, load_config
-from gateway.limits.counters import LIMITS, Counters, Subject, end_of, start_of
-from gateway.limits.limit_tables import LimitsTable, LimitTable, PriceTable
+from gateway.limits.counters import LIMITS, Counters, LimitSubject, end_of, start_of
 from gateway.limits.limits import said as refusal
+from gateway.settings.access import AccessTable, GrantTable
+from gateway.settings.config import Config, load_config
+from gateway.settings.limits import LimitsTable, LimitTable, PriceTable
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
@@ -72,7 +74,7 @@ def test_no_minute_lets_more_through_than_its_limit(
     asked: list[tuple[int, int]], most: int, zone_name: str
 ) -> None:
     counters, zone = Counters(ZoneInfo(zone_name)), ZoneInfo(zone_name)
-    subject = Subject("person", ASH.id, LimitTable(questions_a_minute=most))
+    subject = LimitSubject("person", ASH.id, LimitTable(questions_a_minute=most))
     begin = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)  # an hour before Berlin's clocks leap
     through: dict[datetime, int] = {}
     for seconds, times in sorted(asked):
@@ -114,8 +116,8 @@ def test_a_refusal_says_which_limit_and_until_when() -> None:
     counters, zone = Counters(ZoneInfo("Asia/Jakarta")), ZoneInfo("Asia/Jakarta")
     counters.add("person", ASH.id, "questions", 3, now)
     counters.add("persona", "demo", "usd", 12.0, now)
-    one = counters.over(Subject("person", ASH.id, LimitTable(questions_a_minute=3)), now)
-    other = counters.over(Subject("persona", "demo", LimitTable(usd_a_month=12)), now)
+    one = counters.over(LimitSubject("person", ASH.id, LimitTable(questions_a_minute=3)), now)
+    other = counters.over(LimitSubject("persona", "demo", LimitTable(usd_a_month=12)), now)
     assert one is not None
     assert other is not None
     assert refusal(one, ASH, now, zone) == (

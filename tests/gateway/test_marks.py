@@ -10,12 +10,13 @@ from typing import Literal
 import pytest
 
 from adapters.agent import Reply
-from bots.bot import Manners, Mark
-from contract import AgentError, Deleted, PlatformError, Room
-from gateway import marks
-from gateway.access.access_tables import AccessTable
-from gateway.happenings import Happening, TurnChanged
-from gateway.tables import SessionsTable, TurnsTable
+from bots.bot import PlatformCapabilities, Reaction
+from contract.chat import Deleted, Room
+from contract.errors import AgentError, PlatformError
+from gateway.core.events import AppEvent, TurnChanged
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import SessionsTable, TurnsTable
+from gateway.turns import reactions
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -112,7 +113,7 @@ async def test_a_message_of_two_turns_is_done_when_both_are(tmp_path: Path) -> N
     ("shown", "expected"), [("waiting", [("q2", "waiting"), ("q2", "done")]), ("off", [])]
 )
 async def test_fewer_marks_are_shown_where_the_configuration_says_so(
-    tmp_path: Path, shown: Literal["waiting", "off"], expected: list[tuple[str, Mark]]
+    tmp_path: Path, shown: Literal["waiting", "off"], expected: list[tuple[str, Reaction]]
 ) -> None:
     async with gated(tmp_path, turns=TurnsTable(marks=shown)) as (moot, gate):
         await moot.hear(said("@demo one", message_id="q1"))
@@ -124,7 +125,7 @@ async def test_fewer_marks_are_shown_where_the_configuration_says_so(
 
 
 async def test_a_platform_without_reactions_is_not_asked_for_any(tmp_path: Path) -> None:
-    bot = FakeBot(manners=Manners(draft_interval_s=None, marks=False))
+    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=None, marks=False))
     async with gateway(tmp_path, bot=bot) as moot:
         await moot.hear(said("@demo hello"))
         await moot.settle()
@@ -137,12 +138,12 @@ async def test_two_hundred_questions_at_once_do_not_flood_the_platform(tmp_path:
             await moot.hear(said(f"@demo {number}"))
         await moot.settle()
         assert len(moot.texts()) == 200
-        assert 0 < len(moot.bot.marks) < 2 * (marks.AT_ONCE + marks.FEW)
+        assert 0 < len(moot.bot.marks) < 2 * (reactions.AT_ONCE + reactions.FEW)
 
 
 async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) -> None:
     class Broken(FakeBot):
-        async def mark(self, place: object, message_id: str, mark: Mark) -> None:
+        async def mark(self, place: object, message_id: str, mark: Reaction) -> None:
             self.marks.append((message_id, mark))
             if message_id == "q2":
                 await asyncio.Event().wait()
@@ -157,7 +158,7 @@ async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) 
         assert len(moot.texts()) == 3
 
 
-async def told_of(happenings: AsyncIterator[Happening], turn_id: str) -> list[str]:
+async def told_of(happenings: AsyncIterator[AppEvent], turn_id: str) -> list[str]:
     """What is told until a turn changes; of other turns nothing."""
     types: list[str] = []
     async with asyncio.timeout(20):

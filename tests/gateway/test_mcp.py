@@ -19,18 +19,18 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import TextContent
 from sqlalchemy import Connection
 
-from adapters.hooks import HookListener
-from contract import Room
-from gateway.mcp_pipe import URL
-from gateway.memory_door import COMMAND, MOST_PIPES, Admission, MemoryDoor
-from gateway.memory_tools import TOOLS, MemoryTools
-from memory.facts import NewFact, add_facts
-from memory.observations import add_observation, open_session
-from memory.recall import Recall
-from memory.records import Record
+from adapters.cli.hooks import HookListener
+from contract.chat import Room
+from gateway.mcp.endpoint import COMMAND, MOST_PIPES, McpEndpoint, McpGrant
+from gateway.mcp.pipe import URL
+from gateway.mcp.tools import TOOLS, MemoryTools
+from memory.observations.records import NewObservation
+from memory.observations.rows import add_observation, open_session
+from memory.observations.work_log import WorkLog
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.recall import Recall
 from memory.scopes import Invocation, home_scope
-from memory.store import Store
-from memory.work_log import WorkLog
+from store.database import Store
 from tests.doubles.index import WordIndex
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)
@@ -42,7 +42,7 @@ DM = Room("slack:D1", "Andi", "dm")
 @dataclass
 class Opened:
     store: Store
-    door: MemoryDoor
+    door: McpEndpoint
     tools: MemoryTools
     recall: Recall
     folder: Path
@@ -50,7 +50,7 @@ class Opened:
 
     async def did(self, scope: str, title: str, persona: str = "claude") -> str:
         """Store an observation."""
-        record = Record(
+        record = NewObservation(
             "bugfix", title, "It ends.", ("loop.py: n < 5 now",), f"Narrative of {title}.",
             ("loops",), ("src/loop.py",),
         )  # fmt: skip
@@ -70,9 +70,9 @@ class Opened:
         await self.store.write(lambda c: add_facts(c, [new], NOW))
         await self.recall.index_pending()
 
-    def admission(self, room: Room, sender: str = "slack:U1", persona: str = "claude") -> Admission:
+    def admission(self, room: Room, sender: str = "slack:U1", persona: str = "claude") -> McpGrant:
         invocation = Invocation(room, sender, persona)
-        return Admission(persona, home_scope(room, sender, persona), invocation)
+        return McpGrant(persona, home_scope(room, sender, persona), invocation)
 
 
 @pytest.fixture
@@ -89,13 +89,13 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
             tasks.append(asyncio.create_task(work, name=name))
             return tasks[-1]
 
-        yield Opened(store, MemoryDoor(hooks, tools, spawn), tools, recall, tmp_path)
+        yield Opened(store, McpEndpoint(hooks, tools, spawn), tools, recall, tmp_path)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-MOOT = (sys.executable, "-P", "-c", COMMAND[-1].replace("mcp_pipe", "main"), "mcp")
+MOOT = (sys.executable, "-P", "-c", COMMAND[-1].replace("mcp.pipe", "main"), "mcp")
 
 
 @asynccontextmanager
@@ -195,7 +195,7 @@ async def test_before_its_first_turn_a_session_sees_nothing(opened: Opened) -> N
     await opened.did("room:slack:C1", "Fixed the loop")
     strayed = opened.admission(ROOM)
     strayed.scope = "room:slack:C2"
-    for admission in (Admission("claude", "room:slack:C1"), strayed):
+    for admission in (McpGrant("claude", "room:slack:C1"), strayed):
         server = opened.door.open(admission)
         async with client(dict(server.env), cwd=opened.folder) as mcp:
             assert await call(mcp, "search") == ("There is nothing to look into yet.", True)
@@ -270,12 +270,12 @@ async def test_a_module_in_the_workspace_is_not_imported(opened: Opened) -> None
 
 
 def test_the_pipe_imports_the_standard_library_alone() -> None:
-    code = "import sys; from gateway import mcp_pipe; print(*sys.modules)"
+    code = "import sys; from gateway.mcp import pipe; print(*sys.modules)"
     house = Path(__file__).parent.parent.parent
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=house, capture_output=True, text=True, check=True
     )
-    ours = {"gateway", "gateway.mcp_pipe"}
+    ours = {"gateway", "gateway.mcp.pipe"}
     imported = {name.partition(".")[0] for name in ran.stdout.split()} - {"gateway"}
     assert ours <= set(ran.stdout.split())
     assert not imported & {"mcp", "mcp_types", "pydantic", "contract", "aiohttp", "anyio"}

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 import aiohttp
 import pytest
 
-from memory.browse import END
-from memory.held import HeldFact, Page, Sought
+from memory.browse.pages import END
+from memory.browse.view_rows import FactRow, ObservationFilter, Page
 from tests.doubles.house import FakeHouse
 from tests.doubles.memories import EMPTY
 from tests.gateway.conftest import get
 
 Client = aiohttp.ClientSession
 PATH = "/api/rooms/web%3Ageneral/memory"
-FACT = HeldFact(7, "room:web:general", "fact", "a", None, None, None, False, datetime.now(UTC))
+FACT = FactRow(7, "room:web:general", "fact", "a", None, None, None, False, datetime.now(UTC))
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ async def test_the_filters_reach_the_memory(client: Client, house: FakeHouse) ->
         ("facts", "web:general", END, False),
         ("facts", "web:general", 12, True),
         ("observations", "web:general", None, END),
-        ("observations", "web:general", Sought("a b", "c", "d.py"), 3),
+        ("observations", "web:general", ObservationFilter("a b", "c", "d.py"), 3),
         ("search", "web:general", "why"),
     ]
 

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from contract import ConfigError, MootError
-from gateway.config import Config
-from gateway.lock import InUse, hold
-from gateway.memory_cli import add_memory
-from gateway.memory_commands import look_after
-from gateway.sessions import scope_folder
-from memory.facts import NewFact, add_facts, facts_in, replace_facts
-from memory.index import Index
-from memory.recall import Recall
-from memory.schema import messages
-from memory.store import Store
+from contract.errors import ConfigError, MootError
+from gateway.cli.memory.command import add_memory
+from gateway.cli.memory.commands import look_after
+from gateway.core.lock import InUse, hold
+from gateway.sessions.sessions import scope_folder
+from gateway.settings.config import Config
+from memory.recall.facts import NewFact, add_facts, facts_in, replace_facts
+from memory.recall.index import Index
+from memory.recall.recall import Recall
+from store.database import Store
+from store.schema import messages
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.planted import plant

@@ -15,13 +15,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from composer.header import compose
 from composer.headings import HEADINGS
-from contract import Budget, Completion, Fact, Header, Landmark, Note, Tool, Usage
-from gateway.ledger import Turn
-from gateway.seeing.metrics import Metrics
-from gateway.seeing.session_metrics import Counted
-from memory.facts import NewFact, add_facts
-from memory.index import Hit
-from memory.store import Store
+from contract.agent import Completion, Tool, Usage
+from contract.briefing import Budget, Fact, Header, Landmark, Note
+from gateway.core.ledger import Turn
+from gateway.observability.metrics import Metrics
+from gateway.observability.session_metrics import Counted
+from memory.recall.facts import NewFact, add_facts
+from memory.recall.index import Hit
+from store.database import Store
 from tests.doubles.briefings import briefing
 from tests.doubles.index import WordIndex
 from tests.doubles.platform import ROOM, said

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from adapters.catalog import profiles
-from contract import Room
-from gateway.access.access_tables import AccessTable
-from gateway.sessions import Program
+from contract.chat import Room
+from gateway.sessions.sessions import AgentProgram
+from gateway.settings.access import AccessTable
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
@@ -42,7 +42,7 @@ async def test_a_program_that_would_keep_the_last_model_is_told_its_own_by_name(
     """Measured with Claude Code 2.1.330: resumed without --model it goes on with the last one."""
     scripted = ScriptedPrograms()
 
-    def programs(name: str) -> Program:
+    def programs(name: str) -> AgentProgram:
         return replace(scripted(name), own_model="default")
 
     async with gateway(tmp_path, programs=programs) as moot:
@@ -94,7 +94,7 @@ async def test_where_several_are_one_says_whose_model(tmp_path: Path) -> None:
 async def test_an_agent_that_takes_no_models_name_says_so(tmp_path: Path) -> None:
     scripted = ScriptedPrograms()
 
-    def programs(name: str) -> Program:
+    def programs(name: str) -> AgentProgram:
         return replace(scripted(name), takes_model=False)
 
     async with gateway(tmp_path, programs=programs) as moot:

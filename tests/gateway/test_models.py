@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from adapters.headless import HeadlessModel
-from contract import ConfigError
-from gateway.app import run
-from gateway.config import Config, load_config
-from gateway.models import open_model
-from gateway.running.check import check
-from gateway.tables import GatewayTable
+from adapters.headless.model import HeadlessModel
+from contract.errors import ConfigError
+from gateway.app.run import run
+from gateway.cli.doctor.check import check
+from gateway.remembering.models import open_model
+from gateway.settings.config import Config, load_config
+from gateway.settings.tables import GatewayTable
 from memory.anthropic_model import HAIKU, AnthropicModel
 
 KEY = {"ANTHROPIC_API_KEY": "k"}

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway.nightly import LONGEST_SLEEP_S, next_time, nightly
+from gateway.remembering.nightly import LONGEST_SLEEP_S, next_time, nightly
 
 BERLIN = ZoneInfo("Europe/Berlin")
 AT = time(3, 30)

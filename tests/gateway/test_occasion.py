@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.agent import Occasion, Reply
-from contract import Attachment, Inbound, Room, Speaker
+from adapters.agent import Reply, TurnContext
+from contract.chat import Attachment, Inbound, Room, Speaker
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import gateway
 from tests.doubles.scripted import ScriptedPrograms
@@ -18,9 +18,9 @@ from tests.doubles.scripted import ScriptedPrograms
 AT = datetime(2026, 4, 21, 7, 2, tzinfo=UTC)
 
 
-async def told(tmp_path: Path, message: Inbound, bot: FakeBot) -> Occasion:
+async def told(tmp_path: Path, message: Inbound, bot: FakeBot) -> TurnContext:
     """What the agent is told that answers a message."""
-    seen: list[Occasion] = []
+    seen: list[TurnContext] = []
 
     async def script(_prompt: str, reply: Reply) -> str:
         seen.append(reply.occasion)
@@ -42,7 +42,7 @@ async def test_it_is_told_where_it_is_who_asks_and_whether_that_needs_thinking(
 ) -> None:
     message = replace(said(text, by="andi"), sent_at=AT)
     occasion = await told(tmp_path, message, FakeBot())
-    assert occasion == Occasion(
+    assert occasion == TurnContext(
         "[Context: Platform=fake, User=Andi, Current time for user: 2026-04-21 02:02 PM (WIB)]",
         small,
     )

@@ -10,7 +10,8 @@ import aiohttp
 import pytest
 
 from composer.attribution import strip_baked_prefix
-from contract import MootError, Room, Speaker
+from contract.chat import Room, Speaker
+from contract.errors import MootError
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import get, post
 
@@ -219,7 +220,7 @@ async def test_tricks_with_paths_lead_nowhere(client: Client, url: str, path: st
 
 
 async def test_the_page_asks_nobody_else_for_anything(client: Client) -> None:
-    from gateway.assets import load
+    from gateway.web.assets import load
 
     for name, asset in load().items():
         text = asset.body.decode()

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select, text
 
-from contract import Deleted, Room, Speaker
-from gateway.access.access_tables import AccessTable
+from contract.chat import Deleted, Room, Speaker
 from gateway.access.admissions import Admissions
 from gateway.access.pairing_rows import ALPHABET, as_code
 from gateway.access.pairings import DECLINED, LET_IN, MOST_WAITING
-from gateway.clock import clock
-from memory.house_schema import audit, pairings
-from memory.schema import messages, turns
+from gateway.core.clock import clock
+from gateway.settings.access import AccessTable
+from store.gateway_schema import audit, pairings
+from store.schema import messages, turns
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 

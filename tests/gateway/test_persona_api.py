@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from gateway.page import PageSettings, open_page
-from gateway.personas.personas import FrontMatter
+from gateway.settings.personas.personas import FrontMatter
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.running import PERSONA, Opened, gateway
 from tests.gateway.conftest import get, post
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.headings import HEADINGS
-from gateway.personas.persona_check import LONG_BODY, Around, Finding
-from gateway.personas.personas import check_persona
+from gateway.settings.personas.check import LONG_BODY, CheckContext, PersonaFinding
+from gateway.settings.personas.personas import check_persona
 
-AROUND = Around(
+AROUND = CheckContext(
     agents=("claude-code", "codex", "demo"),
     taken={"codex": "codex", "cx": "codex"},
     sections=tuple(HEADINGS),
@@ -19,16 +19,16 @@ AROUND = Around(
 )
 
 
-def faults(text: str, name: str = "ada") -> list[Finding]:
+def faults(text: str, name: str = "ada") -> list[PersonaFinding]:
     return list(check_persona(name, text, AROUND).findings)
 
 
-def one(text: str, name: str = "ada") -> Finding:
+def one(text: str, name: str = "ada") -> PersonaFinding:
     [finding] = faults(text, name)
     return finding
 
 
-def marked(text: str, finding: Finding) -> str:
+def marked(text: str, finding: PersonaFinding) -> str:
     """The text that a finding is about."""
     lines = text.split("\n")
     assert finding.line == finding.end_line

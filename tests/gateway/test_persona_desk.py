@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError, Room, Speaker
-from gateway.personas.persona_desk import PersonaDesk
-from gateway.personas.persona_faults import Conflict, Unknown, Unsound
-from gateway.personas.persona_files import MOST_BYTES, digest, read_text, write_text
-from gateway.personas.persona_versions import Versions
-from gateway.personas.personas import Personas
-from memory.store import Store
+from contract.chat import Room, Speaker
+from contract.errors import ConfigError
+from gateway.personas.service import PersonaService
+from gateway.personas.versions import Versions
+from gateway.settings.personas.faults import Conflict, Unknown, Unsound
+from gateway.settings.personas.files import MOST_BYTES, digest, read_text, write_text
+from gateway.settings.personas.personas import Personas
+from store.database import Store
 
 ANA = Speaker("web:ana", "Ana")
 ROOM = Room("web:general", "general")
@@ -49,7 +50,7 @@ class Stand:
         self.personas = Personas(shipped or self.folder)
         self.notes = Notes()
         self.changes = 0
-        self.desk = PersonaDesk(
+        self.desk = PersonaService(
             self.personas,
             Versions(store, lambda: datetime(2026, 4, 21, tzinfo=UTC)),
             own_folder=self.folder,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Option, Question
-from gateway.access.access_tables import AccessTable
-from gateway.personas.rehearsal import Busy
+from contract.agent import Option, Question
+from gateway.personas.dry_run import Busy
+from gateway.settings.access import AccessTable
 from tests.doubles.chat import Chat
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until

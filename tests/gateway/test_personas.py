@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError
-from gateway.personas.personas import Personas, parse_persona
+from contract.errors import ConfigError
+from gateway.settings.personas.personas import Personas, parse_persona
 
 GOOD = "---\nagent: demo\naliases: [cc, Two]\n---\nYou help.\n"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from sqlalchemy import Connection, select
 
 from adapters.agent import Reply
-from contract import Deleted, Inbound, Room
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
-from memory.schema import landmarks, turns
+from contract.chat import Deleted, Inbound, Room
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
+from store.schema import landmarks, turns
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms

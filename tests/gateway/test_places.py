@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.agent import Reply
-from contract import AgentError, Option, Place, Question, Voice
-from gateway.access.access_tables import AccessTable
+from contract.agent import Option, Question
+from contract.chat import Destination, PersonaIdentity
+from contract.errors import AgentError
+from gateway.settings.access import AccessTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -20,13 +22,15 @@ QUESTION = Question("q1", "Run ls?", "ls -la", (Option("Yes"), Option("No", refu
 class Recorder(FakeBot):
     """Keeps the voice of everything that it is told to post or to change."""
 
-    voices: dict[str, Voice | None] = field(default_factory=dict)
+    voices: dict[str, PersonaIdentity | None] = field(default_factory=dict)
 
-    async def edit(self, place: Place, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         self.voices[f"edit {message_id}"] = place.voice
         await super().edit(place, message_id, text)
 
-    async def upload(self, place: Place, name: str, data: bytes, comment: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         self.voices["upload"] = place.voice
         return await super().upload(place, name, data, comment, key)
 
@@ -54,7 +58,7 @@ async def test_an_account_of_several_personas_speaks_as_the_one_whose_turn_it_is
         await until(lambda: bool(bot.asked))
         await moot.hear(said("!1"))
         await moot.settle()
-        claude = Voice("claude", AVATAR)
+        claude = PersonaIdentity("claude", AVATAR)
         assert {post.place.voice for post in bot.posted} == {claude}
         assert set(bot.voices.values()) == {claude}
         assert "upload" in bot.voices
@@ -62,7 +66,7 @@ async def test_an_account_of_several_personas_speaks_as_the_one_whose_turn_it_is
         await until(lambda: len(bot.asked) == 2)
         await moot.hear(said("!1"))
         await moot.settle()
-        assert bot.posted[-1].place.voice == Voice("codex")
+        assert bot.posted[-1].place.voice == PersonaIdentity("codex")
 
 
 async def test_moots_own_words_have_no_voice_and_a_failure_has_its_personas(
@@ -75,11 +79,11 @@ async def test_moots_own_words_have_no_voice_and_a_failure_has_its_personas(
             await moot.hear(said(text))
             await moot.settle()
         voices = [post.place.voice for post in moot.bot.posted]
-        assert voices == [None, Voice("codex"), None]
+        assert voices == [None, PersonaIdentity("codex"), None]
 
 
 async def test_an_account_of_one_persona_speaks_as_itself(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         await moot.hear(said("@demo hello", thread_id="t1"))
         await moot.settle()
-        assert [post.place for post in moot.bot.posted] == [Place(ROOM, "t1")]
+        assert [post.place for post in moot.bot.posted] == [Destination(ROOM, "t1")]

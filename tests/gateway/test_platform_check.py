@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from contract import ConfigError, PlatformError
-from gateway.config import load_config
-from gateway.running.platform_check import ask_platforms, check_platforms
+from contract.errors import ConfigError, PlatformError
+from gateway.cli.doctor.platform_check import ask_platforms, check_platforms
+from gateway.settings.config import load_config
 from tests.doubles.platform import FakeBot
 from tests.doubles.rocketchat import CLAUDE, CODEX, RocketChatDouble
 from tests.doubles.slack import SlackDouble

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Deleted, Pinned, Room, Speaker
-from gateway.access.access_tables import AccessTable
+from contract.chat import Deleted, Pinned, Room, Speaker
+from gateway.settings.access import AccessTable
 from memory.scopes import home_scope
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway

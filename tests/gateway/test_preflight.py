@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from contract import ConfigError
-from gateway.config import load_config
-from gateway.running.preflight import Health, Preflight, wanted
+from contract.errors import ConfigError
+from gateway.cli.doctor.preflight import AgentHealth, Preflight, wanted
+from gateway.settings.config import load_config
 
 HOUSE = Path(__file__).parents[2]
 ECHOES = """
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def examined(folder: Path, name: str, *, asks: bool = True) -> tuple[Health, list[str]]:
+async def examined(folder: Path, name: str, *, asks: bool = True) -> tuple[AgentHealth, list[str]]:
     doing: list[str] = []
     config = load_config(None, base=folder)
     async with Preflight.open(config, {"PATH": os.defpath}) as preflight:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from bots.bot import Manners
-from contract import Chosen, Option, Question, Rejected, Room, Speaker
-from gateway.access.access_tables import AccessTable, PersonaAccessTable
-from gateway.audit.audit import EVERY, Entry
-from gateway.tables import TurnsTable
+from bots.bot import PlatformCapabilities
+from contract.agent import Option, Question
+from contract.chat import Chosen, Room, Speaker
+from contract.errors import Rejected
+from gateway.audit.audit import EVERY, AuditEntry
+from gateway.settings.access import AccessTable, PersonaAccessTable
+from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -41,7 +43,7 @@ async def press(moot: Opened, option: int, by: Speaker, question: str = "q1") ->
     await moot.receive(Chosen(question, option, by))
 
 
-async def noted(moot: Opened) -> list[Entry]:
+async def noted(moot: Opened) -> list[AuditEntry]:
     return list(reversed(await moot.house.audit.page(EVERY, before=None, limit=99)))
 
 
@@ -222,7 +224,7 @@ async def test_nobody_in_time_is_on_record_as_a_refusal(tmp_path: Path) -> None:
 
 
 async def test_a_digit_elsewhere_answers_nothing(tmp_path: Path) -> None:
-    bot = FakeBot(manners=Manners(draft_interval_s=0.05, thread_replies=True))
+    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=0.05, thread_replies=True))
     access = ACCESS.model_copy(update={"dms": "open"})
     programs = asking(HARMLESS)
     async with gateway(tmp_path, bot=bot, programs=programs, access=access) as moot:

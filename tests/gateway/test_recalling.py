@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from bench.hostile import HostileIndex
-from contract import Room, ToolUse
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
-from memory.facts import NewFact, add_facts
-from memory.observations import StoredObservation, observations_of
+from contract.agent import ToolUse
+from contract.chat import Room
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
+from memory.observations.rows import StoredObservation, observations_of
+from memory.recall.facts import NewFact, add_facts
 from memory.scopes import check_scope
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel

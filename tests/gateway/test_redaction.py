@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.seeing.redaction import (
+from gateway.core.redaction import (
     REMOVED,
     CleanStream,
     Redactor,

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection, insert, select
 
-from contract import Inbound, Room, Speaker
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable
-from memory.facts import NewFact, StoredFact, add_facts
-from memory.layer import Interaction, Session
-from memory.schema import episodes, facts, insights, observations, staging
+from contract.chat import Inbound, Room, Speaker
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable
+from memory.layer import AnsweredTurn, EndedSession
+from memory.recall.facts import NewFact, StoredFact, add_facts
+from store.schema import episodes, facts, insights, observations, staging
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import ROOM, FakeBot, said
@@ -389,15 +389,15 @@ async def test_forget_all_waits_for_what_is_being_learned_just_now(tmp_path: Pat
     class Slow:
         name = "slow"
 
-        def wants(self, interaction: Interaction, *, last: bool) -> bool:
+        def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
             return True
 
-        async def learn(self, interaction: Interaction) -> None:
+        async def learn(self, interaction: AnsweredTurn) -> None:
             begun.set()
             await gate.wait()
             await know(moot, f"Andi said {interaction.text}")
 
-        async def end(self, session: Session) -> None:
+        async def end(self, session: EndedSession) -> None:
             return None
 
     async with gateway(tmp_path, memory=ASKED_ONLY, access=OPEN, index=WordIndex()) as moot:

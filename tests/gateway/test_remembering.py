@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from contract import Budget, Deleted, Edited, ModelError
-from gateway.memories import Memories
-from gateway.tables import MemoryTable
-from memory.facts import facts_in
+from contract.briefing import Budget
+from contract.chat import Deleted, Edited
+from contract.errors import ModelError
+from gateway.remembering.memories import Memories
+from gateway.settings.tables import MemoryTable
+from memory.recall.facts import facts_in
 from tests.doubles.chat import open_chat
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import Chosen, Edited, Inbound, Pinned, Room, Speaker
-from gateway.access.access_tables import AccessTable, GrantTable, PersonaAccessTable
-from gateway.access.role_commands import Wish, parse_wish
-from gateway.commands import parse_command
+from contract.chat import Chosen, Edited, Inbound, Pinned, Room, Speaker
+from gateway.commands.roles import RoleRequest, parse_wish
+from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
+from gateway.turns.commands import parse_command
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
@@ -290,16 +290,16 @@ async def test_nobody_mistypes_a_role_into_effect(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("@Ash member", Wish("@Ash", "member", False, None)),
-        ("Ash K. Ray owner everywhere", Wish("Ash K. Ray", "owner", True, None)),
-        ("<@U1> NONE here", Wish("<@U1>", None, False, None)),
-        ("a guest with @Claude", Wish("a", "guest", False, "claude")),
+        ("@Ash member", RoleRequest("@Ash", "member", False, None)),
+        ("Ash K. Ray owner everywhere", RoleRequest("Ash K. Ray", "owner", True, None)),
+        ("<@U1> NONE here", RoleRequest("<@U1>", None, False, None)),
+        ("a guest with @Claude", RoleRequest("a", "guest", False, "claude")),
         ("member", None),
         ("Ash everywhere", None),
         ("", None),
     ],
 )
-def test_a_wish_is_read(text: str, wish: Wish | None) -> None:
+def test_a_wish_is_read(text: str, wish: RoleRequest | None) -> None:
     assert parse_wish(text) == wish
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from contract import Inbound, IngestMetadata, Room
-from gateway.happenings import Remembered
-from gateway.page import PageSettings, open_page
-from gateway.room_memory import RoomMemories, scopes_of
-from memory.facts import replace_facts
-from memory.held import Sought
-from memory.index import Hit
+from contract.chat import Inbound, IngestMetadata, Room
+from gateway.core.events import MemoryChanged
+from gateway.web.memory.room_memory import RoomMemoryService, scopes_of
+from gateway.web.page import PageSettings, open_page
+from memory.browse.view_rows import ObservationFilter
+from memory.recall.facts import replace_facts
+from memory.recall.index import Hit
 from memory.scopes import ScopeError
 from tests.doubles.index import WordIndex
 from tests.doubles.remembered import START, Shelf, fill
@@ -137,7 +137,7 @@ async def test_a_room_of_unknown_kind_shows_what_was_said_there_alone(moot: Open
 
 async def test_a_search_without_an_index_goes_by_the_words(moot: Opened) -> None:
     house = moot.house
-    plain = RoomMemories(house.memories.store, house.transcript, None)
+    plain = RoomMemoryService(house.memories.store, house.transcript, None)
     found = await plain.search("web:other", "MINUTES tokens")
     assert found is not None
     assert (found.by, [fact.scope for fact in found.facts]) == ("words", ["room:web:other"])
@@ -192,14 +192,16 @@ async def test_an_answered_turn_tells_that_the_memory_changed(moot: Opened) -> N
     await until(lambda: not moot.house.memories.layers.learning())
     moot.house.bus.close()
     async for happening in events:
-        told += [happening.room_id] if isinstance(happening, Remembered) else []
+        told += [happening.room_id] if isinstance(happening, MemoryChanged) else []
     assert told == ["fake:C9"]
 
 
 async def test_observations_are_filtered_by_concept_and_file(moot: Opened) -> None:
     memory = moot.house.desk.memory
-    by_file = await memory.observations("web:other", Sought(file="auth.py"), before=2**62)
-    nothing = await memory.observations("web:other", Sought(concept="how"), before=2**62)
+    by_file = await memory.observations(
+        "web:other", ObservationFilter(file="auth.py"), before=2**62
+    )
+    nothing = await memory.observations("web:other", ObservationFilter(concept="how"), before=2**62)
     assert by_file is not None
     assert nothing is not None
     assert (len(by_file.items), len(nothing.items)) == (1, 0)

@@ -9,19 +9,12 @@ from typing import Any
 import pytest
 
 from adapters.agent import Reply
-from bots.bot import Manners
-from contract import (
-    AgentError,
-    Deleted,
-    Edited,
-    Option,
-    PlatformError,
-    Question,
-    Rejected,
-    Room,
-)
-from gateway.access.access_tables import AccessTable
-from gateway.tables import TurnsTable
+from bots.bot import PlatformCapabilities
+from contract.agent import Option, Question
+from contract.chat import Deleted, Edited, Room
+from contract.errors import AgentError, PlatformError, Rejected
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import TurnsTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -347,7 +340,7 @@ async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
         return "x" * (25 if len(programs.prompts) == 1 else 1000)
 
     programs = ScriptedPrograms(script)
-    bot = FakeBot(limit=100, manners=Manners(draft_interval_s=None, max_posts=3))
+    bot = FakeBot(limit=100, manners=PlatformCapabilities(draft_interval_s=None, max_posts=3))
     bot.limit = 10
     async with gateway(tmp_path, bot=bot, programs=programs) as moot:
         await moot.hear(said("@demo hello"))

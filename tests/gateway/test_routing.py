@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from contract import Room
-from gateway.personas.personas import FrontMatter, Persona
-from gateway.routing import named, route, unaddressed
+from contract.chat import Room
+from gateway.core.addressing import named, route, unaddressed
+from gateway.settings.personas.personas import FrontMatter, Persona
 from tests.doubles.platform import ROOM, said
 
 CLAUDE = Persona("claude", FrontMatter(agent="claude-code", aliases=("cc",)), "")

@@ -9,16 +9,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bots.bot import Manners
-from contract import PlatformError, Room, Speaker
-from gateway.access.access_tables import AccessTable
-from gateway.audit.audit import Wish as AuditWish
-from gateway.schedules.schedule_commands import ScheduleCommands
-from gateway.schedules.schedule_rows import ScheduleRows
-from gateway.schedules.schedule_tables import ScheduleTable, SchedulingTable
+from bots.bot import PlatformCapabilities
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
+from gateway.audit.audit import AuditFilter as AuditWish
+from gateway.commands.schedules import ScheduleCommands
+from gateway.observability.session_metrics import Counted
+from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import TRIES, Schedules
-from gateway.seeing.session_metrics import Counted
+from gateway.settings.access import AccessTable
+from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
@@ -246,7 +247,7 @@ async def test_once_runs_once_and_is_listed_no_more(tmp_path: Path) -> None:
 
 async def test_an_answer_begins_no_thread_under_a_message_that_is_not_there(tmp_path: Path) -> None:
     clock = Clock()
-    bot = FakeBot(manners=Manners(draft_interval_s=None, thread_replies=True))
+    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=None, thread_replies=True))
     async with scheduling(tmp_path, clock, bot) as (moot, schedules):
         await hear_room(moot)
         await make(schedules, "day 9:00 look")

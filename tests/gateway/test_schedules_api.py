@@ -6,9 +6,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract import Room
-from gateway.command_table import TABLE
-from gateway.page import PageSettings, open_page
+from contract.chat import Room
+from gateway.core.command_table import TABLE
+from gateway.web.page import PageSettings, open_page
 from tests.doubles.house import FakeHouse
 from tests.doubles.platform import said
 from tests.doubles.running import gateway

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Reply
-from contract import AgentError, Option, Question, Room
-from gateway.access.access_tables import AccessTable
-from gateway.ledger import Turn
-from gateway.sessions import Live
-from gateway.tables import SessionsTable, TurnsTable
+from contract.agent import Option, Question
+from contract.chat import Room
+from contract.errors import AgentError
+from gateway.core.ledger import Turn
+from gateway.sessions.sessions import LiveSession
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import SessionsTable, TurnsTable
 from tests.doubles.platform import ROOM, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms
@@ -59,12 +61,12 @@ def living(moot: Opened) -> list[str]:
     return [live.room.name for live in moot.house.sessions.all()]
 
 
-def only(moot: Opened) -> Live:
+def only(moot: Opened) -> LiveSession:
     [live] = moot.house.sessions.all()
     return live
 
 
-def age(live: Live, seconds: float) -> None:
+def age(live: LiveSession, seconds: float) -> None:
     """Let time pass since its last use."""
     live.used_at -= timedelta(seconds=seconds)
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
-from adapters.hooks import HookListener
-from contract import Room
-from gateway.programs import Programs
-from gateway.seeing.metering import GIB, measure, most_sessions
-from gateway.sessions import scope_folder
-from gateway.tables import AgentTable, SessionsTable
+from adapters.cli.hooks import HookListener
+from contract.chat import Room
+from gateway.observability.metering import GIB, measure, most_sessions
+from gateway.sessions.programs import Programs
+from gateway.sessions.sessions import scope_folder
+from gateway.settings.tables import AgentTable, SessionsTable
 from tests.doubles.platform import said
 from tests.doubles.processes import until_gone
 from tests.doubles.running import Opened, gateway

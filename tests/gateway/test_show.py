@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from contract import Inbound, IngestMetadata, Room
-from memory.schema import turns
+from contract.chat import Inbound, IngestMetadata, Room
+from store.schema import turns
 from tests.doubles.remembered import START
 from tests.doubles.running import gateway
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select
 
-from gateway.admin.admin_api import END
-from gateway.admin.admin_cards import TurnPage, WantedTurns
-from gateway.admin.room_figures import room_choices, rooms_lately, spent_since
-from gateway.admin.statistics import days_of
-from gateway.admin.turn_pages import failed_since, page_of_turns
-from memory.figures import fill
-from memory.house_schema import figures, room_settings, usage
-from memory.schema import facts, messages, rooms, turns
-from memory.store import Store
-from memory.transcript import micros
+from gateway.web.admin.api import END
+from gateway.web.admin.room_figures import room_choices, rooms_lately, spent_since
+from gateway.web.admin.statistics import days_of
+from gateway.web.admin.turn_pages import failed_since, page_of_turns
+from gateway.web.admin.values import TurnPage, WantedTurns
+from store.database import Store
+from store.gateway_schema import figures, room_settings, usage
+from store.schema import facts, messages, rooms, turns
+from store.timestamps import micros
+from store.turn_metrics import fill_turn_metrics
 
 NOON = datetime(2026, 4, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -41,7 +41,7 @@ def furnish(connection: Connection) -> None:
         )
     for seq in range(1, 31):
         add_turn(connection, seq)
-    fill(connection)
+    fill_turn_metrics(connection)
 
 
 def add_turn(connection: Connection, seq: int) -> None:

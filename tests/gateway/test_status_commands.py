@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Reply
-from gateway.access.access_tables import AccessTable
-from gateway.sessions import Program
+from gateway.sessions.sessions import AgentProgram
+from gateway.settings.access import AccessTable
 from tests.doubles.platform import said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -58,7 +58,7 @@ async def test_an_owner_is_told_of_the_bots(tmp_path: Path) -> None:
 async def test_agents_says_why_one_cannot_be_asked(tmp_path: Path) -> None:
     scripted = ScriptedPrograms()
 
-    def programs(name: str) -> Program:
+    def programs(name: str) -> AgentProgram:
         return replace(scripted(name), available=False, hint="Install it.")
 
     async with gateway(tmp_path, programs=programs) as moot:

@@ -10,11 +10,11 @@ from typing import Any
 
 import aiohttp
 
-from contract import Room, Speaker
-from gateway import stream
-from gateway.cards import Message, SessionCard
-from gateway.happenings import Happening, PersonasChanged, Said
-from gateway.stream import Hub, Outbox, frame
+from contract.chat import Room, Speaker
+from gateway.core.cards import Message, SessionCard
+from gateway.core.events import AppEvent, MessagePosted, PersonasChanged
+from gateway.web import stream
+from gateway.web.stream import Hub, Outbox, frame
 from tests.doubles.house import FakeHouse
 
 Client = aiohttp.ClientSession
@@ -181,8 +181,8 @@ async def test_a_newer_draft_takes_the_place_of_one_that_waits() -> None:
     assert await outbox.take(1) == frame("draft", last) + frame("turn", "answered")
 
 
-def _view(happening: Happening) -> Mapping[str, Any]:
-    assert isinstance(happening, Said)
+def _view(happening: AppEvent) -> Mapping[str, Any]:
+    assert isinstance(happening, MessagePosted)
     return {"text": happening.message.text}
 
 
@@ -194,17 +194,17 @@ async def test_what_is_kept_for_later_is_bounded(house: FakeHouse) -> None:
     assert hello is not None
     start = hello.split(b"\n")[0].removeprefix(b"id: ").decode()
     for _ in range(stream.KEPT):
-        hub.publish(Said(message))
+        hub.publish(MessagePosted(message))
     with hub.listen(None, start) as outbox:
         waiting = await outbox.take(1)
         assert waiting is not None
         assert waiting.count(b"event: message") == stream.KEPT
-    hub.publish(Said(message))
+    hub.publish(MessagePosted(message))
     with hub.listen(None, start) as outbox:
         assert await outbox.take(1) == frame("hello", {"resumed": False}, f"{start[:-1]}1001")
     large = Message("m", GENERAL.id, ANA, "x" * (stream.KEPT_BYTES // 2), message.at)
     for _ in range(4):
-        hub.publish(Said(large))
+        hub.publish(MessagePosted(large))
     assert hub._kept_bytes <= stream.KEPT_BYTES
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from contract import Attachment, Rejected, Room
-from gateway.submission import RoomRef, Submission, SubmitBody, parse_submission, wait_seconds
+from contract.chat import Attachment, Room
+from contract.errors import Rejected
+from gateway.web.submission import RoomRef, Submission, SubmitBody, parse_submission, wait_seconds
 
 NOW = datetime(2026, 4, 21, 7, 2, tzinfo=UTC)
 META = {

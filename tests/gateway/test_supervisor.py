@@ -7,10 +7,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from bots.bot import Receive
-from contract import Deleted, Event, PlatformError, Room
-from gateway.seeing.metrics import Metrics
-from gateway.seeing.session_metrics import Counted
-from gateway.supervisor import Supervisor
+from contract.chat import Deleted, Event, Room
+from contract.errors import PlatformError
+from gateway.app.supervisor import Supervisor
+from gateway.observability.metrics import Metrics
+from gateway.observability.session_metrics import Counted
 from tests.doubles.platform import FakeBot
 
 NOW = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.schedules.cron import Cron
-from gateway.schedules.when import WhenError, read_once, read_when
+from gateway.settings.cron import Cron
+from gateway.settings.when import WhenError, read_once, read_when
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 22, 13, 0, tzinfo=UTC)  # a Sunday, 14:00 in Berlin

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from adapters.agent import Reply
-from contract import Answer, ModelError, Room
-from gateway.access.access_tables import AccessTable
-from gateway.tables import MemoryTable, TurnsTable
+from contract.agent import Answer
+from contract.chat import Room
+from contract.errors import ModelError
+from gateway.settings.access import AccessTable
+from gateway.settings.tables import MemoryTable, TurnsTable
 from memory.model import Model
-from memory.schema import episodes
-from memory.store import Store
+from store.database import Store
+from store.schema import episodes
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until

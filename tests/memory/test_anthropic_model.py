@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from contract import Completion, ModelError, Tool
+from contract.agent import Completion, Tool
+from contract.errors import ModelError
 from memory.anthropic_model import HAIKU, AnthropicModel, Prices
-from memory.extracted import TOOL
+from memory.extraction.extracted import TOOL
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
 
@@ -222,5 +223,5 @@ def served(handler: Any) -> Any:
 
 
 def test_a_gateway_that_asks_no_model_does_not_import_the_sdk() -> None:
-    code = "import gateway.app, sys; sys.exit('anthropic' in sys.modules)"
+    code = "import gateway.app.run, sys; sys.exit('anthropic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from contract import Completion, ModelError, Tool, Usage
+from contract.agent import Completion, Tool, Usage
+from contract.errors import ModelError
 from memory.calls import Calls
-from memory.schema import model_calls
-from memory.store import Store
+from store.database import Store
+from store.schema import model_calls
 from tests.doubles.model import ScriptedModel
 
 NOW = datetime(2026, 4, 21, tzinfo=UTC)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from contract import Room
+from contract.chat import Room
 from memory.gate import Gate
 from memory.scopes import Invocation, ScopeError, check_scope
 

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from contract import Deleted, Room
+from contract.chat import Deleted, Room
 from memory.landmarks import Landmarks, NewLandmark
-from memory.layer import Ask
+from memory.layer import BriefRequest
 from memory.scopes import Invocation, ScopeError
-from memory.store import Store
-from memory.transcript import Transcript
+from store.database import Store
+from store.transcript import Transcript
 from tests.doubles.platform import ROOM, said
 
 AT = datetime(2026, 4, 10, 20, 30, tzinfo=UTC)
@@ -34,8 +34,8 @@ def new(text: str, scope: str = "room:fake:general", **more: object) -> NewLandm
     return NewLandmark(**values)  # type: ignore[arg-type]
 
 
-def ask(room: Room = ROOM) -> Ask:
-    return Ask(Invocation(room, "fake:ash", "demo"), "what did we decide?", AT)
+def ask(room: Room = ROOM) -> BriefRequest:
+    return BriefRequest(Invocation(room, "fake:ash", "demo"), "what did we decide?", AT)
 
 
 async def test_the_newest_ten_are_shown_oldest_first_in_the_zone_of_the_header(

@@ -8,26 +8,27 @@ from datetime import UTC, datetime
 
 import pytest
 
-from contract import Fact, Landmark, Room
-from memory.layer import Ask, Interaction, Learner, Remembered, Session
+from contract.briefing import Fact, Landmark
+from contract.chat import Room
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, Learner
 from memory.layers import Layers, Source
+from memory.readable import ReadableMessages
 from memory.scopes import Invocation
-from memory.slices import Slices
-from memory.store import Store
+from store.database import Store
 from tests.doubles.running import until
 
-ASK = Ask(Invocation(Room("slack:C1", "x"), "slack:U1", "claude"), "hi", datetime.now(UTC))
-ENDED = Session("room:slack:C1", "claude", Room("slack:C1", "x"), "s1")
+ASK = BriefRequest(Invocation(Room("slack:C1", "x"), "slack:U1", "claude"), "hi", datetime.now(UTC))
+ENDED = EndedSession("room:slack:C1", "claude", Room("slack:C1", "x"), "s1")
 
 
 @dataclass
 class Says:
-    part: Remembered | Exception
+    part: LayerAnswers | Exception
     name: str = "layer"
     deadline_s: float = 1.0
     delay_s: float = 0.0
 
-    async def brief(self, ask: Ask) -> Remembered:
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
         await asyncio.sleep(self.delay_s)
         if isinstance(self.part, Exception):
             raise self.part
@@ -43,13 +44,13 @@ class Learns:
     at_once: int = 0
     most_at_once: int = 0
 
-    def wants(self, interaction: Interaction, *, last: bool) -> bool:
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         return True
 
-    async def learn(self, interaction: Interaction) -> None:
+    async def learn(self, interaction: AnsweredTurn) -> None:
         raise AssertionError
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: EndedSession) -> None:
         self.at_once += 1
         self.most_at_once = max(self.at_once, self.most_at_once)
         await self.gate.wait()
@@ -66,7 +67,7 @@ def layers(
     return Layers(
         sources,
         learners,
-        Slices(store),
+        ReadableMessages(store),
         lambda work, name: kept.add(asyncio.create_task(work, name=name)),
     )
 
@@ -75,24 +76,26 @@ async def test_every_layer_gives_its_part(store: Store) -> None:
     fact, landmark = Fact("a"), Landmark("b", "2026-01-01", "Ash")
     both = layers(
         store,
-        Says(Remembered(recall=(fact,))),
-        Says(Remembered(landmarks=(landmark,))),
-        Says(Remembered(summary="c")),
+        Says(LayerAnswers(recall=(fact,))),
+        Says(LayerAnswers(landmarks=(landmark,))),
+        Says(LayerAnswers(summary="c")),
         tasks=None,
     )
-    assert await both.brief(ASK) == Remembered(recall=(fact,), landmarks=(landmark,), summary="c")
+    assert await both.brief(ASK) == LayerAnswers(recall=(fact,), landmarks=(landmark,), summary="c")
 
 
 async def test_a_layer_that_fails_or_is_late_counts_as_empty(store: Store) -> None:
-    slow = Says(Remembered(recall=(Fact("late"),)), "slow", deadline_s=0.01, delay_s=30)
+    slow = Says(LayerAnswers(recall=(Fact("late"),)), "slow", deadline_s=0.01, delay_s=30)
     broken = Says(ValueError("secret text"), "broken")
-    found = await layers(store, slow, broken, Says(Remembered(summary="c")), tasks=None).brief(ASK)
-    assert found == Remembered(summary="c", missing=("slow", "broken"), late=("slow",))
+    found = await layers(store, slow, broken, Says(LayerAnswers(summary="c")), tasks=None).brief(
+        ASK
+    )
+    assert found == LayerAnswers(summary="c", missing=("slow", "broken"), late=("slow",))
 
 
 async def test_each_layer_is_measured_whatever_becomes_of_it(store: Store) -> None:
-    slow = Says(Remembered(), "slow", deadline_s=0.01, delay_s=30)
-    broken, fine = Says(ValueError("x"), "broken"), Says(Remembered(summary="c"), "fine")
+    slow = Says(LayerAnswers(), "slow", deadline_s=0.01, delay_s=30)
+    broken, fine = Says(ValueError("x"), "broken"), Says(LayerAnswers(summary="c"), "fine")
     found = await layers(store, slow, broken, fine, tasks=None).brief(ASK)
     assert [layer for layer, _ in found.ms] == ["slow", "broken", "fine"]
     assert all(ms >= 0 for _, ms in found.ms)
@@ -111,8 +114,8 @@ async def test_learning_waits_for_nobody_and_goes_in_order_within_a_scope(store:
     tasks: set[object] = set()
     memory = layers(store, learners=(learner,), tasks=tasks)
     for number in range(3):
-        memory.remember(Session(ENDED.scope, "claude", ENDED.room, str(number)))
-    memory.remember(Session("room:slack:C2", "claude", ENDED.room, "other"))
+        memory.remember(EndedSession(ENDED.scope, "claude", ENDED.room, str(number)))
+    memory.remember(EndedSession("room:slack:C2", "claude", ENDED.room, "other"))
     assert memory.learning() == 4
     await until(lambda: learner.at_once == 2)
     learner.gate.set()
@@ -140,7 +143,7 @@ async def test_a_room_is_told_of_after_every_learner_had_its_turn(store: Store) 
     memory = Layers(
         (),
         (broken, fine),
-        Slices(store),
+        ReadableMessages(store),
         lambda work, name: kept.add(asyncio.create_task(work, name=name)),
         lambda room_id: told.append((room_id, len(fine.told))),
     )

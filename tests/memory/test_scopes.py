@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract import Room
+from contract.chat import Room
 from memory.scopes import Invocation, ScopeError, allowed_scopes, home_scope
 
 ROOM = Room("slack:C1", "general", project="saga")

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-import gateway.page
-import gateway.personas.persona_api  # noqa: F401 - every view is below one of these
+import gateway.web.page
+import gateway.web.persona_api  # noqa: F401 - every view is below one of these
 
 WRITTEN = Path(__file__).parents[2] / "gateway" / "web" / "api.d.ts"
 HEAD = """\
@@ -32,7 +32,9 @@ _PLAIN = {
 
 def declarations() -> str:
     """The whole file: an interface for each view, by name."""
-    views = {model.__name__: model for model in _below(BaseModel) if model.__name__.endswith("View")}
+    views = {
+        model.__name__: model for model in _below(BaseModel) if model.__name__.endswith("View")
+    }
     return HEAD + "\n".join(_interface(*named) for named in sorted(views.items())) + "}\n"
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page
 
-from bots.markup import read
-from bots.tree import (
+from bots.markdown.reader import read
+from bots.markdown.tree import (
     Block,
     Break,
     Code,
@@ -36,7 +36,7 @@ _EXAMPLE = re.compile(
     r"^`{32} example\n(.*?)^\.\n(.*?)^`{32}$|^#{1,6} +(.*?)$", re.DOTALL | re.MULTILINE
 )
 # The page makes links of http and https alone, so the examples' addresses are given a host.
-_RELATIVE = re.compile(r'(?<=\]\()(<?)(/ur[li]\b)|(?<=href=")()(/ur[li]\b)|(?<=src=")()(/ur[li]\b)')
+_RELATIVE = re.compile(r"(?<![\w/])/ur[li][12]?\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,7 @@ def _examples(text: str) -> Iterator[Example]:
 
 
 def _hosted(text: str) -> str:
-    return _RELATIVE.sub(
-        lambda found: f"{found[1] or ''}https://host.test{found[2] or found[4] or found[6]}", text
-    )
+    return _RELATIVE.sub(r"https://host.test\g<0>", text)
 
 
 # ── The page ────────────────────────────────────────────────────────────────────────────

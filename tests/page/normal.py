@@ -1,7 +1,7 @@
 """HTML in a form in which two renderings that look the same are equal.
 
-A soft break is a line break, as in a chat; blanks at the edges of a block, titles of links, and
-whether the paragraphs of a list stand apart are not compared.
+A soft break is a line break, as in a chat, and an image is a link to it. Blanks at the edges of a
+block, titles of links, and how an address is escaped are not compared.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 VOID = frozenset({"br", "hr", "img", "input"})
 BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote", "ul", "ol", "li"})
@@ -54,7 +55,7 @@ class _Reader(HTMLParser):
 def normal(html: str) -> str:
     """The normal form of a piece of HTML."""
     reader = _Reader()
-    reader.feed(html)
+    reader.feed(re.sub(r"<br ?/?>\n", "\n", html))
     reader.close()
     return "".join(_written(_tidied(reader.root.children, inline=False)))
 
@@ -82,8 +83,17 @@ def _one(child: Node | str) -> Iterator[Node | str]:
     elif child.tag == "p":
         yield Node("p", {}, _tidied(child.children, inline=False))
     else:
+        if child.tag == "img":
+            child = Node("a", {"href": child.attributes["src"]}, [child.attributes["alt"]])
         kept = {name: child.attributes[name] for name in sorted(KEPT & child.attributes.keys())}
+        if "href" in kept:
+            kept["href"] = _address(kept["href"])
         yield Node(child.tag, kept, _tidied(child.children, inline=child.tag not in BLOCKS))
+
+
+def _address(href: str) -> str:
+    """An address without percent signs and without the slash of an empty path."""
+    return re.sub(r"^(https?://[^/?#]+)/(?=$|[?#])", r"\1", unquote(href))
 
 
 def _code(node: Node) -> Node:
@@ -94,7 +104,7 @@ def _code(node: Node) -> Node:
 
 
 def _trimmed(children: list[Node | str]) -> list[Node | str]:
-    """Without breaks and blanks beside blocks and at both ends; a list's paragraphs are unpacked."""
+    """Without breaks and blanks beside blocks and at both ends."""
     made: list[Node | str] = []
     for child in children:
         if isinstance(child, Node) and child.tag in BLOCKS:

@@ -1,0 +1,112 @@
+"""Why an agent did not answer in the Agent Client Protocol. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from acp.exceptions import RequestError
+
+from adapters.acp.peer import AUTH_REQUIRED
+from adapters.cli_profile import Profile
+from contract.errors import AgentError, AgentFault
+
+SAID_CHARS = 300
+AGAIN = "Ask again; if that fails too, say `!new`"
+
+OTHER: tuple[AgentFault, str] = ("api", AGAIN)
+_SIGNS: tuple[tuple[AgentFault, re.Pattern[str], str], ...] = (
+    (
+        "context",
+        re.compile(
+            r"(?i)context[ _](length|window|size)|maximum context|prompt is too long"
+            r"|(exceed|too (long|large)).{0,60}\btokens?\b|\btokens?\b.{0,60}exceed"
+        ),
+        "Say `!new` to begin a new conversation",
+    ),
+    (
+        "limit",
+        re.compile(r"(?i)\b429\b|rate.?limit|too many requests|quota|exhausted|\bbilling\b"),
+        "Ask again in a few minutes",
+    ),
+    (
+        "login",
+        re.compile(r"(?i)\b401\b|unauthori[sz]ed|api.key|authenticat|log(ged)? ?in\b"),
+        "An administrator must check its key, or log in again",
+    ),
+)
+
+
+def fault_of(error: RequestError, profile: Profile) -> AgentError:
+    """The error that the program told, with one line that says what to do."""
+    said = text_of(error)
+    if error.code == AUTH_REQUIRED:
+        return login_of(profile)
+    return worded(said or f"error {error.code}", profile)
+
+
+def worded(said: str, profile: Profile) -> AgentError:
+    """The error that a message is about. The message itself is for the room, not for a log."""
+    shown = " ".join(said.split())
+    shown = shown if len(shown) <= SAID_CHARS else f"{shown[: SAID_CHARS - 1]}…"
+    kind, remedy = next(
+        ((kind, remedy) for kind, sign, remedy in _SIGNS if sign.search(shown)), OTHER
+    )
+    say = f"{profile.title} reports an error: {shown.rstrip('.')}. {remedy}."
+    return AgentError(kind, f"{profile.name}: it reports an error", say=say)
+
+
+def circles(profile: Profile) -> AgentError:
+    """It goes on and on: what it works with does not fit the model."""
+    say = (
+        f"{profile.title} went round in circles, so I ended it: the conversation does not seem to "
+        "fit its model. Its next turn begins a new one, with what the room remembers: ask again."
+    )
+    return AgentError("context", f"{profile.name}: message after message without a tool", say=say)
+
+
+def login_of(profile: Profile) -> AgentError:
+    """It wants a login first."""
+    say = f"{profile.title} is not logged in. {profile.login}"
+    return AgentError("login", f"{profile.name}: it is not logged in", say=say)
+
+
+def stopped_because(reason: str, profile: Profile) -> AgentError | None:
+    """The fault that a stop reason is; None: it finished."""
+    title, name = profile.title, profile.name
+    kind: AgentFault
+    match reason:
+        case "end_turn":
+            return None
+        case "max_tokens":
+            kind, say = "context", f"{title} was cut off: the model's limit of tokens is reached."
+        case "max_turn_requests":
+            kind, say = "limit", f"{title} stopped after its limit of steps. Ask it to go on."
+        case "refusal":
+            kind, say = "api", f"The model behind {title} refuses to answer this."
+        case "cancelled":
+            kind, say = "stopped", f"{title} was interrupted."
+        case _:
+            kind, say = "api", f"{title} stopped without saying why. {AGAIN}."
+    return AgentError(kind, f"{name}: stop reason {reason[:40]}", say=say)
+
+
+def text_of(error: RequestError) -> str:
+    """The most telling text in an error, which may hold another one as JSON."""
+    details = [found for part in (error.data, str(error)) if (found := _dig(part))]
+    return next(iter(details), "")
+
+
+def _dig(value: object, depth: int = 4) -> str:
+    if isinstance(value, str):
+        try:
+            inner = json.loads(value) if value.lstrip().startswith("{") else None
+        except (ValueError, RecursionError):
+            inner = None
+        return (_dig(inner, depth - 1) if inner and depth else "") or value
+    if isinstance(value, Mapping) and depth:
+        for key in ("details", "message", "error", "detail", "errorMessage"):
+            if found := _dig(value.get(key), depth - 1):
+                return found
+    return ""

@@ -1,0 +1,1 @@
+"""Models called by API as agents."""

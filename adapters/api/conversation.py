@@ -1,0 +1,165 @@
+"""The conversation of a session with an agent that is called by API, kept on disk.
+
+One JSON object a line, in the order in which things happened: something was said, or the oldest or
+the newest was forgotten. A line is written at once and whole; a crash may tear the last one, which
+then counts as not written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import dropwhile, groupby
+from pathlib import Path
+from typing import Literal
+
+import structlog
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+log = structlog.stdlib.get_logger("moot.conversation")
+
+MOST_BYTES = 4 << 20  # of a file before it is written anew: about 70 of the longest prompts
+FOLDER = Path(".moot", "conversations")
+SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
+
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationMessage:
+    """What one side said in one go: its text blocks, none of them blank."""
+
+    role: Role
+    texts: tuple[str, ...]
+
+    @property
+    def chars(self) -> int:
+        """How much it is."""
+        return sum(map(len, self.texts))
+
+
+class _StoredLine(BaseModel):
+    """forget: so many of the oldest are forgotten; retract: so many of the newest."""
+
+    model_config = ConfigDict(extra="ignore", strict=False)
+
+    role: Role = "user"
+    texts: tuple[str, ...] = ()
+    forget: int = 0
+    retract: int = 0
+
+
+class Conversation:
+    """What was said and is not forgotten, oldest first; it begins with a user's words."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._said: list[ConversationMessage] = []
+        self.failed = False  # something could not be kept
+
+    @classmethod
+    def open(cls, home: Path, session_id: str) -> Conversation:
+        """The conversation of a session, empty when it has none yet. Reads a file."""
+        conversation = cls(home / FOLDER / f"{session_id}.jsonl")
+        conversation._read()
+        return conversation
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    @property
+    def chars(self) -> int:
+        """How much was said."""
+        return sum(said.chars for said in self._said)
+
+    def messages(self) -> Iterator[ConversationMessage]:
+        """In turns: what a side said twice in a row, since no answer came, is one message."""
+        begun = dropwhile(lambda said: said.role != "user", self._said)
+        for role, run in groupby(begun, key=lambda said: said.role):
+            yield ConversationMessage(role, tuple(text for said in run for text in said.texts))
+
+    def say(self, role: Role, *texts: str) -> None:
+        """Add what one side says. The API takes neither blank texts, which are left out, nor half
+        of a surrogate pair, which becomes a question mark."""
+        kept = tuple(text.encode(errors="replace").decode() for text in texts if text.strip())
+        if kept:
+            self._said.append(ConversationMessage(role, kept))
+            self._write({"role": role, "texts": kept})
+
+    def retract(self) -> None:
+        """Take back what was said last."""
+        if self._said:
+            self._said.pop()
+            self._write({"retract": 1})
+
+    def forget(self, most_chars: int) -> bool:
+        """Forget the oldest turns until what is left has at most so many characters.
+
+        The newest question always stays, and a turn goes as a whole. False: nothing could go.
+        """
+        starts = [n for n, said in enumerate(self._said) if n and said.role == "user"]
+        for start in starts:
+            if sum(said.chars for said in self._said[start:]) <= most_chars:
+                break
+        else:
+            start = starts[-1] if starts else 0
+        if start:
+            del self._said[:start]
+            self._write({"forget": start})
+        return bool(start)
+
+    # ── The file ────────────────────────────────────────────────────────────────────────
+
+    def _write(self, line: object) -> None:
+        """One write a line: it is there as a whole, or torn at the end of the file.
+
+        What can't be kept is missing after a restart, which is no reason not to answer now.
+        """
+        data = b"\n" * self.failed + json.dumps(line).encode() + b"\n"  # behind half a line, too
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                self.failed = self.failed or os.write(descriptor, data) < len(data)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self.failed = True
+            log.warning("conversation.not_kept", file=self._path.name, error=str(error))
+
+    def _read(self) -> None:
+        if not self._path.exists():
+            return
+        raw = self._path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1]
+        if len(whole) < len(raw):
+            os.truncate(self._path, len(whole))
+        for line in filter(None, whole.splitlines()):
+            self._apply(line)
+        if len(whole) > MOST_BYTES:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Write the file anew, without what is forgotten."""
+        new = self._path.with_suffix(".new")
+        fresh = Conversation(new)
+        new.unlink(missing_ok=True)
+        for said in self._said:
+            fresh.say(said.role, *said.texts)
+        if len(fresh) == len(self._said) and not fresh.failed:
+            new.replace(self._path)
+
+    def _apply(self, raw: bytes) -> None:
+        try:
+            line = _StoredLine.model_validate_json(raw)
+        except ValidationError:
+            log.warning("conversation.line_skipped", file=self._path.name)
+            return
+        if line.texts:
+            self._said.append(ConversationMessage(line.role, line.texts))
+        if line.retract:
+            del self._said[-line.retract :]
+        del self._said[: line.forget]

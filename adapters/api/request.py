@@ -1,0 +1,73 @@
+"""A request to the Messages API, made of a conversation. Pure.
+
+Up to three breakpoints of the prompt cache: behind the system prompt, behind the first block that a
+user said, and behind the first block of the newest message. The line on the occasion differs from
+turn to turn and comes last in its message, so what stands before it is read from the cache again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.api.conversation import ConversationMessage
+
+Json = Mapping[str, Any]
+
+EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is the same in every request of a session."""
+
+    model: str
+    system: str
+    max_tokens: int
+    tools: tuple[Json, ...] = ()
+
+
+def make_request(
+    frame: Frame,
+    said: Iterable[ConversationMessage],
+    since: Sequence[Json],
+    form: Json,
+    *,
+    last_round: bool,
+) -> dict[str, Any]:
+    """since: what the model and its tools said in this turn. last_round: it may use no more tools.
+
+    form: the parameters that say how much to think.
+    """
+    messages = [_message(one) for one in said] + [dict(message) for message in since]
+    for message in (messages[0], messages[-1]):
+        message["content"] = [message["content"][0] | EPHEMERAL, *message["content"][1:]]
+    request: dict[str, Any] = {
+        "model": frame.model,
+        "max_tokens": frame.max_tokens,
+        "messages": messages,
+        **form,
+    }
+    if frame.system.strip():
+        request["system"] = [_text(frame.system) | EPHEMERAL]
+    if frame.tools:
+        request["tools"] = list(frame.tools)
+        if last_round:
+            request["tool_choice"] = {"type": "none"}
+    return request
+
+
+def tool_result(use_id: str, text: str, *, failed: bool) -> dict[str, Any]:
+    """What a tool answered; the API takes no empty text."""
+    content = [_text(text if text.strip() else "(nothing)")]
+    block = {"type": "tool_result", "tool_use_id": use_id, "content": content}
+    return block | ({"is_error": True} if failed else {})
+
+
+def _message(said: ConversationMessage) -> dict[str, Any]:
+    return {"role": said.role, "content": [_text(text) for text in said.texts]}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

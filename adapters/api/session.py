@@ -1,0 +1,301 @@
+"""An agent that is called by API: the Anthropic Messages API behind an `Agent`.
+
+Its session is a conversation on disk, of people's prompts and its answers. What it thought and what
+its tools told belongs to the turn in which it happened: within that it goes back to the API as it
+came, as the API demands (the signatures of newer models hold for an unchanged beginning only), and
+with the turn it is dropped as a whole, as the API allows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from adapters.agent import Launch, Reply
+from adapters.api.client import ApiClient, ContextExceeded, ModelMessage, RequestRefused
+from adapters.api.conversation import SESSION_ID, Conversation
+from adapters.api.memory_tools import PREFIX, MemoryClient, ToolResult
+from adapters.api.reasoning import Thinking, ThinkingForm, forms
+from adapters.api.request import Frame, make_request, tool_result
+from adapters.api.settings import MODEL, ApiSettings
+from adapters.api.speech import Speech
+from adapters.cli_profile import cut_tool_text
+from adapters.records.spent import total
+from contract.agent import Answer, ToolUse, Usage
+from contract.errors import AgentError
+
+log = structlog.stdlib.get_logger("moot.api_agent")
+
+TITLE = "Anthropic API"
+ROUNDS = 16  # messages of the model in a turn; a search in the memory takes three or four
+FULL = 0.7  # of the context: from there on the oldest turns are forgotten
+KEPT = 0.4  # of it, then: so that a cached beginning holds for many turns
+CHARS_A_TOKEN = 3.0  # until the API told how many there are; English has 4, code 3
+DETAIL_CHARS = 200  # of a tool's input, for people
+
+
+class ApiAgent:
+    """One session. Started by `start`; whoever starts it closes it."""
+
+    def __init__(
+        self,
+        settings: ApiSettings,
+        launch: Launch,
+        *,
+        api_key: str,
+        base_url: str,
+        path: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """api_key, base_url: of the API. path: PATH for the memory's server."""
+        self.session_id: str | None = None
+        self.resumed = False
+        self._settings = settings
+        self._launch = launch
+        self._key = api_key
+        self._url = base_url
+        self._clock = clock
+        self._frame = Frame(launch.model or MODEL, launch.persona, settings.max_tokens)
+        self._tools = MemoryClient(launch.memory, path=path) if launch.memory else None
+        self._client: ApiClient | None = None
+        self._closed = False
+        self._refused: set[ThinkingForm] = set()
+        self._forgot = False  # since the last answer
+        self._asking: asyncio.Task[Any] | None = None
+        self._stopping = False
+        self._asked = asyncio.Event()
+
+    async def start(self) -> None:
+        """Make ready, without a call: a wrong key is told by the first answer."""
+        wanted = self._launch.session_id
+        known = wanted if wanted and SESSION_ID.fullmatch(wanted) else None
+        self.session_id = known or str(uuid.uuid4())
+        self._conversation = await asyncio.to_thread(
+            Conversation.open, self._launch.home, self.session_id
+        )
+        self.resumed = len(self._conversation) > 0
+        starting = self._tools.start() if self._tools else asyncio.sleep(0)
+        self._client, _ = await asyncio.gather(self._connect(), starting)
+        if self._tools is not None:
+            self._frame = replace(self._frame, tools=self._tools.offered)
+
+    async def _connect(self) -> ApiClient:
+        settings = self._settings
+        return await ApiClient.open(
+            api_key=self._key,
+            base_url=self._url,
+            timeout_s=settings.timeout_s,
+            max_retries=settings.max_retries,
+        )
+
+    async def close(self) -> None:
+        """See `Agent.close`."""
+        self._closed = True
+        client, self._client = self._client, None
+        if self._tools is not None:
+            await self._tools.close()
+        if client is not None:
+            await client.close()
+
+    def alive(self) -> bool:
+        """See `Agent.alive`."""
+        return not self._closed
+
+    @property
+    def pid(self) -> None:
+        """It has no process."""
+
+    def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
+        """There is no terminal."""
+        return ()
+
+    # ── One turn ────────────────────────────────────────────────────────────────────────
+
+    async def ask(self, prompt: str, reply: Reply) -> Answer:
+        """See `Agent.ask`."""
+        task = self._asking = asyncio.current_task()
+        assert task
+        self._stopping = False
+        self._asked.clear()
+        turn = _Turn(Speech(reply.draft, self._clock))
+        self._conversation.say("user", prompt, reply.occasion.context)
+        try:
+            thinking = "off" if reply.occasion.small_talk else self._settings.thinking
+            message = await self._converse(turn, thinking)
+            return self._answer(turn, message)
+        except asyncio.CancelledError:
+            if not self._stopping or task.uncancel() > 0:
+                raise
+            what = AgentError("stopped", "stopped", say="I was stopped.")
+            what.partial = turn.partial()
+            raise what from None
+        except AgentError as error:
+            error.partial = error.partial or turn.partial()
+            raise
+        finally:
+            self._conversation.say("assistant", turn.kept())
+            self._asking = None
+            self._asked.set()
+
+    async def interrupt(self) -> None:
+        """See `Agent.interrupt`."""
+        if self._asking and not self._stopping:
+            self._stopping = True
+            self._asking.cancel()
+            await self._asked.wait()
+
+    async def _converse(self, turn: _Turn, thinking: Thinking) -> ModelMessage:
+        """The message that ends the turn. What is too long loses its oldest turns."""
+        while True:
+            try:
+                return await self._rounds(turn, thinking)
+            except ContextExceeded as error:
+                if not self._forget(self._conversation.chars // 2):
+                    self._retract(turn)  # else every later question would be too long
+                    raise
+                log.info("api.too_long", reason=error)
+                turn.begin_again()
+
+    async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelMessage:
+        for number in range(ROUNDS):
+            last = number == ROUNDS - 1
+            message = await self._send(turn, thinking, last_round=last)
+            if message.stop_reason not in ("tool_use", "pause_turn") or last:
+                break
+            turn.speech.show()
+            turn.since.append({"role": "assistant", "content": list(message.content)})
+            if message.stop_reason == "tool_use":
+                results = [await self._use(turn, block) for block in _uses(message)]
+                turn.since.append({"role": "user", "content": results})
+        return message
+
+    async def _send(self, turn: _Turn, thinking: Thinking, *, last_round: bool) -> ModelMessage:
+        """One message of the model, in the first form of the request that the API takes."""
+        assert self._client
+        refused: RequestRefused | None = None
+        for form in self._forms(thinking):
+            said = self._conversation.messages()
+            parameters = form.parameters()
+            request = make_request(self._frame, said, turn.since, parameters, last_round=last_round)
+            try:
+                message = await self._client.stream(request, turn.speech)
+                turn.calls.append(message.usage)
+            except RequestRefused as error:
+                refused = refused or error
+                continue
+            if refused is not None:
+                self._learn(thinking, taken=form)
+            return message
+        self._retract(turn)  # it may be what is refused
+        assert refused is not None
+        raise refused
+
+    def _forms(self, thinking: Thinking) -> list[ThinkingForm]:
+        every = forms(thinking, self._settings.effort)
+        return [form for form in every if form not in self._refused]
+
+    def _learn(self, thinking: Thinking, *, taken: ThinkingForm) -> None:
+        """The forms before the one that was taken need not be tried again."""
+        every = self._forms(thinking)
+        self._refused.update(every[: every.index(taken)])
+
+    async def _use(self, turn: _Turn, block: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a tool that the model asked for."""
+        name, given = str(block["name"]), block.get("input") or {}
+        result = ToolResult(f"There is no tool {name[:60]!r}.", True)
+        if self._tools is not None:
+            result = await self._tools.call(name, given)
+        turn.use(name, given, result.text, failed=result.failed)
+        return tool_result(str(block["id"]), result.text, failed=result.failed)
+
+    # ── Its end ─────────────────────────────────────────────────────────────────────────
+
+    def _answer(self, turn: _Turn, message: ModelMessage) -> Answer:
+        """The answer that the message ends. Raises AgentError when it is not a whole one."""
+        if message.stop_reason == "refusal":  # it would be refused again with every later question
+            self._retract(turn)
+            turn.speech.clear()  # nor is the beginning of an answer one
+            say = "The model declined to answer that. Ask in other words."
+            raise AgentError("api", "stop_reason refusal", say=say)
+        self._weigh(message.tokens, turn)
+        if message.stop_reason == "max_tokens":
+            raise AgentError("api", "stop_reason max_tokens", say=self._cut_off(turn))
+        if message.stop_reason == "model_context_window_exceeded":
+            self._forget(self._conversation.chars // 2)
+            say = "My context is full. I let go of what was said first: ask me to go on."
+            raise AgentError("context", "the context is full", say=say)
+        turn.done = True
+        forgot, self._forgot = self._forgot, False
+        tools, uses = tuple(turn.tools), tuple(turn.uses)
+        return Answer(turn.speech.last(), "record", "api", tools, uses, forgot, total(turn.calls))
+
+    def _cut_off(self, turn: _Turn) -> str:
+        most = f"{self._settings.max_tokens:,} tokens (`max_tokens`)"
+        if turn.speech.last():
+            return f"Cut off at {most}. Ask me to go on."
+        return f"I thought for all of my {most} and said nothing. Ask for less at a time."
+
+    def _weigh(self, tokens: int, turn: _Turn) -> None:
+        """Forget the oldest turns when the context is nearly full."""
+        context = self._settings.context_tokens
+        if tokens <= FULL * context:
+            return
+        chars = self._conversation.chars + len(turn.speech.all())
+        chars_a_token = min(chars / tokens, CHARS_A_TOKEN)
+        self._forget(int(KEPT * context * chars_a_token))
+
+    def _retract(self, turn: _Turn) -> None:
+        """Take the question back: the conversation goes on as if it had not been asked."""
+        self._conversation.retract()
+        turn.retracted = True
+
+    def _forget(self, most_chars: int) -> bool:
+        forgot = self._conversation.forget(most_chars)
+        self._forgot = self._forgot or forgot
+        return forgot
+
+
+class _Turn:
+    """What comes of one question. since: messages of the model and of its tools so far."""
+
+    def __init__(self, speech: Speech) -> None:
+        self.speech = speech
+        self.done = False
+        self.retracted = False
+        self.calls: list[Usage] = []  # also those of an attempt that was begun again
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget what the model did."""
+        self.since: list[Mapping[str, Any]] = []
+        self.tools: list[str] = []
+        self.uses: list[ToolUse] = []
+        self.speech.clear()
+
+    def use(self, name: str, given: Mapping[str, Any], result: str, *, failed: bool) -> None:
+        """A tool was used."""
+        words = json.dumps(given, ensure_ascii=False)
+        self.tools.append(f"{name.removeprefix(PREFIX)} {words}"[:DETAIL_CHARS])
+        use = ToolUse(name, cut_tool_text(words), cut_tool_text(result), failed)
+        self.uses.append(use)
+
+    def partial(self) -> str:
+        """What it had said when it failed."""
+        return self.speech.all()
+
+    def kept(self) -> str:
+        """What the conversation keeps of it."""
+        if self.retracted:
+            return ""
+        return self.speech.last() if self.done else self.speech.all()
+
+
+def _uses(message: ModelMessage) -> list[Mapping[str, Any]]:
+    return [block for block in message.content if block["type"] == "tool_use"]

@@ -1,0 +1,1 @@
+"""A command-line agent in a terminal, from a prompt to its reply."""

@@ -1,0 +1,75 @@
+"""One loopback HTTP server that the programs' hooks post to."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+log = structlog.stdlib.get_logger("moot.adapters.hooks")
+
+Receive = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Takes a hook's payload; its result is the HTTP response. May take an hour: a permission."""
+
+PAYLOAD_BYTES = 64 * 1024 * 1024  # PostToolUse carries whole tool outputs
+
+
+class HookListener:
+    """Listens on 127.0.0.1, a free port. Every session has a path that nobody can guess.
+
+    secret: every path begins with it, so that one word finds them all, whoever shows one.
+
+    A request whose sender goes away is cancelled, and with it what `Receive` waits for.
+    """
+
+    def __init__(self) -> None:
+        self._receivers: dict[str, Receive] = {}
+        self.secret = secrets.token_hex(12)
+        self._port = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls) -> AsyncIterator[HookListener]:
+        """Listen until the context is left; requests still held are cut off then."""
+        listener = cls()
+        app = web.Application(client_max_size=PAYLOAD_BYTES)
+        app.router.add_post("/hook/{key}", listener._serve)
+        runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            listener._port = runner.addresses[0][1]
+            yield listener
+        finally:
+            await runner.cleanup()
+
+    def register(self, receive: Receive) -> str:
+        """A new URL whose payloads go to `receive` until it is released."""
+        key = self.secret + secrets.token_urlsafe(24)
+        self._receivers[key] = receive
+        return f"http://127.0.0.1:{self._port}/hook/{key}"
+
+    def release(self, url: str) -> None:
+        """Forget the URL: from now on it answers 404."""
+        self._receivers.pop(url.rpartition("/")[2], None)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        receive = self._receivers.get(request.match_info["key"])
+        if receive is None:
+            raise web.HTTPNotFound
+        try:
+            payload = json.loads(await request.read())
+        except ValueError:
+            raise web.HTTPBadRequest(text="not JSON") from None
+        if not isinstance(payload, dict):
+            raise web.HTTPBadRequest(text="not an object")
+        log.debug("hook.heard", name=payload.get("hook_event_name", "without a name"))
+        return web.json_response(dict(await receive(payload)))

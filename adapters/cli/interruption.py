@@ -1,0 +1,102 @@
+"""Breaking a turn off: the keys that interrupt, and the wait until the program is idle again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from adapters.cli.paste import END, pastes
+from adapters.cli.turn import TurnState
+from adapters.cli_profile import Profile
+from adapters.pty.console import Console
+from adapters.pty.terminal import PtyClosed
+from adapters.reading.queries import asks_on, text_on
+
+CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
+BREAK_OFF_S = 3.0  # for an interrupt to work
+LOOK_S = 0.05
+
+
+class Interruption:
+    """read_record: notes what the program's record says of the turn meanwhile."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        console: Console,
+        turn: TurnState,
+        read_record: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._profile = profile
+        self._console = console
+        self._turn = turn
+        self._read_record = read_record
+        self._time = asyncio.get_running_loop().time
+        self._pressed_at = 0.0
+
+    async def run(self, *, submitted: bool) -> bool:
+        """Press the keys; True when the program is idle again and its box is empty."""
+        interrupt, console = self._profile.interrupt, self._console
+        try:
+            async with asyncio.timeout(BREAK_OFF_S):
+                if not submitted:
+                    ends = END if pastes(self._profile.typing, console.bracketed_paste) else b""
+                    await console.write(ends)
+                    await self._clear()
+                    return bool(interrupt.clear)
+                if interrupt.ends:
+                    return False
+                await self._press()
+                await self._until_idle()
+                await self._clear()
+        except (TimeoutError, PtyClosed):
+            return False
+        return console.alive()
+
+    async def _press(self) -> None:
+        interrupt = self._profile.interrupt
+        for number, key in enumerate(interrupt.keys):
+            if number:
+                await asyncio.sleep(interrupt.gap_s)
+            await self._console.write(key)
+        self._pressed_at = self._time()
+
+    async def _clear(self) -> None:
+        """Empty the input box."""
+        interrupt, console = self._profile.interrupt, self._console
+        if interrupt.clear:
+            await asyncio.sleep(console.cleared_at + interrupt.clear_gap_s - self._time())
+            console.cleared_at = self._time()
+            await console.write(interrupt.clear)
+
+    async def _until_idle(self) -> None:
+        again_s = self._profile.interrupt.again_s
+        while self._console.alive():
+            if self._idle() and not await self._shows_busy():
+                return
+            if again_s and self._since_keys_s() >= again_s and await self._shows_busy():
+                await self._press()
+            await self._read_record()
+            await self._console.wait_change(LOOK_S)
+
+    def _idle(self) -> bool:
+        turn, signs = self._turn, self._profile.signs
+        if turn.finished() or turn.state in ("done", "idle", "error"):
+            return True
+        calm = min(self._console.quiet_s(), self._since_keys_s()) >= CALM_S
+        if signs.states is None and not signs.paste_mode and calm:
+            return signs.title is None or bool(signs.title.idle.search(self._console.title))
+        return False
+
+    def _since_keys_s(self) -> float:
+        """A silence from before the keys tells nothing: it may not have heard them yet."""
+        return self._time() - self._pressed_at
+
+    async def _shows_busy(self) -> bool:
+        """Whether the screen contradicts a silence; what its own signs tell needs no witness."""
+        if self._turn.finished():
+            return False
+        screen = await self._console.screen()
+        text, footer = text_on(screen), self._profile.signs.footer
+        works = bool(footer and footer.busy and footer.busy.search(text))
+        return works or asks_on(screen, self._profile, text)

@@ -1,0 +1,222 @@
+"""Questions that a program asks in mid-turn, put to the room."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from adapters.agent import Reply
+from adapters.cli_profile import HookQuestion, Permission, Profile, State
+from adapters.reading.queries import ScreenChoice, choice_on
+from adapters.screen.screen import Screen
+from contract.agent import Option, Question
+
+log = structlog.stdlib.get_logger("moot.adapters.permission")
+
+STEADY_S = 0.15  # a prompt is drawn when it has not changed for so long
+DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
+NONE = Permission(re.compile("(?!)"))
+MOVED_S = 0.3  # from an arrow to the mark beside another option
+SELECTED_S = 0.5  # Copilot loses what comes with the key before it
+WORDS = b"No."
+AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
+
+
+class RoomQuestions:
+    """The questions of one turn that the room has not answered yet."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._open: set[asyncio.Task[int]] = set()
+        self.responding = 0  # hooks that wait
+
+    def ask(self, question: Question) -> asyncio.Task[int]:
+        """Put it to the room; the task's result is the index of the chosen option."""
+        asked = replace(question, id=question.id or secrets.token_hex(8))
+        task = asyncio.create_task(self._reply.choose(asked), name=f"question-{asked.id}")
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return task
+
+    async def respond(self, asked: HookQuestion) -> Mapping[str, Any]:
+        """The response to a hook's questions; a refusal when nobody decided."""
+        self.responding += 1
+        try:
+            while True:
+                task = self.ask(asked.question)
+                await _finished(task)
+                response = asked.responses[chosen(task, asked.question)]
+                if not isinstance(response, HookQuestion):
+                    return response
+                asked = response
+        finally:
+            self.responding -= 1
+
+    async def close(self) -> None:
+        """Withdraw what is open."""
+        for task in self._open:
+            task.cancel()
+        if self._open:
+            await asyncio.wait(self._open)
+
+
+async def _finished(task: asyncio.Task[int]) -> None:
+    """Wait for a task; cancelled, cancel it."""
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
+
+
+def chosen(task: asyncio.Task[int], question: Question) -> int:
+    """The option that a finished task chose; the refusal when it was withdrawn or failed."""
+    if not task.cancelled():
+        error = task.exception()
+        if error is None and 0 <= task.result() < len(question.options):
+            return task.result()
+        log.warning("question.not_answered", question=question.id, reason=error)
+    return refusal(question)
+
+
+def refuse(asked: HookQuestion) -> Mapping[str, Any]:
+    """The response of the option that says no."""
+    response = asked.responses[refusal(asked.question)]
+    assert not isinstance(response, HookQuestion)
+    return response
+
+
+def refusal(question: Question) -> int:
+    """The option that says no; the last one when none is marked."""
+    for index, option in enumerate(question.options):
+        if option.refuses:
+            return index
+    return len(question.options) - 1
+
+
+class ScreenPrompt:
+    """The permission prompt that may stand on the screen.
+
+    stands: whether one was there at the last look. `wake` is called when the room decided.
+    """
+
+    def __init__(self, profile: Profile, asking: RoomQuestions, wake: Callable[[], None]) -> None:
+        self.stands = False
+        self._profile = profile
+        self._asking = asking
+        self._wake = wake
+        self._time = asyncio.get_running_loop().time
+        self._question: Question | None = None
+        self._pressed = b""
+        self._wanted: int | None = None  # the option that the arrows are to reach
+        self._moved_at = 0.0
+        self._task: asyncio.Task[int] | None = None
+        self._since = self._answered = self._send_at = 0.0
+        self._by_hook = False
+        permission = profile.permission or NONE
+        self._unreadable = ScreenChoice(
+            Question(
+                "",
+                f"{profile.title} asks for permission in its terminal",
+                "",
+                (Option("Allow"), Option("Refuse", refuses=True)),
+            ),
+            ((*permission.keys, b"1")[0], permission.refuse),
+        )
+
+    def asked_by_hook(self) -> None:
+        """The prompt on the screen is one that a hook asks about already."""
+        self._by_hook = True
+
+    def decided(self) -> bool:
+        """Whether the room's answer waits to be pressed, or something must be looked at again."""
+        return (self._task is not None and self._task.done()) or self.stands
+
+    def see(self, screen: Screen, text: str, state: State | None) -> bytes:
+        """Look at the screen; ask the room; return the keys of its answer when it is there."""
+        permission = self._profile.permission
+        if permission is None:
+            return b""
+        choice = None
+        if permission.pattern.search(text) or state == "blocked":
+            choice = choice_on(screen, self._profile)
+        if choice is None and state == "blocked":
+            choice = self._unreadable
+        question = choice.question if choice else None
+        if question is None or not self._stays(question):
+            self._withdraw()
+            self._question, self._since = question, self._time()
+        self.stands = choice is not None
+        if choice is None:
+            self._by_hook = self._by_hook and self._asking.responding > 0  # not drawn yet
+            return b""
+        return self._proceed(choice, permission)
+
+    def _proceed(self, choice: ScreenChoice, permission: Permission) -> bytes:
+        now, question = self._time(), choice.question
+        if self._wanted is not None:
+            return self._move(choice)
+        if self._send_at and now >= self._send_at:
+            self._send_at = 0.0
+            return WORDS + self._profile.typing.submit
+        if self._task and self._task.done() and now >= self._since + permission.deaf_s:
+            index = chosen(self._task, question)
+            self._task, self._answered = None, now
+            return self._press(choice, index)
+        if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
+            self._pressed = b""
+            return self._profile.typing.submit
+        waits = permission.late_s if self._profile.signs.hooks else STEADY_S
+        half = permission.half and permission.half.fullmatch(question.detail)
+        if choice is self._unreadable or half:  # it may not be drawn yet
+            waits = max(waits, DRAWN_S)
+        if self._task or self._by_hook or now < self._since + waits:
+            return b""
+        if now >= self._answered + AGAIN_S or not self._answered:
+            self._task = self._asking.ask(question)
+            self._task.add_done_callback(lambda _: self._wake())
+        return b""
+
+    def _stays(self, question: Question) -> bool:
+        """Whether it is the one of the last look; the words of an answer may show in it."""
+        known = self._question
+        if _same(question, known) or known is None:
+            return known is not None
+        same = (question.title, question.detail) == (known.title, known.detail)
+        return same and bool(self._answered) and self._time() < self._answered + AGAIN_S
+
+    def _withdraw(self) -> None:
+        if self._task:
+            self._task.cancel()
+        self._task, self._answered, self._send_at, self._pressed = None, 0.0, 0.0, b""
+        self._wanted = None
+
+    def _press(self, choice: ScreenChoice, index: int) -> bytes:
+        permission = self._profile.permission
+        assert permission
+        if permission.worded and permission.worded.search(choice.question.options[index].label):
+            self._send_at = self._time() + SELECTED_S
+        if choice.moves:
+            self._wanted = index
+            return self._move(choice)
+        self._pressed = choice.keys[index]
+        return self._pressed
+
+    def _move(self, choice: ScreenChoice) -> bytes:
+        """Towards the wanted option; Enter only when it is seen to be the selected one."""
+        if self._wanted is None or self._time() < self._moved_at + MOVED_S:
+            return b""
+        if choice.selected == self._wanted:
+            self._wanted = None
+            return b"\r"
+        self._moved_at = self._time()
+        return choice.keys[self._wanted]
+
+
+def _same(one: Question, other: Question | None) -> bool:
+    return other is not None and replace(one, id="") == replace(other, id="")

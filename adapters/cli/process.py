@@ -1,0 +1,155 @@
+"""One profile's program of one session: started, resumed, ended."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from adapters.agent import Launch
+from adapters.cli.hooks import HookListener, Receive
+from adapters.cli.record import Follower, follow
+from adapters.cli_profile import Profile, Setting
+from adapters.pty.console import Console
+from adapters.sandbox.enclosure import enclose
+from adapters.screen.signals import Signal
+from adapters.session.causes import explain
+from adapters.session.disk import told_when_full
+from adapters.session.startup import StartCommand, prepare, setting_of, wait_ready
+from contract.errors import AgentError
+
+log = structlog.stdlib.get_logger("moot.adapters.cli")
+
+SESSION_ID = re.compile(r"\w[\w.:-]{0,127}", re.ASCII)
+
+
+class CliProcess:
+    """A program in a terminal, its record, and the session that it goes on with.
+
+    session_id: of the program's own session, None before one is known. resumed: it goes on with
+    an earlier one. Who makes it ends it, and releases it at last.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        launch: Launch,
+        hooks: HookListener | None,
+        on_signal: Callable[[Signal], None],
+        on_hook: Receive,
+    ) -> None:
+        self.session_id = launch.session_id
+        self.resumed = False
+        self.console: Console | None = None
+        self.follower: Follower | None = None
+        self._profile = profile
+        self._launch = launch
+        self._hooks = hooks
+        self._on_signal = on_signal
+        self._on_hook = on_hook
+        self._hook_url = ""
+        self._ready = False
+        self._command: StartCommand | None = None  # how it was started last
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.console is not None and self.console.alive()
+
+    async def start(self) -> Console:
+        """Start it unless it runs; return when it takes a prompt. Raises AgentError."""
+        if self.console and self.console.alive():
+            if not self._ready:
+                await self._wait_ready(self.console)
+            return self.console
+        await self.end()
+        if self.session_id and self._profile.resume:
+            try:
+                console = await self._run(self.session_id, resumes=True)
+            except AgentError as error:
+                if error.kind != "startup" or self.alive():
+                    raise
+                log.warning("session.anew", agent=self._profile.name, reason=error)
+                await self.end()
+            else:
+                self.resumed = True
+                return console
+        self.resumed = False
+        chosen = str(uuid.uuid4()) if self._profile.chooses_id else ""
+        console = await self._run(chosen, resumes=False)
+        self.session_id = chosen or None
+        return console
+
+    async def _run(self, session_id: str, *, resumes: bool) -> Console:
+        profile, launch = self._profile, self._launch
+        if self._hooks and profile.signs.hooks and not self._hook_url:
+            self._hook_url = self._hooks.register(self._on_hook)
+        setting = setting_of(profile, launch, session_id, resumes=resumes, hook_url=self._hook_url)
+        began = time.monotonic()
+        cols, rows = profile.size or (launch.cols, launch.rows)
+        console = Console(cols, rows, self._on_signal, shell=profile.shell_terminal)
+        try:
+            with told_when_full(launch.home):
+                command = enclose(profile, launch, prepare(profile, launch, setting))
+                self._command = command
+            console.start(command.argv, command.env, command.cwd, command.enclosure)
+        except OSError as error:
+            say = f"{profile.title} could not be started: {error.strerror}."
+            raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
+        self.console, self._ready = console, False
+        self.follower = self._follow(setting)
+        await self._wait_ready(console)
+        log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))
+        return console
+
+    async def _wait_ready(self, console: Console) -> None:
+        try:
+            await wait_ready(self._profile, console)
+        except AgentError as error:
+            await self.end()
+            raise await self.explained(error) from error.__cause__
+        self._ready = True
+
+    async def explained(self, error: AgentError) -> AgentError:
+        """The error, with what the machine shows to be behind it."""
+        if self._command is None:
+            return error
+        words = self._command.argv[: len(self._launch.command) or 1]
+        return await explain(error, self._profile, words, self._command.env, self._launch.home)
+
+    def _follow(self, setting: Setting) -> Follower | None:
+        record = self._profile.signs.record
+        if record is None:
+            return None
+        known = replace(setting, session_id=setting.session_id or "*")
+        return follow(record, self._launch.home, known.fill(record.glob))
+
+    def named(self, session_id: str) -> Follower | None:
+        """It told the id of its session; the record to follow from now on, if it is another."""
+        if session_id == self.session_id:
+            return None
+        if not SESSION_ID.fullmatch(session_id):  # it becomes part of a glob and of an argv
+            log.warning("session.bad_id", agent=self._profile.name, id=session_id[:80])
+            return None
+        self.session_id = session_id
+        record = self._profile.signs.record
+        if not record or "{session_id}" not in record.glob:
+            return None
+        setting = setting_of(self._profile, self._launch, session_id, resumes=False, hook_url="")
+        self.follower = self._follow(setting)
+        return self.follower
+
+    async def end(self) -> None:
+        """End the program if one runs."""
+        console, self.console, self._ready = self.console, None, False
+        if console:
+            await console.close()
+
+    def release(self) -> None:
+        """Its hooks are heard no more."""
+        if self._hooks and self._hook_url:
+            self._hooks.release(self._hook_url)
+            self._hook_url = ""

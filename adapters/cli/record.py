@@ -1,0 +1,267 @@
+"""Follows a program's own record of its session, from where a turn began."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import structlog
+
+from adapters.cli_profile import RecordFormat, TurnEvent
+
+log = structlog.stdlib.get_logger("moot.adapters.record")
+
+SQLITE_WAIT_S = 0.5
+CHUNK_BYTES = 128 * 1024  # 1 to 4 ms of parsing, between two turns of the loop
+CHUNKS = 16  # in one look: 2 MB
+LINE_BYTES = 8 * 1024 * 1024  # a tool's output with pictures; a reply is never so long
+ROWS = 200  # in one look: a row may hold a whole file
+SKIP_TRIES = 10  # a database that was killed recovers within a second or two, on a busy machine
+_OPENING = threading.Lock()  # so that a database that is open is known to be the one asked for
+_WILD = re.compile(r"[*?[]")
+
+
+class Follower(Protocol):
+    """Reads what was added to a record since the last look."""
+
+    async def skip(self) -> bool:
+        """Forget what is there: only what comes from now on counts. False: there was nothing."""
+
+    async def read(self) -> Sequence[TurnEvent]:
+        """The events of the rows added since; () when there is no record yet.
+
+        Of very much the beginning: the next look goes on.
+        """
+
+
+def follow(record: RecordFormat, home: Path, glob: str) -> Follower:
+    """The follower for the record's format. glob: filled in, relative to home."""
+    if record.format == "sqlite":
+        return _Table(record, home, glob)
+    if record.segments:
+        return _Segments(record, home, glob)
+    return _Lines(record, home, glob)
+
+
+def _matches(home: Path, glob: str) -> list[Path]:
+    found = home.glob(glob) if _WILD.search(glob) else [home / glob]
+    return [path for path in found if path.is_file() and _is_own(path, home)]
+
+
+def _is_own(path: Path, home: Path) -> bool:
+    """Whether a file lies in HOME. A program could make its record a link to what others wrote, to
+    have it posted."""
+    return path.resolve().is_relative_to(home.resolve())
+
+
+def _is_own_file(file: BinaryIO, home: Path) -> bool:
+    """Likewise, of a file that is open: its program may have changed the way to it meanwhile."""
+    known = Path(f"/proc/self/fd/{file.fileno()}")
+    return not known.is_symlink() or _is_own(known, home)  # macOS: no /proc, and no sandbox
+
+
+def _is_own_database(name: str, home: Path) -> bool:
+    """Likewise, of a database that is open, and of its journals: SQLite opens them by name. Only
+    one at a time is open."""
+    opened = [fd for fd in Path("/proc/self/fd").glob("*") if fd.is_symlink()]
+    inside = home.resolve()
+    return all(
+        file.is_relative_to(inside) for file in map(_led, opened) if file.name.startswith(name)
+    )
+
+
+def _led(link: Path) -> Path:
+    try:
+        return link.readlink()
+    except FileNotFoundError:  # it was closed meanwhile
+        return Path()
+
+
+def _newest(home: Path, glob: str) -> Path | None:
+    return max(_matches(home, glob), key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+class _Lines:
+    """A file that lines are appended to. A line without its end is left for the next look."""
+
+    def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
+        self._record = record
+        self._home = home
+        self._glob = glob
+        self._path: Path | None = None
+        self._offset = 0  # of what was read
+        self._begun = b""  # a line whose end was not read yet
+        self._leaving_out = False  # what is read belongs to a line that is too long
+        self._caught_up = True
+        self._seen: Mapping[Path, int] = {}  # sizes at the last `skip`
+        self._found: list[TurnEvent] = []  # a look that is broken off loses none
+        self._head, self._since = "", 0
+
+    async def skip(self) -> bool:
+        self._found = []
+        self._path, self._offset, self._begun = None, 0, b""
+        self._head, self._since = "", 0
+        self._seen = {path: path.stat().st_size for path in _matches(self._home, self._glob)}
+        return any(self._seen.values())
+
+    async def read(self) -> Sequence[TurnEvent]:
+        for _ in range(CHUNKS):
+            for row in self._rows(self._added()):
+                self._found += self._record.read(row)
+            if self._caught_up:
+                break
+            await asyncio.sleep(0)
+        found, self._found = self._found, []
+        return found
+
+    def _added(self) -> bytes:
+        """The lines that a chunk completes."""
+        self._caught_up = True
+        if self._path is None:
+            self._path = self._growing()
+            self._offset = self._seen.get(self._path, 0) if self._path else 0
+        if self._path is None:
+            return b""
+        try:
+            size = self._path.stat().st_size
+            if size == self._offset:
+                return b""
+            if size < self._offset:  # written anew
+                self._offset, self._begun = 0, b""
+            with self._path.open("rb") as file:
+                if not _is_own_file(file, self._home):
+                    return b""
+                file.seek(self._offset)
+                data = file.read(CHUNK_BYTES)
+        except FileNotFoundError:  # moved away: look for it again
+            self._path, self._offset, self._begun = None, 0, b""
+            return b""
+        self._offset += len(data)
+        self._caught_up = self._offset >= size
+        return self._completed(data)
+
+    def _completed(self, data: bytes) -> bytes:
+        """Whole lines; what is left of one waits for its end, unless it is far too long."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._begun = self._begun + data
+            if len(self._begun) > LINE_BYTES:
+                self._begun, self._leaving_out = b"", True
+            return b""
+        whole, self._begun = self._begun + data[:end], data[end:]
+        if self._leaving_out:
+            log.warning("record.line_too_long", file=self._path, most=LINE_BYTES)
+            self._leaving_out = False
+            return whole[whole.find(b"\n") + 1 :]
+        return whole
+
+    def _growing(self) -> Path | None:
+        """The newest that is not as it was: there may be records of earlier sessions."""
+        found = _matches(self._home, self._glob)
+        return max(
+            (path for path in found if path.stat().st_size != self._seen.get(path, 0)),
+            key=lambda path: path.stat().st_mtime_ns,
+            default=None,
+        )
+
+    def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
+        for line in data.split(b"\n")[:-1]:
+            if self._record.format == "text":
+                text = line.decode("utf-8", "replace")
+                if self._record.heads and self._record.heads.search(text):
+                    self._head, self._since = text, -1
+                self._since += 1
+                yield {"line": text, "head": self._head, "since": self._since}
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError:
+                log.warning("record.no_json", file=self._path)
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+class _Segments:
+    """Files that follow one another: each is read from where it was left."""
+
+    def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
+        self._record = record
+        self._home = home
+        self._glob = glob
+        self._files: dict[Path, _Lines] = {}
+        self._found: list[TurnEvent] = []  # a look that is broken off loses none
+
+    async def skip(self) -> bool:
+        self._files, self._found = {}, []
+        had = [await file.skip() for file in self._all()]
+        return any(had)
+
+    async def read(self) -> Sequence[TurnEvent]:
+        for file in self._all():
+            self._found += await file.read()
+        found, self._found = self._found, []
+        return found
+
+    def _all(self) -> Sequence[_Lines]:
+        """In order of their names, without those that are gone."""
+        found = sorted(_matches(self._home, self._glob), key=lambda path: path.name)
+        self._files = {path: self._files.get(path) or self._of(path) for path in found}
+        return list(self._files.values())
+
+    def _of(self, path: Path) -> _Lines:
+        return _Lines(self._record, self._home, str(path.relative_to(self._home)))
+
+
+class _Table:
+    """Rows of a query; its `?` is the greatest value of the first column seen so far."""
+
+    def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
+        self._record = record
+        self._home = home
+        self._glob = glob
+        self._last: Any = 0
+
+    async def skip(self) -> bool:
+        newest = f"SELECT * FROM ({self._record.query}) ORDER BY 1 DESC LIMIT 1"  # noqa: S608
+        for _ in range(SKIP_TRIES):  # rows of earlier turns would be taken for this one's
+            rows = await asyncio.to_thread(self._query, newest)
+            if rows is not None:
+                break
+        if rows:
+            self._last = next(iter(rows[0].values()))
+        return bool(self._last)
+
+    async def read(self) -> Sequence[TurnEvent]:
+        rows = await asyncio.to_thread(self._query, self._record.query) or []
+        for row in rows:
+            self._last = next(iter(row.values()))
+        return [event for row in rows for event in self._record.read(row)]
+
+    def _query(self, query: str) -> list[dict[str, Any]] | None:
+        """The rows; none where there is no table yet; None when they can't be read now."""
+        path = _newest(self._home, self._glob)
+        if path is None:
+            return []
+        try:
+            uri = f"{path.as_uri()}?mode=ro"
+            with (
+                _OPENING,
+                closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database,
+            ):
+                database.row_factory = sqlite3.Row
+                found = database.execute(query, (self._last,)).fetchmany(ROWS)
+                if not _is_own_database(path.name, self._home):
+                    log.warning("record.leads_out", file=path)
+                    return None
+                return [dict(row) for row in found]
+        except sqlite3.OperationalError as error:
+            log.debug("record.unreadable", file=path, reason=error)
+            return [] if str(error).startswith("no such") else None  # else locked, or half made

@@ -1,0 +1,170 @@
+"""What a turn comes to: an answer, or the error that tells why there is none."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import structlog
+
+from adapters.cli.dialogs import Dialogs
+from adapters.cli.turn import Sign, TurnState, cut_reply
+from adapters.cli_profile import Profile
+from adapters.pty.console import Console
+from adapters.reading.queries import error_on, reply_on, text_on
+from adapters.records.faults import AGAIN, Fault, fault_in
+from adapters.screen.screen import Screen
+from adapters.session.startup import last_words
+from contract.agent import Answer
+from contract.errors import AgentError, AgentFault
+
+log = structlog.stdlib.get_logger("moot.adapters.ending")
+
+DRAWN_S = 0.2  # of quiet, after which the reply that the screen shows is whole
+DRAWN_LIMIT_S = 2.0
+
+
+class TurnResult:
+    """Makes the answer of a turn's signs, and of the screen where they do not tell it.
+
+    shown: the last draft that was read from the screen. since: see `Screen.lines`. wanted: whether
+    an answer is expected.
+    """
+
+    def __init__(
+        self, profile: Profile, console: Console, turn: TurnState, dialogs: Dialogs, prompt: str
+    ) -> None:
+        self.shown = ""
+        self.wanted = True
+        self.since = console.scrolled
+        self._profile = profile
+        self._console = console
+        self._turn = turn
+        self._dialogs = dialogs
+        self._prompt = prompt
+        self._frozen: str | None = None
+
+    def reply(self, screen: Screen) -> str:
+        """The reply as far as it shows."""
+        return reply_on(screen, self._profile, self._prompt, self.since)
+
+    def freeze(self) -> None:
+        """Keep what it has said: an interrupt may take the whole turn off the screen."""
+        self._frozen = self.partial()
+
+    def partial(self) -> str:
+        """What it has said so far."""
+        if text := self._turn.draft():
+            return cut_reply(readable(text))
+        if self._frozen is not None:
+            return self._frozen
+        shown = self.reply(self._console.glance())
+        return readable(shown or self.shown)
+
+    async def answer(self, sign: Sign) -> Answer:
+        """The answer of a turn that `sign` ended. Raises AgentError."""
+        turn, profile = self._turn, self._profile
+        if turn.failed:
+            failure = self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
+            failure.partial = cut_reply(
+                readable(turn.draft())
+            )  # the screen shows the error, not a reply
+            raise failure
+        if turn.ended and turn.ended.interrupted:
+            say = f"{profile.title} was interrupted in its terminal."
+            raise self._error("stopped", "interrupted", say)
+        text = turn.text()
+        if text and text.strip() and self._certain():
+            return self._answer(text, "record", sign)
+        return await self._from_screen(sign, text)
+
+    async def _from_screen(self, sign: Sign, text: str | None) -> Answer:
+        """The answer where the record's is missing, empty, or an error's. Raises AgentError.
+
+        text: the record's.
+        """
+        profile = self._profile
+        exact = profile.signs.record is not None or profile.signs.hooks is not None
+        if exact:  # it told its end before it drew it
+            await self._console.wait_quiet(DRAWN_S, DRAWN_LIMIT_S)
+        screen = await self._console.screen()
+        if fault := self._fault(screen):
+            raise fault
+        if text and text.strip():
+            return self._answer(text, "record", sign)
+        shown = self.reply(screen)
+        if exact and shown and self.wanted:
+            log.warning(
+                "record.empty",
+                agent=profile.name,
+                reason=(
+                    f"its record has no reply to this turn ({sign}), its screen has one of "
+                    f"{len(shown)} characters, which was taken; has the program's record "
+                    "changed?"
+                ),
+            )
+        if not shown and self._turn.tools and not self._certain():  # a refusal ended it
+            raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
+        silent = self._turn.ended is not None and not shown
+        return self._answer(shown, "record" if silent else "screen", sign)
+
+    def _certain(self) -> bool:
+        """Whether its own signs say that it ended well, so that no error is on the screen."""
+        return self._turn.ended is not None and not self._turn.ended.recorded
+
+    def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
+        turn = self._turn
+        tools = tuple(turn.tools)
+        return Answer(
+            cut_reply(readable(text)),
+            source,
+            sign,
+            tools,
+            turn.uses(),
+            turn.compacted,
+            turn.spent(),
+        )
+
+    def _fault(self, screen: Screen) -> AgentError | None:
+        """What the screen says went wrong in this turn."""
+        text = text_on(screen)
+        if error := self._dialogs.fault(text, "turn"):
+            error.partial = self.partial()
+            return error
+        shown = error_on(screen, self._profile, self._prompt, self.since)
+        if not shown and self._turn.state != "error":
+            return None
+        shown = shown or last_words(text)
+        known = fault_in(shown) or Fault("api", AGAIN)
+        say = f"{self._profile.title} reports an error: {shown.rstrip('.')}. {known.remedy}."
+        return self._error(known.kind, shown, say)
+
+    async def crash(self) -> AgentError:
+        """The program is gone and its record has no end of the turn."""
+        profile, code = self._profile, self._console.exit_code
+        text = text_on(await self._console.screen())
+        if error := self._dialogs.fault(text, "turn"):
+            error.partial = self.partial()
+            return error
+        then = "its session goes on" if profile.resume else "it starts anew"
+        say = f"{profile.title} ended unexpectedly (code {code}). Ask again: {then}."
+        return self._error("crash", f"ended with code {code}: {last_words(text)}", say)
+
+    def refused(self, text: str) -> None:
+        """Nothing began after Enter. Raises the fault that the screen shows, if it does."""
+        if error := self._dialogs.fault(text, "turn"):
+            raise error
+
+    def untaken(self, text: str) -> AgentError:
+        """Enter was pressed again and again, and the box still holds the text."""
+        title = self._profile.title
+        say = f"{title} did not take the message. Ask again; if that fails too, say `!new`."
+        return self._error("timeout", f"Enter was not taken: {last_words(text)}", say)
+
+    def _error(self, kind: AgentFault, message: str, say: str | None) -> AgentError:
+        name = self._profile.name
+        return AgentError(kind, f"{name}: {message}", say=say, partial=self.partial())
+
+
+def readable(text: str) -> str:
+    """Without U+2060, which keeps an `@` from being taken for a file."""
+    return text.replace("\u2060", "")

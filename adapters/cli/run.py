@@ -1,0 +1,316 @@
+"""One prompt typed into a running program, and what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import structlog
+
+from adapters.agent import Reply
+from adapters.cli.comparison import CrossCheck
+from adapters.cli.dialogs import Dialogs
+from adapters.cli.interruption import Interruption
+from adapters.cli.keyboard import PromptEntry
+from adapters.cli.paste import keystrokes
+from adapters.cli.permission import RoomQuestions, ScreenPrompt
+from adapters.cli.record import Follower
+from adapters.cli.result import TurnResult, readable
+from adapters.cli.turn import Sign, Source, TurnState
+from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State, TurnEvent
+from adapters.pty.console import Console
+from adapters.pty.terminal import PtyClosed
+from adapters.reading.queries import above_input_on, text_on
+from adapters.screen.screen import Screen
+from contract.agent import Answer
+
+log = structlog.stdlib.get_logger("moot.adapters.exchange")
+
+HURRY_S = 0.01  # between looks at a record that is about to have the end
+DRAFT_S = 0.1  # between drafts
+NOTES = 500  # of the record's events between two turns of the loop: 4 ms
+UNSEEN_S = 10.0  # a program that shows no more than before is done after that
+SIGHT_S = 0.25  # between looks at the screen, while something was written to it
+DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
+SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
+EXIT_S = 2.0  # from the terminal's end to the program's
+
+
+class PromptRun:
+    """Types a prompt, gathers the signs of its turn, and makes the answer of them.
+
+    typed, submitted: how far it came. `run` is called once; the others may be called while it
+    runs, on the same loop.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        console: Console,
+        follower: Follower | None,
+        prompt: str,
+        reply: Reply,
+        *,
+        past: Collection[str],
+        on_named: Callable[[str], None],
+    ) -> None:
+        self.turn = TurnState(profile.signs, past)
+        self.typed = False
+        self.submitted = False
+        self.follower = follower
+        self._profile = profile
+        self._console = console
+        self._prompt = prompt
+        self._reply = reply
+        self._on_named = on_named
+        self._time = asyncio.get_running_loop().time
+        self._dialogs = Dialogs(profile)
+        self._asking = RoomQuestions(reply)
+        self._screen_prompt = ScreenPrompt(profile, self._asking, console.changed.set)
+        self._ending = TurnResult(profile, console, self.turn, self._dialogs, prompt)
+        self._drafted = ""
+        self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
+        self._drafted_at = self._entered_at = 0.0
+        self._tries = profile.typing.tries
+        self._unbegun = 0  # looks that found no sign of its turn
+        self._seen_bytes = 0
+        self._undrafted = False  # the screen changed since its last draft
+        self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
+        self._answered = False
+        self._before: tuple[str, str] | None = None
+
+    # ── The turn ────────────────────────────────────────────────────────────────────────
+
+    async def run(self) -> Answer:
+        """Type the prompt, wait for the end of the turn, return the answer. Raises AgentError."""
+        if self.follower and await self.follower.skip():
+            self.turn.follows()
+        try:
+            await self._type()
+            while True:
+                await self._look()
+                if sign := self._over():
+                    await self._read_record()
+                    return await self._answer(sign)
+                if not self._console.alive():
+                    return await self._after_exit()
+                await self._console.wait_change(self._pause_s())
+        except PtyClosed:
+            return await self._after_exit()
+        finally:
+            await self._asking.close()
+
+    def _over(self) -> Sign | None:
+        """The sign that ended it."""
+        return self.turn.over(self._time())
+
+    def _keys(self) -> tuple[bytes, float]:
+        """What is typed before Enter, and for how long its echo must have been quiet."""
+        typing = self._profile.typing
+        asks = self._console.bracketed_paste
+        return keystrokes(self._prompt, typing, asks_for_pastes=asks), typing.settle_s
+
+    async def _type(self) -> None:
+        typing, console = self._profile.typing, self._console
+        entry = PromptEntry(self._profile, console)
+        await entry.prompted()
+        if self._profile.signs.footer:
+            self._before = self._standing(await console.screen())
+        self.typed = True
+        keys, settle_s = self._keys()
+        await console.write(keys)
+        await entry.echoed(keys, settle_s)
+        self.submitted = True
+        self._submitted_at(self._time())
+        await console.write(typing.submit)
+
+    def _submitted_at(self, now: float) -> None:
+        self._entered_at = now
+        record = self._profile.signs.record
+        self._poll_s = record.poll_s if record else float("inf")
+        self._record_due = now + self._poll_s
+        self._sight_due = now + SIGHT_S
+        self._draft_due = now + SCREEN_DRAFT_S
+        self._confirm_due = now + self._profile.typing.confirm_s
+        self._seen_bytes = self._console.output_bytes
+
+    def _pause_s(self) -> float:
+        """Until the next look, unless a signal comes before."""
+        if self.turn.ending():
+            return HURRY_S
+        now = self._time()
+        times = [self._record_due, self._sight_due]
+        if not self.turn.began:
+            times.append(self._confirm_due)
+        soonest = min(times) - now
+        due = self.turn.due(now)
+        return max(min(soonest, due) if due is not None else soonest, 0.0)
+
+    # ── What the others tell ────────────────────────────────────────────────────────────
+
+    def tell(self, state: State) -> None:
+        """The program told its state in-band."""
+        if self.submitted:
+            self.turn.tell(state, self._time())
+
+    def retitle(self, title: str) -> None:
+        """The program changed its window title."""
+        signs = self._profile.signs
+        if signs.title and self.submitted:
+            busy = bool(signs.title.busy.search(title))
+            if busy or signs.title.idle.search(title):
+                self.turn.show("title", busy=busy, now=self._time())
+
+    def note(self, event: TurnEvent, source: Source) -> None:
+        """An event of its hooks or record."""
+        if isinstance(event, SessionNamed):
+            self._on_named(event.session_id)
+        elif self.submitted:
+            self.turn.note(event, source, self._time())
+            self._console.changed.set()
+
+    async def decide(self, asked: HookQuestion) -> Mapping[str, Any]:
+        """Let the room answer a hook's question."""
+        self._screen_prompt.asked_by_hook()
+        return await self._asking.respond(asked)
+
+    # ── Looking ─────────────────────────────────────────────────────────────────────────
+
+    async def _look(self) -> None:
+        now = self._time()
+        if self.turn.ending() or now >= self._record_due:
+            await self._read_record()
+            self._record_due = now + self._poll_s
+        if self.turn.ended or self.turn.failed:
+            return
+        if now >= self._sight_due or self._screen_prompt.decided() or self.turn.due(now) == 0:
+            await self._see(now)
+            self._sight_due = self._time() + SIGHT_S
+        if not self.turn.began and now >= self._confirm_due:
+            await self._confirm(now)
+        self._draft(self.turn.draft(), now)
+
+    async def _see(self, now: float) -> None:
+        """Look at the screen, when something was written to it since."""
+        console, turn = self._console, self.turn
+        changed = console.output_bytes != self._seen_bytes
+        changed |= not turn.began and now >= self._entered_at + UNSEEN_S
+        if not (changed or self._undrafted or self._screen_prompt.decided()):
+            return
+        self._seen_bytes = console.output_bytes
+        screen = await console.screen()
+        text = text_on(screen)
+        if keys := self._screen_prompt.see(screen, text, turn.state):
+            await console.write(keys)
+        turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
+        if fault := self._dialogs.fault(text, "turn", breaks=True):
+            fault.partial = self.partial()
+            raise fault
+        if keys := self._dialogs.keys(text, "turn"):
+            turn.wake()
+            await console.write(keys)
+        self._see_footer(screen, text)
+        self._undrafted = now < self._draft_due
+        if not turn.draft() and not turn.blocked and not self._undrafted:
+            self._draft_due = now + SCREEN_DRAFT_S
+            self._ending.shown = self._ending.reply(screen)
+            self._draft(self._ending.shown, now)
+
+    def _see_footer(self, screen: Screen, text: str) -> None:
+        footer, turn, since = self._profile.signs.footer, self.turn, self._console.last_output
+        if footer is None:
+            return
+        if not turn.began and footer.busy is None:
+            turn.began = True  # it wrote something after Enter
+        busy = bool(footer.busy and footer.busy.search(text))
+        if footer.busy is None:
+            turn.wake("footer", "title")
+        if busy or footer.idle is None or footer.idle.search(text):
+            if not busy and not turn.began and not self._holds(text):  # perhaps nobody looked
+                standing = self._standing(screen)
+                turn.began = bool(standing[0]) and standing != self._before
+                turn.began |= self._time() >= self._entered_at + UNSEEN_S
+            turn.show("footer", busy=busy, now=since)
+        else:
+            turn.wake("footer", "title")
+
+    def _standing(self, screen: Screen) -> tuple[str, str]:
+        """The last reply that stands there, and all that stands above the input box."""
+        return self._ending.reply(screen), above_input_on(screen, self._profile, self._ending.since)
+
+    async def _confirm(self, now: float) -> None:
+        """Nothing tells that Enter was heard: press it again while the box holds the text."""
+        typing = self._profile.typing
+        self._confirm_due = now + typing.confirm_s
+        text = text_on(await self._console.screen())
+        self._unbegun += 1
+        if self._unbegun > 1 and self._console.quiet_s() >= typing.confirm_s:
+            self._ending.refused(text)
+        if not self._holds(text):
+            return
+        self._tries -= 1
+        if self._tries <= 0:
+            raise self._ending.untaken(text)
+        log.info("prompt.entered_again", agent=self._profile.name)
+        await self._console.write(typing.submit)
+
+    def _holds(self, text: str) -> bool:
+        """Whether the input box still holds the text: what changes above it is not its answer."""
+        holding = self._profile.typing.holding
+        return bool(holding and holding.search(text))
+
+    def _draft(self, text: str, now: float) -> None:
+        if text and text != self._drafted and now >= self._drafted_at + DRAFT_S:
+            self._drafted, self._drafted_at = text, now
+            self._reply.draft(readable(text[:DRAFT_CHARS]))
+
+    # ── Its end ─────────────────────────────────────────────────────────────────────────
+
+    def compare(self, comparison: CrossCheck, answer: Answer) -> None:
+        """Begin to look whether the screen shows the answer that the record gave."""
+        if answer.source == "record":
+            ending = self._ending
+            comparison.begin(self._console, ending.reply, answer.text, ending.since)
+
+    def partial(self) -> str:
+        """What it has said so far."""
+        return self._ending.partial() if self.submitted else ""
+
+    async def _answer(self, sign: Sign) -> Answer:
+        self._answered = True
+        ended = self.turn.ended
+        if ended and ended.recorded and (self.turn.tools or self.turn.text() is None):
+            await PromptEntry(
+                self._profile, self._console
+            ).rested()  # an error may not be drawn yet
+        return await self._ending.answer(sign)
+
+    async def _after_exit(self) -> Answer:
+        """The program is gone; perhaps its record has the answer."""
+        await self._console.wait_exit(EXIT_S)
+        await self._read_record()
+        if self.turn.failed or self.turn.ended:
+            return await self._answer("record")
+        raise await self._ending.crash()
+
+    def unfinished(self) -> bool:
+        """Whether the program may still work on it, or its box hold the text."""
+        return self.typed and not (self.turn.finished() or self._answered)
+
+    async def break_off(self) -> bool:
+        """Press what interrupts; True when the program is idle again and its box is empty."""
+        self._ending.freeze()
+        interruption = Interruption(self._profile, self._console, self.turn, self._read_record)
+        return await interruption.run(submitted=self.submitted)
+
+    async def _read_record(self) -> None:
+        if self.follower is None:
+            return
+        self._unnoted += await self.follower.read()
+        while self._unnoted:
+            for _ in range(min(len(self._unnoted), NOTES)):
+                self.note(self._unnoted.popleft(), "record")
+            if self._unnoted:
+                await asyncio.sleep(0)

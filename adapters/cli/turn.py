@@ -1,0 +1,271 @@
+"""What is known of one turn, gathered from every sign. Pure: the clock is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyDelta,
+    ReplyEnded,
+    ReplyFailed,
+    ReplyRetracted,
+    State,
+    TokensSpent,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+    TurnSigns,
+)
+from adapters.records.spent import total
+from adapters.session.tool_uses import ToolUses
+from contract.agent import ToolUse, Usage
+
+Source = Literal["hook", "record"]
+Sign = Literal["hook", "record", "state", "title", "footer"]
+
+
+REPLY_CHARS = 200_000  # forty pages; the longest answer of a model's one call is about 500,000
+MOST_PARTS = 200  # what was said between that many tools; only drafts show it
+MOST_TOOLS = 2_000
+CUT = "\n\n[... the middle of a very long answer is left out ...]\n\n"
+
+
+def cut_reply(text: str) -> str:
+    """The beginning and the end of an answer without end, e.g. of a program that repeats itself."""
+    if len(text) <= REPLY_CHARS:
+        return text
+    return f"{text[: REPLY_CHARS * 6 // 10]}{CUT}{text[-REPLY_CHARS * 3 // 10 :]}"
+
+
+class Passage:
+    """What is said between two uses of tools, while it grows: its middle goes now and then."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        """Go on."""
+        self._pieces.append(text)
+        self._chars += len(text)
+        if self._chars > 2 * REPLY_CHARS:
+            self._pieces = [cut_reply(self.text())]
+            self._chars = len(self._pieces[0])
+
+    def text(self) -> str:
+        """So far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+
+class TurnState:
+    """One prompt and what came of it.
+
+    began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
+    so no idle sign counts. past: ids of earlier turns, whose late events are not this one's.
+    """
+
+    def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
+        self.id = ""
+        self.began = False
+        self.blocked = False
+        self.failed: ReplyFailed | None = None
+        self.ended: ReplyEnded | None = None
+        self.tools: list[str] = []
+        self.compacted = False
+        self.state: State | None = None
+        self._ended_by: Sign | None = None
+        self._uses = ToolUses()
+        self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
+        self._spent: dict[str, Usage] = {}
+        self._signs = signs
+        self._past = past
+        self._parts: list[Passage] = []  # what was said between tools
+        self._last: str | None = None  # the last block, None when a tool was used since
+        self._streamed = ""
+        self._ended_at = 0.0
+        self._recorded_end = False
+        self._recorded: str | None = None  # the turn that the record's rows are of, None: this one
+        self._busy_seen: set[Sign] = set()
+        self._idle_since: dict[Sign, float] = {}
+
+    # ── What comes in ───────────────────────────────────────────────────────────────────
+
+    def note(self, event: TurnEvent, source: Source, now: float) -> None:
+        """An event of the program's hooks or record."""
+        if not self._is_mine(event, source):
+            return
+        match event:
+            case PromptTaken(turn):
+                self.began = True
+                self.id = turn
+            case ReplyBlock(text, sep):
+                self.began = True
+                if self._last is None:
+                    self._parts = [*self._parts[-MOST_PARTS:], Passage()]
+                    sep = ""
+                self._parts[-1].add(f"{sep}{text}")
+                self._last = text
+            case ReplyDelta(delta):
+                self.began = True
+                if len(self._streamed) < REPLY_CHARS:
+                    self._streamed += delta
+            case ReplyRetracted():
+                self._parts.clear()
+                self._last = None
+                self._streamed = ""
+            case ToolUsed(tool, detail):
+                self.began = True
+                self._last = None
+                used = f"{tool}: {detail}" if detail else tool
+                if len(self.tools) >= MOST_TOOLS:
+                    return
+                if used not in self.tools[-1:]:  # the hook and the record tell the same
+                    self.tools.append(used)
+                    self._used.append(ToolUse(tool, detail))
+            case ToolReport():
+                self.began = True
+                self._uses.note(event, source)
+            case TokensSpent(key, usage):
+                self._spent[key or str(len(self._spent))] = usage
+            case ContextCompacted():
+                self.compacted = True
+            case ReplyFailed():
+                self.failed = self.failed or event
+                self._end(source, now)
+            case ReplyEnded():
+                self._recorded_end = self._recorded_end or source == "record"
+                if self.ended is None or (event.text is not None and event.whole):
+                    self.ended = event
+                self._end(source, now)
+            case _:
+                pass
+
+    def _is_mine(self, event: TurnEvent, source: Source) -> bool:
+        turn = getattr(event, "turn", "")
+        if source == "record" and isinstance(event, PromptTaken):
+            self._recorded = turn
+        if turn:
+            return turn not in self._past and (not self.id or turn == self.id)
+        recorded = self._recorded
+        return source == "hook" or recorded is None or (bool(recorded) and recorded == self.id)
+
+    def follows(self) -> None:
+        """The record holds earlier turns, and perhaps not yet all of the one before."""
+        if self._signs.record and self._signs.record.opens:
+            self._recorded = ""
+
+    def _end(self, sign: Sign, now: float) -> None:
+        if self._ended_by is None:
+            self._ended_by, self._ended_at = sign, now
+
+    def tell(self, state: State, now: float) -> None:
+        """The program told its state in-band."""
+        self.state = state
+        self.blocked = state == "blocked"
+        self.show("state", busy=state in ("working", "blocked"), now=now)
+        if state in ("done", "error"):  # these need not have been busy before
+            self._idle_since.setdefault("state", now)
+
+    def show(self, sign: Sign, *, busy: bool, now: float) -> None:
+        """An inexact sign shows the program busy or idle."""
+        if busy:
+            self.began = True
+            self._busy_seen.add(sign)
+            self._idle_since.pop(sign, None)
+        elif sign in self._busy_seen or (self.began and sign == "footer"):
+            self._idle_since.setdefault(sign, now)
+
+    def wake(self, *signs: Sign) -> None:
+        """Something happened that shows it isn't idle: idle times (of these signs) start anew."""
+        for sign in signs or tuple(self._idle_since):
+            self._idle_since.pop(sign, None)
+
+    # ── What comes of it ────────────────────────────────────────────────────────────────
+
+    def draft(self) -> str:
+        """What it has said so far, "" when only the screen can tell."""
+        parts = "\n\n".join(part.text() for part in self._parts)
+        return max(parts, self._streamed.strip("\n"), key=len)
+
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The tools that were used, as exactly as the program tells."""
+        return self._uses.all() or tuple(self._used)
+
+    def spent(self) -> Usage | None:
+        """What its calls of the model took, as far as the program tells."""
+        return total(tuple(self._spent.values()))
+
+    def text(self) -> str | None:
+        """The exact reply as far as its own signs tell; None: only the screen can."""
+        if self.ended and self.ended.text is not None and self.ended.whole:
+            return self.ended.text
+        last = self.ended.text if self.ended else None
+        parts = (part.text() for part in reversed(self._parts))
+        said = next((part for part in parts if part.strip()), None)
+        if said is not None and self.ended:
+            said = self.ended.mend(said)
+        if last and not self._caught_up(last):  # its record is late
+            return last if self._last is None or said is None else f"{said}\n\n{last}"
+        return last if said is None else said
+
+    def over(self, now: float) -> Sign | None:
+        """The sign that ended it, None while it runs or its record has still to catch up."""
+        if self.failed:
+            return self._ended_by
+        if self._ended_by:
+            waits = 0.0 if self._complete() else self._grace_s()
+            return self._ended_by if now >= self._ended_at + waits else None
+        if self.blocked:
+            return None
+        for sign, since in self._idle_since.items():
+            if now >= since + self._patience_s(sign):
+                return sign
+        return None
+
+    def due(self, now: float) -> float | None:
+        """Seconds until `over` may say something else by time alone."""
+        if self._ended_by:
+            return max(self._ended_at + self._grace_s() - now, 0.0)
+        times = [since + self._patience_s(sign) for sign, since in self._idle_since.items()]
+        return max(min(times) - now, 0.0) if times else None
+
+    def finished(self) -> bool:
+        """Whether the program's own signs say that it is done."""
+        return bool(self.ended or (self.failed and not self.failed.goes_on))
+
+    def ending(self) -> bool:
+        """Whether a sign says that it is over and the record has still to catch up."""
+        return self._ended_by is not None or self.state in ("done", "error")
+
+    def _complete(self) -> bool:
+        """Whether the exact text is all there."""
+        ended = self.ended
+        if ended is None or ended.recorded or self._recorded_end:
+            return True
+        if ended.text is None:
+            return self._signs.record is None
+        return ended.whole or self._caught_up(ended.text)
+
+    def _caught_up(self, last: str) -> bool:
+        """Whether the record has the block that another sign gave as the last one."""
+        return self._last is not None and last.strip() == self._last.strip()
+
+    def _exact(self) -> bool:
+        return bool(self._signs.hooks or self._signs.record)
+
+    def _grace_s(self) -> float:
+        return self._signs.record.grace_s if self._signs.record else 0.0
+
+    def _patience_s(self, sign: Sign) -> float:
+        """How long an inexact sign must hold before it ends the turn."""
+        if sign == "state" and self.state in ("done", "error"):
+            return self._grace_s()
+        if self._exact():
+            return self._signs.fallback_s
+        return self._signs.footer.debounce_s if self._signs.footer else 0.5

@@ -1,0 +1,1 @@
+"""Command-line programs that answer one prompt and end."""

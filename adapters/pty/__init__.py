@@ -1,0 +1,1 @@
+"""A program in a pseudo-terminal: opened, written, read, ended."""

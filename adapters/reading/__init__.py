@@ -1,0 +1,1 @@
+"""A reply or a question, read from a screen."""

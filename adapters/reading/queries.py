@@ -1,0 +1,95 @@
+"""What the driver reads from a screen, as the profile's look says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from adapters.cli_profile import Permission, Profile
+from adapters.reading.question import find_choice
+from adapters.reading.reply import read_error, read_reply
+from adapters.reading.transcript import rows_above_input
+from adapters.screen.screen import Screen
+from contract.agent import Option, Question
+
+
+def text_on(screen: Screen) -> str:
+    """The screen's rows, as the profile's patterns are searched in."""
+    return "\n".join(screen.display())
+
+
+def reply_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
+    """The reply to this prompt as far as it shows; "" when it shows none.
+
+    since: what `screen.scrolled` was before the prompt was typed.
+    """
+    return read_reply(screen, profile.look, prompt, since=since) if profile.look else ""
+
+
+def above_input_on(screen: Screen, profile: Profile, since: int = 0) -> str:
+    """All that stands above the input box. since: see `Screen.lines`."""
+    if not profile.look:
+        return ""
+    return "\n".join(row.text for row in rows_above_input(screen, profile.look, since))
+
+
+def error_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
+    """An error that the program shows in the reply's place, else ""."""
+    return read_error(screen, profile.look, prompt, since) if profile.look else ""
+
+
+class ScreenChoice(NamedTuple):
+    """A question that waits on the screen with its real choices, without an id.
+
+    keys: what chooses each option. typed: the letter that stands in the answer's place already.
+    moves: keys only move from the selected option to another; Enter takes it.
+    """
+
+    question: Question
+    keys: tuple[bytes, ...]
+    typed: str = ""
+    moves: bool = False
+    selected: int = 0
+
+
+def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
+    """The question that waits on the screen, if its choices can be read."""
+    permission = profile.permission
+    if permission is None:
+        return None
+    if permission.options:
+        return _fixed(text_on(screen), permission)
+    dialog = find_choice(screen, profile.look) if profile.look else None
+    if dialog is None:
+        return None
+    options = tuple(
+        Option(option.label, option.refuses or bool(permission.refusal.search(option.label)))
+        for option in dialog.options
+    )
+    digits = tuple(str(number + 1).encode() for number in range(len(options)))
+    keys = dialog.keys or (*permission.keys, *digits[len(permission.keys) :])
+    if screen.application_cursor:
+        keys = tuple(key.replace(b"\x1b[", b"\x1bO") for key in keys)
+    question = Question("", dialog.title, dialog.detail, options)
+    return ScreenChoice(question, keys, dialog.typed, dialog.moves, dialog.selected)
+
+
+def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
+    """Whether a permission prompt waits. text: the screen's."""
+    permission = profile.permission
+    if permission is None or not permission.pattern.search(text):
+        return False
+    return choice_on(screen, profile) is not None
+
+
+DETAIL_ROWS = 6
+
+
+def _fixed(text: str, permission: Permission) -> ScreenChoice | None:
+    """A question whose choices the profile knows: the row that asks, with those above it."""
+    if not (match := permission.pattern.search(text)):
+        return None
+    start = text.rfind("\n", 0, match.end()) + 1
+    title = text[start:].split("\n", 1)[0].strip()
+    above = [row.strip() for row in text[:start].split("\n") if row.strip()]
+    question = Question("", title, "\n".join(above[-DETAIL_ROWS:]), permission.options)
+    return ScreenChoice(question, permission.keys)

@@ -1,0 +1,294 @@
+"""The agent's last reply, read from the screen alone.
+
+The second witness: bold, fences, link targets and line breaks are gone from a screen. Every
+word is there, in order, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from adapters.reading.guess import guess_reply, is_muted
+from adapters.reading.other_looks import OLDER_LOOKS, unstyled
+from adapters.reading.prose import markdown
+from adapters.reading.question import ScreenDialog, find_dialog
+from adapters.reading.transcript import GAP, TranscriptView, rows_above_input
+from adapters.reading.visible import VisibleRow
+from adapters.screen.screen import Screen
+from adapters.screen.style import PLAIN
+from adapters.screen_profile import ScreenProfile
+
+__all__ = [
+    "ScreenDialog",
+    "ScreenProfile",
+    "TranscriptView",
+    "find_dialog",
+    "read_error",
+    "read_reply",
+]
+
+HEAD_LETTERS = 60  # of a prompt's first line, to find its echo by
+MARK_LETTERS = 12  # an echo's own mark, e.g. "ask>", or a time beside it, is not longer
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEcho:
+    """A prompt as the program shows it: its rows from start to before end, its first text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True)
+class MessageRows:
+    """Rows that belong together. error: they stand in the reply's place, further indented."""
+
+    rows: list[VisibleRow] = field(default_factory=list)
+    tool: bool = False
+    error: bool = False
+
+
+def read_reply(
+    screen: Screen,
+    look: ScreenProfile,
+    prompt: str | None = None,
+    roll: TranscriptView | None = None,
+    since: int = 0,
+) -> str:
+    """The last reply as Markdown, "" when there is none.
+
+    prompt: what was typed, to find its echo; None: behind the last echo. An error that the
+    program shows in the reply's place is the reply. roll: what a full-screen program showed so
+    far; without it a reply longer than the screen is cut off at its top. since: what
+    `Screen.scrolled` was before the prompt was typed; it keeps the cost to that of the turn.
+    """
+    rolled = roll is not None and screen.alternate
+    look = _fitting(screen, look, prompt, since)
+    every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
+    rows, found = _turn(every, look, prompt)
+    if rolled and not found:  # it is behind a gap, or not there yet
+        gaps = [i for i, row in enumerate(rows) if row is GAP]
+        rows = rows[gaps[-1] :] if gaps else []
+    if look.unknown:
+        return markdown(*guess_reply(rows, screen.cols)) if found else ""
+    blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
+    if not blocks and not found and screen.alternate and not rolled:
+        blocks = _unmarked(rows, look)  # its mark has left the screen
+    if look.last_block:
+        blocks = blocks[-1:]
+    text: list[str] = []
+    for block in blocks:
+        kept = _without_tail(block.rows, look)
+        texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
+        text += ["", *texts]
+    width = look.text_cols(screen.cols) - look.margin - look.spare
+    return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
+
+
+def read_error(
+    screen: Screen, look: ScreenProfile, prompt: str | None = None, since: int = 0
+) -> str:
+    """The last error that the program shows behind the prompt, "" when there is none."""
+    look = _fitting(screen, look, prompt, since)
+    rows, _ = _turn(rows_above_input(screen, look, since), look, prompt)
+    for row in reversed(rows):
+        if match := look.fault.match(row.text):
+            return match[1].strip()
+    return ""
+
+
+def _fitting(screen: Screen, look: ScreenProfile, prompt: str | None, since: int) -> ScreenProfile:
+    """The look, or that of an older version of the program whose echoes are on the screen."""
+    older = OLDER_LOOKS.get(look.name, ())
+    if not any(style != PLAIN for line in screen.lines(since) for _, style in line.runs):
+        look, older = unstyled(look), tuple(map(unstyled, older))
+    if not older:
+        return look
+    seen = [(one, _echoes(rows_above_input(screen, one, since), one)) for one in (look, *older)]
+    wanted = _head(prompt or "")
+    repeating = (one for one, echoes in seen if any(_is_of(echo, wanted) for echo in echoes))
+    echoing = (one for one, echoes in seen if echoes)
+    return next(repeating, None) or next(echoing, look)
+
+
+# ── Between the prompt and the input box ────────────────────────────────────────────────
+
+
+def _turn(
+    rows: list[VisibleRow], look: ScreenProfile, prompt: str | None
+) -> tuple[list[VisibleRow], bool]:
+    """The rows behind the prompt's echo, up to the next echo; whether there is an echo."""
+    echoes = _echoes(rows, look)
+    mine = _echo_of(prompt or "", echoes, rows)
+    if mine is None:
+        return rows, False
+    end = next((echo.start for echo in echoes if echo.start >= mine.end), len(rows))
+    behind = rows[mine.end : end]
+    closed = next((i for i, row in enumerate(behind) if look.echo_end.match(row.text)), -1)
+    return behind[closed + 1 :], True
+
+
+def _echoes(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[PromptEcho]:
+    """The prompts on the screen; rows in succession that are all marked are one."""
+    echoes: list[PromptEcho] = []
+    plain = not look.echo_coloured
+    found = [look.echo.match(row.text) if plain or _is_coloured(row) else None for row in rows]
+    for is_echo, group in groupby(enumerate(found), lambda pair: pair[1] is not None):
+        if is_echo:
+            matches = [(i, match) for i, match in group if match]
+            texts = (match[1] or "" for _, match in matches)
+            text = next((text for text in texts if text.strip()), "")
+            echoes.append(PromptEcho(matches[0][0], matches[-1][0] + 1, text))
+    return echoes
+
+
+def _echo_of(
+    prompt: str, echoes: Sequence[PromptEcho], rows: Sequence[VisibleRow]
+) -> PromptEcho | None:
+    """The last echo of this prompt; else the last that is no command of the program's own."""
+    if wanted := _head(prompt):
+        for echo in reversed(echoes):
+            if _is_of(echo, wanted):
+                return echo
+        if not echoes:
+            return _typed(prompt, rows)
+    prompts = [echo for echo in echoes if not echo.text.startswith("/")]
+    return next(reversed(prompts or [*echoes]), None)
+
+
+def _head(prompt: str) -> str:
+    """What a prompt's echo begins with."""
+    line = next((line for line in prompt.splitlines() if line.strip()), "")
+    return _letters(line)[:HEAD_LETTERS]
+
+
+def _is_of(echo: PromptEcho, head: str) -> bool:
+    seen = _letters(echo.text)[:HEAD_LETTERS]
+    return bool(seen and head) and (head.startswith(seen) or seen.startswith(head))
+
+
+def _typed(prompt: str, rows: Sequence[VisibleRow]) -> PromptEcho | None:
+    """Where the prompt's own lines stand, in a program whose echo has no mark."""
+    first, *more = [letters for line in prompt.splitlines() if (letters := _letters(line))]
+    seen = [_letters(row.text) for row in rows]
+    found = [i for i, letters in enumerate(seen) if first[:HEAD_LETTERS] in letters]
+    alone = [i for i in found if len(seen[i]) <= len(first) + MARK_LETTERS]
+    if not found:
+        return None
+    start = (alone or found)[-1]
+    end = start + 1
+    for line in more:
+        ahead = range(end, min(end + 4, len(rows)))
+        end = next((i + 1 for i in ahead if line[:20] in seen[i]), end)
+    return PromptEcho(start, end, prompt)
+
+
+def _letters(text: str) -> str:
+    """What survives any rendering: letters and digits."""
+    return "".join(char for char in text if char.isalnum())
+
+
+# ── The reply's rows among them ─────────────────────────────────────────────────────────
+
+
+def _marked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows]:
+    """The messages behind the last tool, where each begins with a mark."""
+    assert look.bullet
+    blocks: list[MessageRows] = []
+    current: MessageRows | None = None  # None: the rows here are nobody's
+    for row in rows:
+        if row is GAP:
+            current = MessageRows()
+            blocks.append(current)
+        elif _is_aside(row, look):
+            current = None
+        elif look.bullet.match(row.text):
+            current = MessageRows([row], _is_tool(row, look))
+            blocks.append(current)
+        elif match := look.result.match(row.text):
+            if blocks:
+                blocks[-1].tool |= not look.fault.match(row.text)
+                current = None
+            elif match.re.groups and match[1]:  # an error in the reply's place
+                current = MessageRows([VisibleRow(" " * match.start(1) + match[1])], error=True)
+                blocks.append(current)
+        elif _is_tool(row, look):
+            current = None
+            blocks.append(MessageRows([row], tool=True))
+        elif not row.blank and row.indent < look.margin:
+            current = None
+        elif current:
+            current.rows.append(row)
+    return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
+
+
+def _unmarked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows]:
+    """The rows behind the last tool that are indented as replies are."""
+    blocks = [MessageRows()]
+    for row in rows:
+        if _is_tool(row, look):
+            blocks += [MessageRows(tool=True), MessageRows()]
+        elif row.blank or (row.indent >= look.margin and not _is_aside(row, look)):
+            blocks[-1].rows.append(row)
+    return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
+
+
+def _behind_tools(blocks: list[MessageRows], broken_off: bool) -> list[MessageRows]:
+    """What was said since the last tool; of a turn that ends with tools, what was said before."""
+    said: list[MessageRows] = []
+    for block in reversed(blocks):
+        if not block.tool:
+            said.insert(0, block)
+        elif broken_off or any(not row.blank for one in said for row in one.rows):
+            break
+    return said
+
+
+def _is_tool(row: VisibleRow, look: ScreenProfile) -> bool:
+    if look.muted_tool.match(row.text) and _is_muted(row):
+        return True
+    word = next((i for i, char in enumerate(row.text) if char.isalnum()), 0)
+    plain = not look.tool_bold or row.style_at(word).bold
+    return plain and look.tool.match(row.text) is not None
+
+
+def _is_aside(row: VisibleRow, look: ScreenProfile) -> bool:
+    if look.aside.match(row.text):
+        return True
+    if look.muted_aside.match(row.text):
+        return _is_muted(row)
+    return look.coloured_aside.match(row.text) is not None and _is_coloured(row)
+
+
+def _is_muted(row: VisibleRow) -> bool:
+    return is_muted(row.style_at(row.indent))
+
+
+def _is_coloured(row: VisibleRow) -> bool:
+    """Whether its mark is neither black, white, grey nor the default."""
+    colour = row.style_at(row.indent).fg
+    if colour.startswith("x"):
+        return not colour[1:3] == colour[3:5] == colour[5:7]
+    return colour not in ("", "0", "7", "8", "15")
+
+
+def _without_tail(rows: list[VisibleRow], look: ScreenProfile) -> list[VisibleRow]:
+    kept = len(rows)
+    while kept and (rows[kept - 1].blank or look.tail.match(rows[kept - 1].text)):
+        kept -= 1
+    return rows[:kept]
+
+
+def _dedented(rows: Iterable[VisibleRow], look: ScreenProfile) -> list[str]:
+    """The texts without bullet and margin."""
+    texts = []
+    for row in rows:
+        bullet = look.bullet.match(row.text) if look.bullet else None
+        if bullet:
+            texts.append(row.text[bullet.end() :])
+        else:
+            texts.append(row.text[min(look.margin, row.indent) :])
+    return texts

@@ -1,0 +1,1 @@
+"""The agents' own records of their work, read as events."""

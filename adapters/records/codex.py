@@ -1,0 +1,161 @@
+"""What Codex's rollout says, as events of a turn. Pure.
+
+A call of a tool stands there when the model made it, an item of what was done when it is over: a
+script of the model's may do several things in one call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+    cut_tool_text,
+)
+from adapters.records.codex_faults import failure
+
+Json = Mapping[str, Any]
+
+DETAIL_CHARS = 200
+WAITS = ("write_stdin", "wait", "sleep")  # they go on with a command that was told before
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+
+def from_record(row: Json) -> Sequence[TurnEvent]:
+    """The events of one line of the session's JSONL."""
+    payload = row.get("payload")
+    if not isinstance(payload, Mapping):
+        return ()
+    match row.get("type"):
+        case "session_meta":
+            ident = _text(payload.get("id"))
+            return (SessionNamed(ident),) if ident else ()
+        case "event_msg":
+            return _told(payload, _text(payload.get("turn_id")))
+        case "response_item":
+            return _called(payload)
+        case "compacted":
+            return (ContextCompacted(),)
+    return ()
+
+
+def _told(payload: Json, turn: str) -> Sequence[TurnEvent]:
+    match payload.get("type"):
+        case "task_started":
+            return (PromptTaken(turn),)
+        case "item_completed" if isinstance(item := payload.get("item"), Mapping):
+            return _item(item, turn)
+        case "task_complete":
+            if isinstance(error := payload.get("error"), Mapping):
+                return (failure(error, turn),)
+            return (ReplyEnded(_text(payload.get("last_agent_message")), whole=False, turn=turn),)
+        case "turn_aborted":
+            return (ReplyEnded(interrupted=True, turn=turn),)
+    return ()
+
+
+# ── What it called ──────────────────────────────────────────────────────────────────────
+
+
+def _called(payload: Json) -> Sequence[TurnEvent]:
+    """A call in the model's own words."""
+    name = _text(payload.get("name"))
+    match payload.get("type"):
+        case "function_call" if name not in WAITS:
+            return (ToolUsed(name, _one_line(_argument(payload.get("arguments")))),)
+        case "custom_tool_call":
+            given = _text(payload.get("input"))
+            return (ToolUsed(name, _one_line(", ".join(_PATCHED.findall(given)) or given)),)
+        case "web_search_call":
+            query = _mapping(payload.get("action")).get("query")
+            return (ToolUsed("web_search", _one_line(_text(query))),)
+    return ()
+
+
+def _argument(arguments: object) -> str:
+    """The one argument that tells most: a command, a file, a query."""
+    try:
+        given = _mapping(json.loads(_text(arguments)))
+    except ValueError:
+        return ""
+    for name in ("cmd", "command", "path", "query", "pattern", "url"):
+        value = given.get(name)
+        if isinstance(value, list):
+            return _command(value)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+# ── What it said and did ────────────────────────────────────────────────────────────────
+
+
+def _item(item: Json, turn: str) -> Sequence[TurnEvent]:
+    use = _text(item.get("id"))
+    status = item.get("status")
+    match item.get("type"):
+        case "AgentMessage":
+            parts = [_mapping(part) for part in _list(item.get("content"))]
+            return (ReplyBlock("".join(_text(part.get("text")) for part in parts), turn=turn),)
+        case "CommandExecution":
+            failed = status == "failed" or item.get("exit_code") not in (0, None)
+            printed = _text(item.get("aggregated_output"))
+            return _did(use, "exec_command", _command(item.get("command")), printed, failed, turn)
+        case "FileChange":
+            printed = "".join(_text(item.get(name)) for name in ("stdout", "stderr"))
+            failed = status not in ("completed", None)
+            return _did(use, "apply_patch", _json(item.get("changes")), printed, failed, turn)
+        case "McpToolCall":
+            tool = f"{_text(item.get('server'))}.{_text(item.get('tool'))}"
+            result = _json(item.get("error") or item.get("result"))
+            given = _json(item.get("arguments"))
+            return _did(use, tool, given, result, status == "failed", turn)
+        case "ContextCompaction":
+            return (ContextCompacted(turn),)
+    return ()
+
+
+def _did(
+    use: str, tool: str, given: str, result: str, failed: bool, turn: str
+) -> Sequence[TurnEvent]:
+    if not use:
+        return ()
+    return (ToolReport(use, tool, cut_tool_text(given), cut_tool_text(result), failed, turn),)
+
+
+def _command(argv: object) -> str:
+    """`/bin/bash -lc SCRIPT` as its script."""
+    words = [word for word in _list(argv) if isinstance(word, str)]
+    if len(words) == 3 and words[1] in ("-c", "-lc"):
+        return words[2]
+    return " ".join(words)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:DETAIL_CHARS]
+
+
+def _json(value: object) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,135 @@
+"""What Gemini CLI's hook and its session file say, as events of a turn. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from adapters.cli_profile import (
+    ContextCompacted,
+    ReplyBlock,
+    ReplyEnded,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+    cut_tool_text,
+)
+
+Json = Mapping[str, Any]
+
+DETAIL_CHARS = 200
+
+
+def from_hook(payload: Json) -> Sequence[TurnEvent]:
+    """The events of one hook payload. AfterAgent comes once a turn, but after errors and stops.
+
+    The record was written before; what that lacks is in `prompt_response`.
+    """
+    if payload.get("hook_event_name") != "AfterAgent":
+        return ()
+    heard = _text(payload.get("prompt_response"))
+    return (ReplyEnded(recorded=True, mend=partial(mended, heard=heard)),)
+
+
+def mended(recorded: str, heard: str) -> str:
+    """The record's text with the invisible characters and comments that it left out of it.
+
+    heard: all that was said in the turn, with pieces of the stream repeated behind each message.
+    Where the two do not fit, it stays as it was recorded.
+    """
+    kept = [(match.start(), match[1]) for match in _KEPT.finditer(heard) if match[1]]
+    at = "".join(text for _, text in kept).rfind(recorded) if recorded else -1
+    if at < 0:
+        return recorded
+    return heard[_place(kept, at) : _place(kept, at + len(recorded) - 1) + 1]
+
+
+# its record lacks HTML comments, U+200B to U+200F, and U+FEFF
+_KEPT = re.compile(
+    r"<!--[\s\S]*?-->|[\u200b-\u200f\ufeff]|((?:(?!<!--[\s\S]*?-->)[^\u200b-\u200f\ufeff])+)"
+)
+
+
+def _place(kept: Sequence[tuple[int, str]], at: int) -> int:
+    """Where in the whole the character stands that is number `at` of what was kept of it."""
+    for start, text in kept:
+        if at < len(text):
+            return start + at
+        at -= len(text)
+    raise ValueError(at)
+
+
+# ── The session file ────────────────────────────────────────────────────────────────────
+
+
+def from_record(row: Json) -> Sequence[TurnEvent]:
+    """The events of one line of the session's JSONL.
+
+    A message is written again when its tools have run, or its tokens are known: then it is told
+    again here. `turn.py` takes a text twice for two, so only the first line of a message counts,
+    which is the one without tools.
+    """
+    if changed := row.get("$set"):
+        return (ContextCompacted(),) if _summed_up(changed) else ()
+    if row.get("type") != "gemini":
+        return ()
+    calls = row.get("toolCalls")
+    if isinstance(calls, list):
+        known = [call for call in calls if isinstance(call, Mapping)]
+        events = [event for call in known for event in _called(call)]
+        refused = bool(known) and all(call.get("status") == "cancelled" for call in known)
+        return [*events, ReplyEnded(interrupted=True)] if refused else events
+    said = row.get("content")
+    return (ReplyBlock(said),) if isinstance(said, str) and said else ()
+
+
+def _summed_up(changed: object) -> bool:
+    """Whether the whole conversation was replaced by one that begins with a summary."""
+    messages = changed.get("messages") if isinstance(changed, Mapping) else None
+    return isinstance(messages, list) and "<state_snapshot>" in json.dumps(messages[:3])
+
+
+def _called(call: Json) -> Sequence[TurnEvent]:
+    """A tool that has run, or was refused."""
+    tool, arguments = _text(call.get("displayName")) or _text(call.get("name")), call.get("args")
+    given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
+    failed = call.get("status") in ("error", "cancelled")
+    result = cut_tool_text(_result(call))
+    return (
+        ToolUsed(tool, _detail(arguments)),
+        ToolReport(_text(call.get("id")), tool, given, result, failed),
+    )
+
+
+def _detail(arguments: object) -> str:
+    """The one line that tells most of a tool's arguments."""
+    if not isinstance(arguments, Mapping):
+        return ""
+    for name in ("command", "file_path", "path", "dir_path", "pattern", "url", "query", "prompt"):
+        if isinstance(value := arguments.get(name), str):
+            return " ".join(value.split())[:DETAIL_CHARS]
+    return ""
+
+
+def _result(call: Json) -> str:
+    """What the tool gave back to the model."""
+    parts = call.get("result")
+    responses = (
+        [
+            response.get("output", response.get("error", ""))
+            for part in parts
+            if isinstance(part, Mapping)
+            if isinstance(whole := part.get("functionResponse"), Mapping)
+            if isinstance(response := whole.get("response"), Mapping)
+        ]
+        if isinstance(parts, list)
+        else []
+    )
+    return "\n".join(_text(response) for response in responses)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

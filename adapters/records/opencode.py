@@ -1,0 +1,185 @@
+"""What opencode's database says of a session, as events of a turn. Pure.
+
+It writes each change of a message and of its parts into an append-only table `event`; texts come
+whole, when their block is finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+    cut_tool_text,
+)
+from contract.errors import AgentFault
+
+Json = Mapping[str, Any]
+
+DETAIL_CHARS = 200
+
+# `turn`: the last prompt that somebody typed, up to the message that the event is about. What
+# follows a compaction answers a prompt that opencode wrote or repeated itself. Sessions with a
+# parent are subagents'. `calls`: the message has tool calls, so more will follow whatever it ended
+# with. `full`: how often the turn's context was too full for the API.
+QUERY = """
+SELECT r.*, EXISTS (
+    SELECT 1 FROM part p WHERE p.message_id = r.message AND json_extract(p.data, '$.type') = 'tool'
+) AS calls, (
+    SELECT count(*) FROM part p
+    WHERE p.session_id = r.session AND p.message_id > r.turn AND json_extract(p.data, '$.overflow')
+) AS full
+FROM (
+    SELECT e.rowid, e.type, e.aggregate_id AS session, e.data, m.id AS message,
+        json_extract(m.data, '$.role') AS role, json_extract(m.data, '$.summary') AS summary, (
+        SELECT u.id FROM message u
+        WHERE u.session_id = e.aggregate_id AND json_extract(u.data, '$.role') = 'user'
+        AND u.id <= coalesce(json_extract(m.data, '$.parentID'), m.id)
+        AND EXISTS (
+            SELECT 1 FROM part p WHERE p.message_id = u.id
+            AND json_extract(p.data, '$.type') = 'text'
+            AND coalesce(json_extract(p.data, '$.synthetic'), 0) = 0
+        ) AND NOT EXISTS (
+            SELECT 1 FROM part c WHERE json_extract(c.data, '$.auto') AND c.message_id = (
+                SELECT json_extract(b.data, '$.parentID') FROM message b
+                WHERE b.session_id = u.session_id AND b.id < u.id
+                AND json_extract(b.data, '$.finish') IS NOT NULL
+                ORDER BY b.time_created DESC, b.id DESC LIMIT 1
+            )
+        )
+        ORDER BY u.time_created DESC, u.id DESC LIMIT 1
+    ) AS turn
+    FROM event e
+    JOIN session s ON s.id = e.aggregate_id AND s.parent_id IS NULL
+    JOIN message m
+    ON m.id = coalesce(json_extract(e.data, '$.part.messageID'), json_extract(e.data, '$.info.id'))
+    WHERE e.rowid > ?
+) r ORDER BY r.rowid
+"""
+
+
+def from_record(row: Json) -> Sequence[TurnEvent]:
+    """The events of one row of QUERY."""
+    try:
+        data = json.loads(row["data"])
+        turn, mine, compacts = row["turn"] or "", row["role"] == "assistant", row["summary"] == 1
+    except (ValueError, KeyError, TypeError):
+        return ()
+    part, info = _member(data, "part"), _member(data, "info")
+    if part and not mine:
+        return _prompted(part, row, turn)
+    if part:
+        return () if compacts else _worked(part, turn)
+    return _finished(info, row, turn) if mine and info else ()
+
+
+def _prompted(part: Json, row: Json, turn: str) -> Sequence[TurnEvent]:
+    if part.get("type") == "compaction":
+        return (
+            (ContextCompacted(turn),)
+            if row.get("full", 0) < 2
+            else (ContextCompacted(turn), _too_full(turn))
+        )
+    if part.get("type") == "text" and row.get("message") == turn:
+        return (SessionNamed(_text(row.get("session"))), PromptTaken(turn))
+    return ()
+
+
+def _worked(part: Json, turn: str) -> Sequence[TurnEvent]:
+    if part.get("type") == "text" and _member(part, "time").get("end"):
+        text = _text(part.get("text"))
+        return (ReplyBlock(text, turn=turn),) if text and not part.get("synthetic") else ()
+    if part.get("type") == "tool":
+        return _used(part, turn)
+    return ()
+
+
+def _used(part: Json, turn: str) -> Sequence[TurnEvent]:
+    """A tool's call, told anew with each of its states."""
+    state, tool = _member(part, "state"), _text(part.get("tool"))
+    given = _member(state, "input")
+    call = _text(part.get("callID")) or _text(part.get("id"))
+    told = json.dumps(given, ensure_ascii=False) if given else ""
+    did = ToolReport(call, tool, cut_tool_text(told), turn=turn)
+    match state.get("status"):
+        case "running":
+            return (ToolUsed(tool, _detail(given), turn), did)
+        case "completed":
+            result = cut_tool_text(_text(state.get("output")))
+            return (ToolReport(call, tool, did.given, result, turn=turn),)
+        case "error":
+            result = cut_tool_text(_text(state.get("error")))
+            return (ToolReport(call, tool, did.given, result, failed=True, turn=turn),)
+    return ()
+
+
+def _detail(given: Json) -> str:
+    for name in ("command", "filePath", "path", "pattern", "url", "query", "description"):
+        if isinstance(value := given.get(name), str):
+            return " ".join(value.split())[:DETAIL_CHARS]
+    return ""
+
+
+# ── The end ─────────────────────────────────────────────────────────────────────────────
+
+NEW = "Say `!new` to begin a new conversation"
+GOES_ON = ("tool-calls", "unknown")  # how a message ended that others follow
+
+
+def _finished(info: Json, row: Json, turn: str) -> Sequence[TurnEvent]:
+    """The end of the turn, if this message is its last.
+
+    A message that is complete without a `finish` was too much for the API: it is asked again.
+    """
+    if error := _member(info, "error"):
+        if error.get("name") == "MessageAbortedError":
+            return (ReplyEnded(interrupted=True, turn=turn),)
+        return (failure(error, turn),)
+    goes_on = row.get("calls") or row.get("summary") == 1 or info.get("finish") in GOES_ON
+    done = _member(info, "time").get("completed") and info.get("finish")
+    return (ReplyEnded(turn=turn),) if done and not goes_on else ()
+
+
+def _too_full(turn: str) -> ReplyFailed:
+    """Compacted, it is still too much; opencode would compact for ever."""
+    say = f"opencode: the conversation does not fit the model's context. {NEW}."
+    return ReplyFailed("context", "too long after a compaction", say, turn, goes_on=True)
+
+
+def failure(error: Json, turn: str = "") -> ReplyFailed:
+    """Why a turn ended without an answer, with one line that says what to do."""
+    name, told = _text(error.get("name")), _member(error, "data")
+    message = " ".join(_text(told.get("message")).split()) or name
+    kind, remedy = _remedy(name, told.get("statusCode"), message)
+    said = message[:DETAIL_CHARS].rstrip(".")
+    return ReplyFailed(kind, f"{name}: {message}", f"opencode: {said}. {remedy}.", turn)
+
+
+def _remedy(name: str, status: object, message: str) -> tuple[AgentFault, str]:
+    low = message.lower()
+    if name == "ContextOverflowError" or "too long" in low or "context length" in low:
+        return "context", NEW
+    if name == "ProviderAuthError" or status in (401, 403):
+        return "login", "An administrator must check the API's key, or log in again"
+    if status == 429 or "rate limit" in low or "too many requests" in low or "quota" in low:
+        return "limit", "Ask again in a few minutes"
+    return "api", "Ask again; if that fails too, say `!new`"
+
+
+def _member(value: object, key: str) -> Json:
+    member = value.get(key) if isinstance(value, Mapping) else None
+    return member if isinstance(member, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

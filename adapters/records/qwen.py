@@ -1,0 +1,122 @@
+"""What Qwen Code's hooks and its session file say, as events of a turn. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.cli_profile import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+    cut_tool_text,
+)
+from contract.errors import AgentFault
+
+Json = Mapping[str, Any]
+
+DETAIL_CHARS = 200
+SAID_CHARS = 200
+
+# ── Hooks ───────────────────────────────────────────────────────────────────────────────
+
+
+def from_hook(payload: Json) -> Sequence[TurnEvent]:
+    """The events of one hook payload; those of its helpers are nobody's."""
+    if payload.get("agent_id"):
+        return ()
+    match payload.get("hook_event_name"):
+        case "UserPromptSubmit":
+            return (PromptTaken(),)
+        case "Stop":
+            return (ReplyEnded(_text(payload.get("last_assistant_message")), whole=False),)
+        case "StopFailure":
+            return (failure(payload),)
+        case "PreCompact":
+            return (ContextCompacted(),)
+    return ()
+
+
+def failure(payload: Json) -> ReplyFailed:
+    """Why a turn ended without an answer, with one line that says what to do."""
+    error, details = _text(payload.get("error")), _text(payload.get("error_details"))
+    message = " ".join(details.split())
+    kind, remedy = _remedy(error, message.lower())
+    shown = message if len(message) <= SAID_CHARS else f"{message[:SAID_CHARS]}…"
+    return ReplyFailed(kind, f"{error}: {message}", f"Qwen Code: {shown or error}. {remedy}.")
+
+
+def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
+    if any(
+        words in message for words in ("context length", "too long", "context_length", "max_tokens")
+    ):
+        return "context", "Say `!new` to begin a new conversation"
+    match error:
+        case "authentication_failed":
+            return "login", "An administrator must check OPENAI_API_KEY"
+        case "rate_limit":
+            return "limit", "Ask again in a few minutes"
+        case "billing_error":
+            return "limit", "An administrator must look at the account"
+        case "loop_detected":
+            return "api", "It went round in circles and was stopped; ask in other words"
+    return "api", "Ask again; if that fails too, say `!new`"
+
+
+# ── The session file ────────────────────────────────────────────────────────────────────
+
+
+def from_record(row: Json) -> Sequence[TurnEvent]:
+    """The events of one line of the session's JSONL."""
+    message = row.get("message")
+    if row.get("isSidechain") or not isinstance(message, Mapping):
+        return ()
+    parts = message.get("parts")
+    known = [p for p in parts if isinstance(p, Mapping)] if isinstance(parts, list) else []
+    if row.get("type") == "assistant":
+        said = "".join(_text(part.get("text")) for part in known if not part.get("thought"))
+        calls = [part["functionCall"] for part in known if "functionCall" in part]
+        used = [event for call in calls if isinstance(call, Mapping) for event in _called(call)]
+        return [*([ReplyBlock(said)] if said else []), *used]
+    if row.get("type") == "tool_result":
+        results = [part["functionResponse"] for part in known if "functionResponse" in part]
+        return [_gave(result) for result in results if isinstance(result, Mapping)]
+    return ()
+
+
+def _called(call: Json) -> Sequence[TurnEvent]:
+    name, arguments = _text(call.get("name")), call.get("args")
+    given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
+    return (ToolUsed(name, _detail(arguments)), ToolReport(_text(call.get("id")), name, given))
+
+
+def _detail(arguments: object) -> str:
+    """The one line that tells most of a tool's arguments."""
+    if not isinstance(arguments, Mapping):
+        return ""
+    for name in ("command", "file_path", "path", "pattern", "url", "query", "prompt"):
+        if isinstance(value := arguments.get(name), str):
+            return " ".join(value.split())[:DETAIL_CHARS]
+    return ""
+
+
+def _gave(result: Json) -> ToolReport:
+    response = result.get("response")
+    told = response if isinstance(response, Mapping) else {}
+    text = _text(told.get("output")) or _text(told.get("error"))
+    return ToolReport(
+        _text(result.get("id")),
+        _text(result.get("name")),
+        result=cut_tool_text(text),
+        failed="error" in told,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

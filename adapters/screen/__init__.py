@@ -1,0 +1,1 @@
+"""A terminal's screen: bytes in, rows of cells out, without any I/O."""

@@ -1,0 +1,80 @@
+"""Which version a program is, asked of itself, and whether that is new enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import structlog
+from packaging.version import InvalidVersion, Version
+
+from adapters.cli_profile import Profile
+from adapters.pty.run_once import OutputTooLarge, run_once
+
+log = structlog.stdlib.get_logger("moot.adapters.version")
+
+ASK_S = 10.0  # Node programs take up to 4 s on a busy machine
+MOST_BYTES = 64 * 1024
+_VERSION = re.compile(
+    r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-.]?(?:alpha|beta|preview|nightly|rc|dev|post|a|b)\.?\d+)*)"
+)
+_known: dict[tuple[str, ...], str | None] = {}  # by command, path and time of change
+
+
+def parse_version(output: str) -> str | None:
+    """The first thing in a program's output that looks like a version, e.g. "0.24.1"."""
+    match = _VERSION.search(output)
+    return match[1] if match else None
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether it is certainly older; False when one of them can't be compared."""
+    try:
+        return Version(version) < Version(than)
+    except InvalidVersion:
+        return False
+
+
+async def find_version(
+    profile: Profile, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
+) -> str | None:
+    """The version that `command`, an absolute path and words behind it, prints; None: none.
+
+    Asked once as long as the program's file stays the same.
+    """
+    key = (*command, *profile.version, _changed(command[0]))
+    if key not in _known:
+        _known[key] = await _ask((*command, *profile.version), env, cwd)
+    return _known[key]
+
+
+def _changed(path: str) -> str:
+    """When a file changed, as a part of a key."""
+    try:
+        return str(Path(path).stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+async def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> str | None:
+    try:
+        ran = await run_once(
+            argv, env=env, cwd=cwd, given=b"", timeout_s=ASK_S, most_bytes=MOST_BYTES
+        )
+    except (TimeoutError, OutputTooLarge, OSError) as error:
+        log.info("version.unknown", program=argv[0], reason=error)
+        return None
+    return parse_version((ran.out + b"\n" + ran.err).decode("utf-8", "replace"))
+
+
+async def age_of(
+    profile: Profile, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
+) -> str:
+    """A sentence when the program is too old for us, else ""."""
+    if not profile.at_least:
+        return ""
+    version = await find_version(profile, command, env, cwd)
+    if version is None or not is_older(version, profile.at_least):
+        return ""
+    return f"It is version {version}; Moot needs {profile.at_least} or newer: update it."

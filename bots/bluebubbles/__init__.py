@@ -1,0 +1,1 @@
+"""The iMessage through BlueBubbles bot."""

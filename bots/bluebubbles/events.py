@@ -1,0 +1,246 @@
+"""BlueBubbles' messages as values. Pure.
+
+A message comes in by webhook and again by a query after a gap: both read the same. What it doesn't
+say (names, files' bytes, an update's chat) is looked up by `bluebubbles` in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from bots.bluebubbles.wire import WireAttachment, WireChat, WireMessage
+from contract.chat import RoomKind
+
+# Stands in a text where an attachment is; newer servers take it out themselves.
+_OBJECT = "\ufffc"
+# Link previews and the like: no file that anybody sent.
+_PAYLOAD = ".pluginPayloadAttachment"
+# Without these there is no message; each repair takes away every mistake that is seen then.
+_NEEDED, _REPAIRS = {"guid", "text", "isFromMe", "chats", "handle"}, 3
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Where a message stands. name: "" where the people in it are its name. address: the other
+    person's, in a chat of two."""
+
+    guid: str
+    kind: RoomKind
+    name: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    guid: str
+    name: str
+    mime: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message. chat: None where it isn't told. sender: an address, "" for the account's owner.
+
+    sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
+    sender's program gave it.
+    """
+
+    guid: str
+    chat: Chat | None
+    sender: str
+    from_me: bool
+    content: str
+    sent_ms: int | None
+    reply_to: str | None = None
+    temp_guid: str | None = None
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMessage:
+    guid: str
+    chat: Chat | None
+    from_me: bool
+    content: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessage:
+    guid: str
+    chat: Chat | None
+    from_me: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RenamedRoom:
+    """What is known of this chat is out of date."""
+
+    guid: str
+
+
+PlatformEvent = NewMessage | EditedMessage | DeletedMessage | RenamedRoom
+
+
+def heard(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
+    """What a webhook's payload says; nothing where it is nothing for a chat.
+
+    Raises ValueError on a payload that BlueBubbles doesn't write.
+    """
+    kind, data = payload.get("type"), payload.get("data")
+    if kind not in ("new-message", "updated-message", "group-name-change"):
+        return ()
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{kind} has no data")
+    message = read_message(data)
+    if kind == "group-name-change":
+        return tuple(RenamedRoom(chat.guid) for chat in message.chats)
+    return changes(message) if kind == "updated-message" else messages(message)
+
+
+def read_message(data: Mapping[str, Any]) -> WireMessage:
+    """A message as the server wrote it; what else in it can't be read counts as absent.
+
+    Raises ValueError, which names fields and no text, when it is about what nobody can do without.
+    """
+    kept: Any = dict(data)
+    for _ in range(_REPAIRS):
+        try:
+            return WireMessage.model_validate(kept)
+        except ValidationError as error:
+            places = {e["loc"][:2] for e in error.errors()}
+        fields = sorted({str(place[0]) for place in places if place})
+        if not fields or _NEEDED & set(fields):
+            break
+        kept = _without(kept, places)
+    raise ValueError(f"a message can't be read: {', '.join(fields) or 'it is no object'}")
+
+
+def _without(data: Mapping[str, Any], places: Collection[tuple[int | str, ...]]) -> dict[str, Any]:
+    """The message without what stands at these places; of a list, without those entries."""
+    kept = dict(data)
+    for name in {str(place[0]) for place in places}:
+        at = {place[1] for place in places if place[0] == name and len(place) > 1}
+        listed = kept.pop(name, None)
+        if isinstance(listed, list) and at:
+            kept[name] = [entry for number, entry in enumerate(listed) if number not in at]
+    return kept
+
+
+def messages(message: WireMessage) -> tuple[NewMessage | EditedMessage | DeletedMessage, ...]:
+    """What a message says, and what became of it since; of a tapback, of a change of the group and
+    of what was never sent: nothing."""
+    if _is_service(message):
+        return ()
+    if _is_retracted(message):
+        return changes(message)
+    said = _said(message)
+    return (said, *changes(message)) if said else ()
+
+
+def changes(message: WireMessage) -> tuple[EditedMessage | DeletedMessage, ...]:
+    """An edit or a removal; most updates (delivered, read) are neither.
+
+    A message that was taken back is one that was edited and is empty: Apple hardly ever sets the
+    date of a retraction.
+    """
+    if _is_service(message):
+        return ()
+    chat, from_me = _chat(message), bool(message.is_from_me)
+    if _is_retracted(message):
+        return (DeletedMessage(message.guid, chat, from_me),)
+    if not message.edited:
+        return ()
+    return (EditedMessage(message.guid, chat, from_me, content(message), moment(message.edited)),)
+
+
+def _is_service(message: WireMessage) -> bool:
+    tapback = message.tapback not in (None, "", "0")
+    return bool(tapback or message.item_type or message.group_action or message.error)
+
+
+def _is_retracted(message: WireMessage) -> bool:
+    empty = not message.text and not message.subject and not message.attachments
+    return bool(message.retracted) or (bool(message.edited) and empty)
+
+
+def _said(message: WireMessage) -> NewMessage | None:
+    chat, from_me = _chat(message), bool(message.is_from_me)
+    files, text = tuple(_files(message.attachments)), content(message)
+    if not text.strip() and not files:
+        return None
+    sender = "" if from_me else (message.handle and message.handle.address) or ""
+    if not from_me and not sender:
+        sender = chat.address if chat else ""
+        if not sender:
+            raise ValueError(f"nobody is told to have sent {message.guid}")
+    return NewMessage(
+        guid=message.guid,
+        chat=chat,
+        sender=sender,
+        from_me=from_me,
+        content=text,
+        sent_ms=message.created,
+        reply_to=message.thread_guid or None,
+        temp_guid=message.temp_guid,
+        files=files,
+    )
+
+
+def content(message: WireMessage) -> str:
+    """What was typed: the subject line if there is one, and the text without its objects.
+
+    U+FFFC is no key on a keyboard: it stands for an attachment, and one is left out for each.
+    """
+    text = (message.text or "").replace(_OBJECT, "", len(message.attachments))
+    return f"{message.subject}\n{text}" if message.subject else text
+
+
+def _files(attachments: Sequence[WireAttachment]) -> list[FileRef]:
+    shown = (
+        file
+        for file in attachments
+        if not file.hidden and not (file.transfer_name or "").endswith(_PAYLOAD)
+    )
+    return [
+        FileRef(
+            file.guid,
+            file.transfer_name or file.guid,
+            file.mime_type or "application/octet-stream",
+            file.total_bytes or 0,
+        )
+        for file in shown
+    ]
+
+
+def _chat(message: WireMessage) -> Chat | None:
+    return chat_of(message.chats[0]) if message.chats else None
+
+
+def chat_of(chat: WireChat) -> Chat:
+    """Style 45 or `;-;` in its guid: two people; anything else is a group, the closer kind."""
+    is_pair = chat.style == 45 or (chat.style is None and ";-;" in chat.guid)
+    if not is_pair:
+        return Chat(chat.guid, "gdm", (chat.display_name or "").strip())
+    return Chat(chat.guid, "dm", address=chat.identifier or address_of(chat.guid))
+
+
+def address_of(guid: str) -> str:
+    """What of a chat's guid stays the same when a chat moves between iMessage and SMS."""
+    return guid.rpartition(";")[2]
+
+
+def moment(millis: int) -> datetime:
+    """Milliseconds since 1970 as a time."""
+    return _EPOCH + timedelta(milliseconds=millis)
+
+
+def millis(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,147 @@
+"""What a bot missed in Discord: read from the history of the channels, after a cursor on disk.
+
+A resumed session brings by itself what was missed; a new one begins with nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+
+from bots.discord.api import DiscordApi, DiscordRefused
+from bots.discord.cursors import Cursors
+from bots.discord.directory import TEXT, THREADS
+from bots.discord.wire import WireChannel, WireGuild
+from bots.kit.lanes import Lanes
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+Take = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Takes one message of the history; returns when it is on disk."""
+
+_TRIES, _LONGEST_WAIT_S = 6, 30.0  # then the bot's supervisor has it
+
+
+class Backfill:
+    """room_id: of a channel or a thread; what happens in a room is taken in its order."""
+
+    def __init__(
+        self,
+        api: DiscordApi,
+        cursors: Cursors,
+        lanes: Lanes,
+        take: Take,
+        room_id: Callable[[str], str],
+    ) -> None:
+        self._api, self._cursors, self._lanes, self._take = api, cursors, lanes, take
+        self._room_id = room_id
+        self._behind: dict[str, str] = {}  # channels not yet caught up, and after what to read
+
+    def taken(self, channel: str, message: str, guild: str | None) -> None:
+        """A message from an event was taken; while older ones are missing the cursor stays."""
+        if channel not in self._behind:
+            self._cursors.advance(channel, message, guild)
+
+    def begin(self) -> None:
+        """A new session: all channels may be behind. Those without a guild are read at once."""
+        known = self._cursors.channels()
+        self._behind = {channel: cursor.last for channel, cursor in known.items()}
+        for channel, cursor in known.items():
+            if cursor.guild is None:
+                self._catch_up(channel, None)
+
+    def rest(self) -> None:
+        """Read what no guild has told of."""
+        known = self._cursors.channels()
+        for channel in list(self._behind):
+            self._catch_up(channel, known[channel].guild if channel in known else None)
+
+    def arrived(self, guild: WireGuild) -> None:
+        """A guild was told, with its channels and how far each of them is."""
+        floor = self._cursors.newest(guild.id)
+        for channel in (*guild.channels, *guild.threads):
+            if channel.type in TEXT | THREADS:
+                self._look_at(channel, guild.id, floor)
+
+    def appeared(self, channel: WireChannel, guild: str | None) -> None:
+        """A channel or thread is new; what was said in it before we heard of it counts."""
+        if channel.type in TEXT | THREADS and self._cursors.last(channel.id) is None:
+            self._cursors.advance(channel.id, self._cursors.newest(guild or "") or "0", guild)
+
+    def _look_at(self, channel: WireChannel, guild: str, floor: str | None) -> None:
+        if self._cursors.last(channel.id) is None:
+            if floor is None:  # our first time here: what was said before is none of our business
+                self._begin_at_newest(channel, guild)
+                return
+            self._cursors.advance(channel.id, floor, guild)
+            self._behind[channel.id] = floor
+        if channel.id not in self._behind:
+            return
+        if channel.last_message_id == self._behind[channel.id]:
+            del self._behind[channel.id]  # nothing was said
+        else:
+            self._catch_up(channel.id, guild)
+
+    def _begin_at_newest(self, channel: WireChannel, guild: str) -> None:
+        if channel.tells_newest:
+            self._cursors.advance(channel.id, channel.last_message_id or "0", guild)
+            return
+
+        async def ask() -> None:
+            try:
+                found = await self._api.call(
+                    "GET",
+                    "/channels/{channel_id}/messages",
+                    query={"limit": 1},
+                    channel_id=channel.id,
+                )
+            except PlatformError as error:
+                log.info("history.none", channel=channel.id, reason=error)
+                return
+            newest = found[0].get("id") if isinstance(found, list) and found else "0"
+            self._cursors.advance(channel.id, str(newest), guild)
+
+        self._lanes.put(self._room_id(channel.id), ask)
+
+    def _catch_up(self, channel: str, guild: str | None) -> None:
+        self._lanes.put(self._room_id(channel), lambda: self._read(channel, guild))
+
+    async def _read(self, channel: str, guild: str | None) -> None:
+        wait_s = 1.0
+        for tries in range(_TRIES):
+            if channel not in self._behind:
+                return
+            try:
+                await self._read_on(channel, guild)
+                self._behind.pop(channel, None)
+                return
+            except DiscordRefused as error:
+                log.info("history.unreadable", channel=channel, reason=error)
+                if error.status == 404:
+                    self._cursors.forget(channel)
+                self._behind.pop(channel, None)
+                return
+            except PlatformError as error:
+                if tries == _TRIES - 1:
+                    raise
+                retry_s = error.retry_after_s if error.outcome == "retry" else wait_s
+                log.warning("history.retry", channel=channel, in_s=round(retry_s, 1), reason=error)
+                await asyncio.sleep(min(retry_s, _LONGEST_WAIT_S))
+                wait_s *= 2
+
+    async def _read_on(self, channel: str, guild: str | None) -> None:
+        count = 0
+        async for message in self._api.messages(channel, self._behind[channel]):
+            told = {**message, "channel_id": channel}
+            if guild is not None:
+                told["guild_id"] = guild
+            await self._take(told)
+            self._behind[channel] = str(message["id"])
+            self._cursors.advance(channel, str(message["id"]), guild)
+            count += 1
+        if count:
+            log.info("history.read", channel=channel, messages=count)

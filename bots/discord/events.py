@@ -1,0 +1,312 @@
+"""Discord's events as values, and those values as messages of the ingest contract. Pure.
+
+What an event doesn't say (the room of a thread, nicknames, files' bytes) is looked up by `discord`
+in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from bots.discord.wire import (
+    WireAttachment,
+    WireDelete,
+    WireInteraction,
+    WireMember,
+    WireMessage,
+    WireReaction,
+    WireUser,
+)
+from bots.kit.reactions import PIN
+from contract.chat import SLASH
+
+SOURCE = "discord"
+CHOOSE = "moot:"  # begins the custom id of a question's button
+
+# Message types: somebody says something, replies, runs a command (a bot's answer), a context menu.
+_SAID = {0, 19, 20, 23}
+_PINNED = 6
+_COMMAND, _COMPONENT = 2, 3  # types of an interaction
+_FORWARDED = 1  # of a reference
+_EPOCH_MS = 1_420_070_400_000  # a snowflake counts milliseconds from 2015, 22 bits to the left
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody as an event shows them. nick, roles: None, the event doesn't say."""
+
+    id: str
+    name: str
+    is_bot: bool
+    nick: str | None = None
+    roles: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    id: str
+    name: str
+    mime: str
+    size_bytes: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message. channel: where it was posted, a thread's id in a thread. is_command: it was run
+    by a slash, and stands nowhere."""
+
+    channel: str
+    guild: str | None
+    id: str
+    by: Person
+    content: str
+    at: datetime
+    mentioned: bool
+    role_ids: tuple[str, ...] = ()
+    channel_type: int | None = None
+    reply_to: str | None = None
+    quoted: WireMessage | None = None
+    files: tuple[FileRef, ...] = ()
+    is_command: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMessage:
+    """A message of our own. nonce: what we gave it, as far as Discord tells."""
+
+    channel: str
+    id: str
+    nonce: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageUpdate:
+    """A message is not as it was: its text, its pin, or only the preview of a link.
+
+    content, edited_at, pinned: None, not told. by: who wrote it.
+    """
+
+    channel: str
+    guild: str | None
+    id: str
+    by: Person
+    content: str | None
+    edited_at: datetime | None
+    pinned: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class PinChange:
+    """Somebody pinned the message, or put 📌 on it, or took that back."""
+
+    channel: str
+    guild: str | None
+    id: str
+    pinned: bool
+    by: Person
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessage:
+    channel: str
+    guild: str | None
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonPress:
+    interaction: str
+    token: str
+    question_id: str
+    option: int
+    guild: str | None
+    by: Person
+
+
+@dataclass(frozen=True, slots=True)
+class CommandUse:
+    """A slash command. given: its options, in the order in which they were filled in."""
+
+    interaction: str
+    token: str
+    channel: str
+    guild: str | None
+    by: Person
+    name: str
+    given: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """As one would type it, e.g. `!new codex`."""
+        return " ".join((f"!{self.name}", *(value for _, value in self.given)))
+
+    def said(self) -> NewMessage:
+        """The same as a message; its id is the interaction's, and nobody can reply to it."""
+        id_, at = f"{SLASH}{self.interaction}", moment(None, self.interaction)
+        said = NewMessage(self.channel, self.guild, id_, self.by, self.text, at, mentioned=True)
+        return replace(said, is_command=True)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownInteraction:
+    """An interaction that isn't ours to answer."""
+
+    interaction: str
+    token: str
+
+
+PlatformEvent = (
+    NewMessage
+    | OwnMessage
+    | MessageUpdate
+    | PinChange
+    | DeletedMessage
+    | ButtonPress
+    | CommandUse
+    | UnknownInteraction
+)
+
+
+def heard(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEvent | None:
+    """What an event says, or None when it is nothing for a chat, or our own doing.
+
+    Raises ValueError on an event that Discord doesn't write.
+    """
+    try:
+        match name:
+            case "MESSAGE_CREATE":
+                return said(data, own_id)
+            case "MESSAGE_UPDATE":
+                return _updated(WireMessage.model_validate(data), own_id)
+            case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
+                gone = WireDelete.model_validate(data)
+                ids = tuple(filter(None, (gone.id, *gone.ids)))
+                return DeletedMessage(gone.channel_id, gone.guild_id, ids)
+            case "MESSAGE_REACTION_ADD" | "MESSAGE_REACTION_REMOVE":
+                reaction = WireReaction.model_validate(data)
+                return _reacted(reaction, own_id, added=name.endswith("ADD"))
+            case "INTERACTION_CREATE":
+                return _interaction(WireInteraction.model_validate(data))
+    except ValidationError as error:
+        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
+        raise ValueError(f"{name} can't be read: {', '.join(fields)}") from None
+    return None
+
+
+def said(data: Mapping[str, Any], own_id: str) -> NewMessage | OwnMessage | PinChange | None:
+    """A message from an event or from the history. Raises ValidationError."""
+    message = WireMessage.model_validate(data)
+    author = message.author
+    if author is None:
+        return None
+    if author.id == own_id:
+        nonce = None if message.nonce is None else str(message.nonce)
+        return OwnMessage(message.channel_id, message.id, nonce)
+    reference = message.message_reference
+    if message.type == _PINNED and reference and reference.message_id:
+        by = person(author, message.member)
+        return PinChange(message.channel_id, message.guild_id, reference.message_id, True, by)
+    if (message.type or 0) not in _SAID:
+        return None
+    return _said(message, author, own_id)
+
+
+def _said(message: WireMessage, author: WireUser, own_id: str) -> NewMessage:
+    is_bot = bool(author.bot) or message.webhook_id is not None
+    content = message.content or ""
+    if is_bot and not content:
+        shown = ((embed.title, embed.description) for embed in message.embeds)
+        content = "\n".join(text for texts in shown for text in texts if text)
+    reference, quoted = message.message_reference, message.referenced_message
+    reply = reference.message_id if reference and reference.type != _FORWARDED else None
+    answers_us = bool(quoted and quoted.author and quoted.author.id == own_id)
+    tagged = any(user.id == own_id for user in message.mentions)
+    typed = re.search(rf"<@!?{re.escape(own_id)}>", content) if own_id else None
+    return NewMessage(
+        channel=message.channel_id,
+        guild=message.guild_id,
+        id=message.id,
+        by=person(author, message.member, is_bot=is_bot),
+        content=content,
+        at=moment(message.timestamp, message.id),
+        mentioned=tagged or bool(typed) or answers_us,
+        role_ids=tuple(message.mention_roles),
+        channel_type=message.channel_type,
+        reply_to=reply,
+        quoted=quoted,
+        files=tuple(_file(file) for file in message.attachments),
+    )
+
+
+def _updated(message: WireMessage, own_id: str) -> MessageUpdate:
+    """An update may leave out all but the ids; who wrote it is then a person without one."""
+    author = message.author
+    by = person(author, message.member) if author else Person("", "", False)
+    said = (message.type or 0) in _SAID and by.id != own_id  # a pin on our answer is news
+    edited = message.edited_timestamp
+    return MessageUpdate(
+        message.channel_id,
+        message.guild_id,
+        message.id,
+        by,
+        message.content if said else None,
+        moment(edited, message.id) if said and edited else None,
+        message.pinned,
+    )
+
+
+def _reacted(reaction: WireReaction, own_id: str, *, added: bool) -> PinChange | None:
+    if reaction.emoji.name != PIN or reaction.user_id == own_id:
+        return None
+    user = reaction.member.user if reaction.member else None
+    by = person(user or WireUser(id=reaction.user_id), reaction.member)
+    if by.is_bot:
+        return None
+    return PinChange(reaction.channel_id, reaction.guild_id, reaction.message_id, added, by)
+
+
+def _interaction(event: WireInteraction) -> ButtonPress | CommandUse | UnknownInteraction | None:
+    user = event.user or (event.member.user if event.member else None)
+    if user is None or event.data is None:
+        return None
+    by = person(user, event.member)
+    if event.type == _COMPONENT:
+        number, _, question = event.data.custom_id.removeprefix(CHOOSE).partition(":")
+        if event.data.custom_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
+            return ButtonPress(event.id, event.token, question, int(number), event.guild_id, by)
+        return UnknownInteraction(event.id, event.token)
+    if event.type != _COMMAND or not event.channel_id:
+        return None
+    given = tuple((o.name, str(o.value)) for o in event.data.options if o.value is not None)
+    where = event.channel_id, event.guild_id
+    return CommandUse(event.id, event.token, *where, by, event.data.name, given)
+
+
+def person(user: WireUser, member: WireMember | None, *, is_bot: bool | None = None) -> Person:
+    nick = member.nick if member else None
+    name = nick or user.global_name or user.username or ""
+    roles = tuple(member.roles) if member else None
+    return Person(user.id, name, bool(user.bot) if is_bot is None else is_bot, nick, roles)
+
+
+def _file(file: WireAttachment) -> FileRef:
+    mime = (file.content_type or "application/octet-stream").partition(";")[0].strip()
+    return FileRef(file.id, file.filename, mime, max(file.size, 0), file.url)
+
+
+def moment(timestamp: str | None, snowflake: str) -> datetime:
+    """A time as Discord writes it; without one, the time that the id holds."""
+    if timestamp:
+        try:
+            at = datetime.fromisoformat(timestamp)
+            return at if at.tzinfo else at.replace(tzinfo=UTC)
+        except ValueError:
+            pass
+    return datetime.fromtimestamp(((int(snowflake) >> 22) + _EPOCH_MS) / 1000, UTC)

@@ -1,0 +1,312 @@
+"""The bot's own messages in Discord: made, changed, removed, and found again after a doubt.
+
+In a channel an answer is a reply to the message that asked, in a thread it stands in the thread;
+`Place.thread_id` is either that message's id or the thread's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import mimetypes
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bots.discord.api import UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
+from bots.discord.directory import FORUMS, THREADS, Directory
+from bots.discord.doubt import PostFinder, own_since
+from bots.discord.events import CHOOSE
+from bots.discord.text import LIMIT, size, written
+from bots.kit.questions import question_markdown
+from bots.markdown.split import split
+from contract.agent import Question
+from contract.chat import SLASH, Destination
+from contract.errors import PlatformError
+
+_SUPPRESS_EMBEDS = 1 << 2
+_REMEMBERED = 5_000
+_EPHEMERAL = 1 << 6
+_TOLD_S = 5.0
+_TOKEN_S = 14 * 60.0  # Discord: an interaction's token is good for 15 minutes
+TOO_LATE = "That was for one person alone, and comes too late to be told so. Please ask again."
+
+# Message components: docs.discord.com, read 2026-11.
+_ROWS, _ROW, _LABEL, _CUSTOM_ID = 5, 5, 80, 100
+_ACTION_ROW, _BUTTON, _SECONDARY, _DANGER = 1, 2, 2, 4
+
+# Whoever may not read the history may not reply either; and some messages can't be replied to.
+_NO_REPLY = {160002, 50035}
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """channel: a thread's id in a thread. reply_to: the message that the post answers."""
+
+    channel: str
+    reply_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A slash command. at: when it came; told: see `Posts.commanded`."""
+
+    token: str
+    at: float
+    told: asyncio.Task[None]
+
+
+class Posts:
+    def __init__(self, api: DiscordApi, directory: Directory, *, now: Callable[[], float]) -> None:
+        self._api, self._directory, self._now = api, directory, now
+        self._plain: OrderedDict[str, bool] = OrderedDict()  # messages that are no threads
+        self._answered: OrderedDict[str, bool] = OrderedDict()  # replied to, and so notified
+        self._made: OrderedDict[str, tuple[str, str]] = OrderedDict()  # id -> channel, nonce
+        self.application_id = ""  # known once the bot has introduced itself
+        self._tokens: OrderedDict[str, _Ran] = OrderedDict()
+        self._texts: OrderedDict[str, str] = OrderedDict()  # nonce -> what was to be said
+
+    def saw(self, message: str, *, exists: bool = True) -> None:
+        """A message that stands in its channel, in no thread. exists: it can be replied to."""
+        _remember(self._plain, message, exists)
+
+    def exists(self, message: str) -> bool:
+        """Whether it can be marked and replied to; an interaction has an id, and no message."""
+        return self._plain.get(message, True)
+
+    def made(self, message: str) -> bool:
+        """Whether it is one of our own, as far as we remember."""
+        return message in self._made
+
+    def echoed(self, channel: str, message: str, nonce: str | None) -> None:
+        """Discord told us of a message of our own."""
+        if nonce or message not in self._made:
+            _remember(self._made, message, (channel, nonce or ""))
+
+    def commanded(self, interaction: str, token: str, told: asyncio.Task[None]) -> None:
+        """Somebody ran a slash command; for a while they alone can be answered.
+
+        told: acknowledges it, before which Discord takes no answer.
+        """
+        _remember(self._tokens, f"{SLASH}{interaction}", _Ran(token, self._now(), told))
+
+    # ── Where ───────────────────────────────────────────────────────────────────────────
+
+    async def target(self, place: Destination) -> _Target:
+        channel, thread = place.room.external_id, place.thread_id
+        if thread is None:
+            return _Target(channel)
+        if self._directory.is_thread(thread):
+            return _Target(thread)
+        if thread not in self._plain and await self._is_thread(thread):
+            return _Target(thread)
+        in_room = place.room.kind == "room" and self._plain.get(thread, True)
+        return _Target(channel, thread if in_room else None)
+
+    async def _is_thread(self, thread: str) -> bool:
+        """Asked after a restart, when nothing is known of it yet."""
+        try:
+            answer = await self._api.call("GET", "/channels/{channel_id}", channel_id=thread)
+        except DiscordRefused as error:
+            if error.status not in (400, 403, 404):
+                raise
+            self.saw(thread)
+            return False
+        return isinstance(answer, dict) and answer.get("type") in THREADS
+
+    async def channel_of(self, place: Destination, message: str) -> str:
+        """Where a message of ours or of somebody's stands.
+
+        A thread has the id of the message that it began under, which stands in the channel; in a
+        forum it stands in the thread.
+        """
+        if made := self._made.get(message):
+            return made[0]
+        if message == place.thread_id:
+            parent = self._directory.known(place.room.external_id)
+            if parent is None or parent.type not in FORUMS:
+                return place.room.external_id
+        return (await self.target(place)).channel
+
+    # ── Posts ───────────────────────────────────────────────────────────────────────────
+
+    async def post(
+        self,
+        place: Destination,
+        text: str,
+        key: str,
+        components: list[dict[str, Any]] | None = None,
+    ) -> str:
+        """Post a text in Discord's markup; return its id."""
+        if place.only_for is not None:
+            known = self._tokens.get(place.only_for)
+            if known is not None and self._now() - known.at < _TOKEN_S:
+                await asyncio.wait({known.told}, timeout=_TOLD_S)
+                return await self._whisper(known.token, text)
+            text = TOO_LATE
+        target = await self.target(place)
+        body = self._body(target, text, key)
+        if components:
+            body["components"] = components
+        return await self._send(target, body, None)
+
+    async def _whisper(self, token: str, text: str) -> str:
+        """What only they see who ran a command."""
+        body = {"content": text, "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
+        answer = await self._api.call(
+            "POST",
+            "/webhooks/{application_id}/{interaction_token}",
+            body=body,
+            application_id=self.application_id,
+            interaction_token=token,
+        )
+        return str(answer["id"]) if isinstance(answer, dict) else ""
+
+    async def upload(self, place: Destination, name: str, data: bytes, text: str, key: str) -> str:
+        target = await self.target(place)
+        body = self._body(target, text, key) | {"attachments": [{"id": "0", "filename": name}]}
+        mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        file = {"name": "files[0]", "value": data, "filename": name, "content_type": mime}
+        return await self._send(target, body, file)
+
+    def _body(self, target: _Target, text: str, key: str) -> dict[str, Any]:
+        first = target.reply_to is not None and target.reply_to not in self._answered
+        body: dict[str, Any] = {
+            "content": text,
+            "nonce": nonce_of(key),
+            "enforce_nonce": True,
+            "allowed_mentions": {"parse": [], "users": tagged(text), "replied_user": first},
+            "flags": _SUPPRESS_EMBEDS,
+        }
+        if target.reply_to is not None:
+            body["message_reference"] = {
+                "message_id": target.reply_to,
+                "channel_id": target.channel,
+                "fail_if_not_exists": False,
+            }
+        return body
+
+    async def _send(
+        self, target: _Target, body: dict[str, Any], file: dict[str, Any] | None
+    ) -> str:
+        _remember(self._texts, str(body["nonce"]), str(body["content"]))
+        try:
+            answer = await self._create(target.channel, body, file)
+        except DiscordRefused as error:
+            if error.code not in _NO_REPLY or "message_reference" not in body:
+                raise
+            del body["message_reference"]
+            answer = await self._create(target.channel, body, file)
+        message = str(answer.get("id") or "") if isinstance(answer, dict) else ""
+        if not message:
+            raise PlatformError("Discord didn't say which message it made", outcome="unknown")
+        if target.reply_to is not None:
+            _remember(self._answered, target.reply_to, True)
+        _remember(self._made, message, (target.channel, str(body["nonce"])))
+        return message
+
+    async def _create(self, channel: str, body: dict[str, Any], file: dict[str, Any] | None) -> Any:
+        path = "/channels/{channel_id}/messages"
+        if file is None:
+            return await self._api.call("POST", path, body=body, channel_id=channel)
+        form = [{"name": "payload_json", "value": json.dumps(body, ensure_ascii=False)}, file]
+        return await self._api.call("POST", path, form=form, channel_id=channel)
+
+    async def edit(self, place: Destination, message: str, text: str) -> None:
+        """Replace the text; the buttons of a question go."""
+        await self._api.call(
+            "PATCH",
+            "/channels/{channel_id}/messages/{message_id}",
+            body={
+                "content": text,
+                "components": [],
+                "allowed_mentions": {"parse": [], "users": tagged(text)},
+                "flags": _SUPPRESS_EMBEDS,
+            },
+            channel_id=await self.channel_of(place, message),
+            message_id=message,
+        )
+
+    async def delete(self, place: Destination, message: str) -> None:
+        try:
+            await self._api.call(
+                "DELETE",
+                "/channels/{channel_id}/messages/{message_id}",
+                channel_id=await self.channel_of(place, message),
+                message_id=message,
+            )
+        except DiscordRefused as error:
+            if error.code != UNKNOWN_MESSAGE and error.status != 404:
+                raise
+
+    # ── After a doubt ───────────────────────────────────────────────────────────────────
+
+    async def find(
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        """The own message with this key's nonce; else the one that the key must have made.
+
+        Discord tells a nonce in the event only, not in the history.
+        """
+        nonce, target = nonce_of(key), await self.target(place)
+        if made := next((id_ for id_, (_, own) in self._made.items() if own == nonce), None):
+            return made
+        own = await own_since(self._api, self._directory.own_id, target.channel, since)
+        if told := next((m for m in own if str(m.get("nonce")) == nonce), None):
+            return str(told["id"])
+        others = {*known, *(id_ for id_, (_, other) in self._made.items() if other)}
+        doubt = PostFinder(since, others, target.reply_to, self._texts.get(nonce))
+        return doubt.settle(own, self._now())
+
+    # ── Questions ───────────────────────────────────────────────────────────────────────
+
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
+        text = question_markdown(question)
+        fitting = text if size(text) <= LIMIT else split(text, LIMIT, size)[0]
+        return await self.post(place, written(fitting), key, buttons(question))
+
+
+def buttons(question: Question) -> list[dict[str, Any]]:
+    """Rows of buttons; what Discord has no room for can still be typed."""
+    if len(_custom_id(question, _ROWS * _ROW)) > _CUSTOM_ID:
+        return []
+    made = [_button(question, n) for n in range(min(len(question.options), _ROWS * _ROW))]
+    rows = range(0, len(made), _ROW)
+    return [{"type": _ACTION_ROW, "components": made[row : row + _ROW]} for row in rows]
+
+
+def _button(question: Question, number: int) -> dict[str, Any]:
+    option = question.options[number]
+    label = " ".join(option.label.split()) or f"!{number + 1}"
+    return {
+        "type": _BUTTON,
+        "style": _DANGER if option.refuses else _SECONDARY,
+        "label": label if len(label) <= _LABEL else label[: _LABEL - 1] + "…",
+        "custom_id": _custom_id(question, number),
+    }
+
+
+def _custom_id(question: Question, number: int) -> str:
+    return f"{CHOOSE}{number}:{question.id}"
+
+
+def nonce_of(key: str) -> str:
+    """24 characters for a key; Discord takes 25."""
+    return base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
+
+
+def tagged(text: str) -> list[str]:
+    """The people whom a text tags, at most the hundred that Discord takes. Nobody else is told."""
+    return list(dict.fromkeys(re.findall(r"<@!?([0-9]{1,20})>", text)))[:100]
+
+
+def _remember(memory: OrderedDict[str, Any], key: str, value: Any) -> None:
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > _REMEMBERED:
+        memory.popitem(last=False)

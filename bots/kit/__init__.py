@@ -1,0 +1,1 @@
+"""What all platforms share: files, reactions, names, kept state."""

@@ -1,0 +1,102 @@
+"""Files of people's messages, kept on disk under names that can do no harm."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import aiohttp
+import structlog
+
+from contract.chat import Attachment
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+PATIENCE_S = 30.0
+"""For all files of one message together: it waits for them, and a room's next one behind it."""
+
+_LONGEST_NAME_BYTES = 200  # file systems take 255
+
+# Separators, controls, and the signs that turn the reading direction (`gpj.exe`).
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def safe_name(name: str) -> str:
+    """The name as a single, visible component of a path, its ending kept."""
+    base = _UNSAFE.sub("_", name).strip(". ")
+    stem, dot, ending = base.rpartition(".")
+    if not dot or len(ending) > 10:
+        stem, ending = base, ""
+    room = _LONGEST_NAME_BYTES - len(ending.encode())
+    stem = stem.encode()[:room].decode(errors="ignore")
+    return (stem or "file") + (f".{ending}" if ending else "")
+
+
+def path_of(folder: Path, room: str, file_id: str, name: str) -> Path:
+    """Where a file of a room's message is kept: a folder a room, a folder a file."""
+    return folder / safe_name(room) / safe_name(file_id) / safe_name(name)
+
+
+class FileRef(Protocol):
+    """What a platform tells of a file."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def mime(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+
+
+R = TypeVar("R", bound=FileRef)
+
+
+async def keep_all(
+    files: Sequence[R], keep: Callable[[R], Awaitable[Attachment]], where: str
+) -> list[Attachment]:
+    """The files with their bytes on disk; one that can't be had in time is told without a path.
+
+    where: whose message it is, for the log.
+    """
+    return list(await asyncio.gather(*(_kept(file, keep, where) for file in files)))
+
+
+async def _kept(file: R, keep: Callable[[R], Awaitable[Attachment]], where: str) -> Attachment:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await keep(file)
+    except (PlatformError, OSError) as error:
+        why = "no answer in time" if isinstance(error, TimeoutError) else error
+        log.warning("file.not_kept", room=where, reason=why)
+        return Attachment(file.name, file.mime, file.size_bytes)
+
+
+async def read(content: aiohttp.StreamReader, most_bytes: int) -> bytes:
+    """The bytes of an answer. Raises PlatformError when there are more."""
+    data = bytearray()
+    async for chunk in content.iter_chunked(65_536):
+        data += chunk
+        if len(data) > most_bytes:
+            raise PlatformError("it is too large", outcome="refused")
+    return bytes(data)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, readable by its owner only. Blocks its thread.
+
+    It is on disk when this returns.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(f".{path.name}.{threading.get_ident()}.part")  # two bots, one file
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,0 +1,79 @@
+"""A permission question as a post in Markdown. Pure.
+
+What is asked comes from an agent's program: it is shown as it is, and can't dress itself up.
+"""
+
+from __future__ import annotations
+
+import re
+
+from contract.agent import Question
+
+TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord's 2,000
+
+LABEL_CHARS = 500  # of a choice that was made: an edit in Slack holds 4,000 bytes
+
+# Not `?`, `,` and others that never mean anything: Matrix's `body` shows the escapes.
+_SIGN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~@:&=])")
+
+
+def literal(text: str) -> str:
+    """The text as Markdown that shows exactly its characters, on one line."""
+    return _SIGN.sub(r"\\\1", " ".join(text.split()))
+
+
+def question_markdown(question: Question) -> str:
+    """The title, the details in a code block, and what to type for each choice."""
+    title = _cut(" ".join(question.title.split()), TITLE_CHARS)
+    parts = [f"**{literal(title)}**"] if title else []
+    if question.detail.strip():
+        parts.append(_fenced(_cut(question.detail, DETAIL_CHARS)))
+    choices = (
+        f"`!{number}` {literal(option.label)}" for number, option in enumerate(question.options, 1)
+    )
+    return "\n\n".join([*parts, "\n".join(choices)])
+
+
+def decided_markdown(question: Question, option: int, by: str) -> str:
+    """What takes the question's place when it is decided: the choice, and whose it was."""
+    title = literal(_cut(question.title, TITLE_CHARS))
+    label = literal(_cut(question.options[option].label, LABEL_CHARS))
+    return f"**{title}**\n\n{label} ({literal(by)})"
+
+
+NOBODY = "nobody is listed as `approvers` under `[access]`"
+ALONE = "two people must agree (`second_person` under `[access]`), and only one may answer here"
+
+
+def refused_markdown(question: Question, persona: str, why: str = NOBODY) -> str:
+    """What is said instead of a question that nobody could answer. why: Markdown."""
+    title = literal(_cut(question.title, TITLE_CHARS))
+    return f"@{persona} asked for permission ({title}) and was refused: {why}."
+
+
+def agreed_markdown(question: Question, option: int, by: str) -> str:
+    """What takes the place of a question that one of two people allowed."""
+    title = literal(_cut(question.title, TITLE_CHARS))
+    label = literal(_cut(question.options[option].label, LABEL_CHARS))
+    return f"**{title}**\n\n{label} ({literal(by)} agreed; one more person must)"
+
+
+def left_markdown(title: str, persona: str) -> str:
+    """What takes the place of a question that an earlier process asked."""
+    asked = literal(_cut(title, TITLE_CHARS))
+    return (
+        f"**{asked}**\n\nThis question is closed: Moot was restarted. "
+        f"@{persona} asks again if it still has to."
+    )
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}… ({len(text) - most} more characters)"

@@ -1,0 +1,250 @@
+"""Matrix's client-server API: one way to call it, and one place where its failures become ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
+
+from bots.kit.files import read
+from contract.errors import PlatformError
+
+CLIENT = "/_matrix/client/v3"
+RELATIONS = "/_matrix/client/v1"
+_MEDIA = ("/_matrix/client/v1/media/download", "/_matrix/media/v3/download")  # since 1.11, before
+
+# A connection that isn't there after this time was never made: nothing was sent.
+_CONNECT_S = 5.0
+DEAD_TOKEN = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"}
+_REMEDY = {
+    "M_FORBIDDEN": "the bot may not do that in this room",
+    "M_TOO_LARGE": "the text is too long for one event",
+}
+
+
+class MatrixRefused(PlatformError):
+    """The homeserver said no. `code` is its own word for why, e.g. "M_FORBIDDEN"."""
+
+    def __init__(self, what: str, code: str, status: int) -> None:
+        why = f" ({_REMEDY[code]})" if code in _REMEDY else ""
+        super().__init__(f"the homeserver refused {what}: {code}{why}", outcome="refused")
+        self.code, self.status = code, status
+
+
+class RateLimited(PlatformError):
+    """Too many calls: nothing was done."""
+
+    def __init__(self, what: str, retry_after_s: float) -> None:
+        super().__init__(
+            f"the homeserver asked to wait with {what}",
+            outcome="retry",
+            retry_after_s=retry_after_s,
+        )
+
+
+class TokenRefused(PlatformError):
+    """The access token is no good (any more). The bot logs in anew, then the call can be made."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(
+            f"the homeserver refuses the access token: {code}", outcome="retry", retry_after_s=5.0
+        )
+        self.code = code
+
+
+def path(*parts: str) -> str:
+    """Parts of a path, each one quoted: ids hold `#`, `/` and the like."""
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+class MatrixApi:
+    """Calls to one homeserver, over one pool of connections that opens at the first call.
+
+    token: the access token; "" until there is one.
+    """
+
+    def __init__(self, url: str, token: str = "", *, timeout_s: float = 20.0) -> None:
+        self._url = url.rstrip("/")
+        self.token, self._timeout_s = token, timeout_s
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+        self._session = None
+
+    # ── Calls ───────────────────────────────────────────────────────────────────────────
+
+    async def get(
+        self, where: str, *, timeout_s: float | None = None, **params: str | int
+    ) -> Mapping[str, Any]:
+        return await self.call("GET", where, params=params, timeout_s=timeout_s)
+
+    async def post(self, where: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return await self.call("POST", where, body=body)
+
+    async def put(self, where: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return await self.call("PUT", where, body=body)
+
+    async def call(
+        self,
+        method: str,
+        where: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str | int] | None = None,
+        timeout_s: float | None = None,
+    ) -> Mapping[str, Any]:
+        """The homeserver's answer; a list comes under `events`. where: the path, quoted.
+
+        Raises PlatformError.
+        """
+        data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        what = f"{method} {_name(where)}"
+        url = URL(self._url + where, encoded=True).update_query(params or {})
+        try:
+            async with (
+                asyncio.timeout(timeout_s or self._timeout_s),
+                self._http().request(
+                    method, url, data=data, headers=self._headers("application/json")
+                ) as answer,
+            ):
+                raw = await answer.read()
+                return _read(what, answer.status, answer.headers, raw)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise PlatformError(
+                f"the homeserver can't be reached: {error}", outcome="retry"
+            ) from error
+        except (aiohttp.ClientError, OSError) as error:
+            why = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+            raise PlatformError(f"{what}: {why}", outcome="unknown") from error
+
+    # ── Files ───────────────────────────────────────────────────────────────────────────
+
+    async def upload(self, name: str, mime: str, data: bytes) -> str:
+        """Keep bytes on the homeserver; return their mxc address. Nothing is seen of them yet:
+        safe to repeat."""
+        url = URL(self._url + "/_matrix/media/v3/upload").update_query({"filename": name})
+        try:
+            async with (
+                asyncio.timeout(self._timeout_s + len(data) / 100_000),
+                self._http().post(url, data=data, headers=self._headers(mime)) as answer,
+            ):
+                raw = await answer.read()
+                found = _read("POST upload", answer.status, answer.headers, raw)
+        except (aiohttp.ClientError, OSError) as error:
+            raise PlatformError(f"an upload: {type(error).__name__}", outcome="retry") from error
+        return str(found.get("content_uri") or "")
+
+    async def download(self, mxc: str, most_bytes: int, timeout_s: float) -> bytes:
+        """The bytes behind an mxc address. The authenticated way first; older servers have none."""
+        server, _, media = mxc.removeprefix("mxc://").partition("/")
+        if not mxc.startswith("mxc://") or not server or not media:
+            raise PlatformError("not a file of Matrix's", outcome="refused")
+        for base in _MEDIA:
+            try:
+                return await self._bytes(base + path(server, media), most_bytes, timeout_s)
+            except MatrixRefused as error:
+                if error.status != 404 or base == _MEDIA[-1]:
+                    raise
+        raise AssertionError  # the loop returns or raises
+
+    async def _bytes(self, where: str, most_bytes: int, timeout_s: float) -> bytes:
+        url = URL(self._url + where, encoded=True)
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._http().get(url, headers=self._headers()) as answer,
+            ):
+                if answer.status != 200:
+                    raw = await answer.read()
+                    _raise_for("GET download", answer.status, answer.headers, _json(raw) or {})
+                return await read(answer.content, most_bytes)
+        except (aiohttp.ClientError, OSError) as error:
+            reason = type(error).__name__
+            raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error
+
+    # ── Pages ───────────────────────────────────────────────────────────────────────────
+
+    async def back(
+        self, room_id: str, *, start: str | None, stop: str | None = None, pages: int, page: int
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
+        """A room's events from a token on, newest first, as they lie there (perhaps encrypted).
+
+        start: None: the room's newest. stop: the token at which it ends.
+        """
+        token = start
+        for _ in range(pages):
+            params: dict[str, str | int] = {"dir": "b", "limit": page}
+            params |= {"from": token} if token else {}
+            params |= {"to": stop} if stop else {}
+            answer = await self.call(
+                "GET", CLIENT + path("rooms", room_id, "messages"), params=params
+            )
+            for event in answer.get("chunk") or ():
+                if isinstance(event, Mapping):
+                    yield event
+            following = answer.get("end")
+            if not following or following == token:
+                return
+            token = str(following)
+
+    def _headers(self, mime: str | None = None) -> dict[str, str]:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return headers | ({"Content-Type": mime} if mime else {})
+
+    def _http(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
+            self._session = aiohttp.ClientSession(timeout=timeout)
+        return self._session
+
+
+def _name(where: str) -> str:
+    """What a path asks for, without ids: `/_matrix/client/v3/rooms/X/send/Y/Z` is `send`."""
+    words = [part for part in where.split("/") if part.isascii() and part.isalpha()]
+    return words[-1] if words else where
+
+
+def _read(what: str, status: int, headers: Mapping[str, str], raw: bytes) -> Mapping[str, Any]:
+    found = _json(raw)
+    if status != 200:
+        _raise_for(what, status, headers, found or {})
+    if found is None:
+        raise PlatformError(f"{what}: a garbled answer", outcome="unknown")
+    return found
+
+
+def _json(raw: bytes) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        return None
+    if isinstance(found, list):
+        return {"events": found}
+    return found if isinstance(found, dict) else None
+
+
+def _raise_for(
+    what: str, status: int, headers: Mapping[str, str], found: Mapping[str, Any]
+) -> NoReturn:
+    code = str(found.get("errcode") or f"HTTP {status}")
+    if status == 429 or code == "M_LIMIT_EXCEEDED":
+        raise RateLimited(what, _retry_after_s(found.get("retry_after_ms"), headers))
+    if status >= 500:
+        raise PlatformError(f"the homeserver fails at {what}: {code}", outcome="unknown")
+    if status == 401 and code in DEAD_TOKEN:
+        raise TokenRefused(code)
+    raise MatrixRefused(what, code, status)
+
+
+def _retry_after_s(milliseconds: object, headers: Mapping[str, str]) -> float:
+    if isinstance(milliseconds, (int, float)) and milliseconds >= 0:
+        return milliseconds / 1000
+    after = headers.get("Retry-After", "")
+    return float(after) if after.isdecimal() else 1.0

@@ -1,0 +1,285 @@
+"""Matrix: a bot over the client-server API, in open and in encrypted rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
+from bots.markdown.split import split
+from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused
+from bots.matrix.backfill import Backfill
+from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
+from bots.matrix.connection import SyncLoop
+from bots.matrix.content import text_content
+from bots.matrix.cursor import Cursor
+from bots.matrix.directory import Directory
+from bots.matrix.encryption import Encryption
+from bots.matrix.events import SOURCE
+from bots.matrix.files import Files
+from bots.matrix.inbound import EventHandler
+from bots.matrix.invites import Invites
+from bots.matrix.keys import EncryptionKeys
+from bots.matrix.pace import SendBudget
+from bots.matrix.posts import TOO_LARGE, Posts
+from bots.matrix.reactions import Reactions
+from bots.matrix.text import LIMIT, size
+from contract.agent import Question
+from contract.chat import Destination, Room, Speaker
+from contract.errors import ConfigError, PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+_MOST_MEMBERS = 100
+_UNLISTED = (
+    'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
+    '`invites = "everybody"` for this bot'
+)
+# Synapse lets an account send one event in five seconds once a burst of ten is used up
+# (rc_message), and each edit is one.
+_MANNERS = PlatformCapabilities(
+    draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True
+)
+
+
+class MatrixBot:
+    """One account on one homeserver.
+
+    url: the homeserver's. credentials: a token, or a user and a password. own_dir: where it keeps
+    its device, its keys and how far it has heard. invited_by: whether it follows the invitation of
+    somebody (`matrix:@user:server`). unlisted: nobody is named whose it might follow. files_dir:
+    where files of people's messages are kept. now: the time in seconds since 1970.
+    learned: told of secrets that the configuration doesn't name.
+    """
+
+    platform = SOURCE
+
+    def __init__(
+        self,
+        *,
+        personas: Sequence[str],
+        url: str,
+        credentials: Credentials,
+        own_dir: Path,
+        files_dir: Path,
+        invited_by: Callable[[str], bool],
+        name: str = SOURCE,
+        unlisted: bool = False,
+        encryption: bool = True,
+        require_mention: bool = True,
+        most_file_bytes: int = 20_000_000,
+        now: Callable[[], float] = time.time,
+        learned: SecretSink = forget,
+    ) -> None:
+        if not credentials.token and not (credentials.user and credentials.password):
+            raise ConfigError(
+                f"Matrix bot {name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
+            )
+        self.name, self._now, self._learned = name, now, learned
+        self.personas: Sequence[str] = tuple(personas)
+        self._credentials, self._own_dir, self._encrypts = credentials, own_dir, encryption
+        self._require_mention, self._invited_by = require_mention, invited_by
+        self._unlisted = unlisted
+        self._api = MatrixApi(url)
+        self._directory = Directory(self._api, self._open_event, now=now)
+        self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=SendBudget(now))
+        self._files = Files(self._api, files_dir, most_file_bytes)
+        self._signs = Reactions(self._api, self._posts)
+
+    @property
+    def manners(self) -> PlatformCapabilities:
+        """No drafts while the events that the server allows are needed for answers."""
+        drafts = self._posts.pace.has_room(2)
+        return _MANNERS if drafts else replace(_MANNERS, draft_interval_s=None)
+
+    @property
+    def own_ids(self) -> frozenset[str]:
+        """The account's user id."""
+        own = self._directory.own
+        return frozenset({f"{SOURCE}:{own.user_id}"}) if own.user_id else frozenset()
+
+    # ── Life ────────────────────────────────────────────────────────────────────────────
+
+    async def run(self, receive: Receive) -> None:
+        """Connect and deliver events until cancelled. Raises MootError when the server won't have
+        us (any more)."""
+        began_ms = self._now() * 1000
+        if self._unlisted:
+            log.warning("bot.unlisted", bot=self.name, reason=_UNLISTED)
+        try:
+            own = await self._come_in()
+            cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
+            doorbell = Invites(self._api, self._directory, cursor, self._invited_by, self.name)
+            listener = SyncLoop(
+                self._api,
+                self._directory,
+                self._posts,
+                cursor=cursor,
+                timeline=Backfill(self._api, own.user_id, began_ms),
+                ear=self._ear(cursor, receive),
+                bot=self.name,
+            )
+            async with doorbell.open():
+                await listener.run(doorbell)
+        finally:
+            await self.close()
+
+    def _ear(self, cursor: Cursor, receive: Receive) -> EventHandler:
+        return EventHandler(
+            self._directory,
+            self._posts,
+            self._files,
+            cursor=cursor,
+            receive=receive,
+            bot=self.name,
+            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
+            require_mention=self._require_mention,
+        )
+
+    async def _come_in(self) -> Account:
+        wallet = CredentialStore(self._own_dir)
+        own = await sign_in(self._api, wallet, self._credentials, self.name, self._learned)
+        await self._directory.introduce(own.user_id)
+        self._signs.user_id = own.user_id
+        if self._encrypts:
+            await self._open_keys(own)
+            assert self._posts.encryption is not None
+            await self._posts.encryption.begin()
+        return own
+
+    async def _open_keys(self, own: Account) -> None:
+        if not own.device_id:
+            raise ConfigError(
+                f"Matrix bot {self.name!r}: MATRIX_TOKEN belongs to no device, which encryption "
+                "needs: log in with a password, or set `encryption = false`"
+            )
+        if self._posts.encryption is None:
+            self._posts.encryption = Encryption(
+                self._api, await EncryptionKeys.open(self._own_dir, own)
+            )
+
+    async def close(self) -> None:
+        """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
+        await self._posts.close()
+        await self._directory.close()
+        encryption, self._posts.encryption = self._posts.encryption, None
+        if encryption is not None:
+            await encryption.close()
+        await self._api.close()
+
+    async def check(self) -> Sequence[str]:
+        """What the homeserver says is missing."""
+        try:
+            own = await sign_in(
+                self._api,
+                CredentialStore(self._own_dir),
+                self._credentials,
+                self.name,
+                self._learned,
+            )
+            return await self._missing(own)
+        finally:
+            await self.close()
+
+    async def _missing(self, own: Account) -> list[str]:
+        answer = await self._api.get(CLIENT + "/joined_rooms")
+        rooms = [str(room) for room in answer.get("joined_rooms") or ()]
+        missing = [f"{own.user_id}: {_UNLISTED}"] if self._unlisted else []
+        if not rooms:
+            missing.append(f"{own.user_id} is in no room yet: invite it to one")
+        if self._encrypts:
+            await self._open_keys(own)
+            encryption = self._posts.encryption
+            if encryption and await encryption.on_server() and not await encryption.is_itself():
+                missing.append(
+                    f"the keys of device {own.device_id} are lost and nobody can encrypt for it: "
+                    "log in again for a new MATRIX_TOKEN (with a password Moot does it by itself "
+                    f"when {self._own_dir / 'account.json'} is gone)"
+                )
+        else:
+            closed = [room for room in rooms if (await self._directory.state(room)).encrypted]
+            if closed:
+                missing.append(
+                    f"{len(closed)} of its rooms are encrypted and can't be read: set "
+                    "`encryption = true`"
+                )
+        return missing
+
+    async def _open_event(self, room_id: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return await self._posts.opened(room_id, raw)
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """None: the bot calls the homeserver."""
+        return ()
+
+    # ── Posts ───────────────────────────────────────────────────────────────────────────
+
+    def split(self, text: str) -> list[str]:
+        """Markdown pieces that each fit one post."""
+        return split(text, LIMIT, size)
+
+    async def post(self, place: Destination, text: str, key: str) -> str:
+        """Post one piece; return its event id. What the server finds too long goes as a file."""
+        try:
+            return await self._posts.post(place, text_content(text), key)
+        except MatrixRefused as error:
+            if error.status != TOO_LARGE:
+                raise
+            log.warning("post.as_file", bot=self.name, reason=error)
+            return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
+        """Replace an own message's text."""
+        await self._posts.edit(place, message_id, text)
+
+    async def delete(self, place: Destination, message_id: str) -> None:
+        """Remove an own message; no error when it is gone already."""
+        await self._posts.delete(place.room.external_id, message_id)
+
+    async def find(
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        """The event id of the own message that `key` made. `known` isn't needed: each post carries
+        its key."""
+        return await self._posts.find(place, key, since)
+
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
+        """Post a file with a comment as its caption; return the event's id."""
+        encrypted = await self._posts.is_encrypted(place.room.external_id)
+        content = await self._files.content(name, data, comment, encrypted=encrypted)
+        return await self._posts.post(place, content, key)
+
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
+        """Post a question, with a keycap to press for each choice and `!1`, `!2` to type."""
+        return await self._posts.ask(place, question, key)
+
+    # ── Signs and people ────────────────────────────────────────────────────────────────
+
+    async def typing(self, place: Destination, status: str) -> None:
+        """Show in the room that it types ("" ends it). Never raises."""
+        await self._signs.typing(place.room.external_id, status)
+
+    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+        """A reaction on somebody's message. Never raises."""
+        await self._signs.mark(place, message_id, mark)
+
+    async def members(self, room: Room) -> Sequence[Speaker]:
+        """The first hundred in the room, this bot left out; empty when the server doesn't tell."""
+        own = self._directory.own.user_id
+        try:
+            state = await self._directory.state(room.external_id)
+        except PlatformError as error:
+            log.info("roster.failed", bot=self.name, reason=error)
+            return []
+        joined = [user for user, how in state.inside.items() if how == "join" and user != own]
+        return [state.speaker(user) for user in joined[:_MOST_MEMBERS]]

@@ -1,0 +1,173 @@
+"""Who is who and what is where on a homeserver: rooms' state, who wrote what, threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from bots.kit.lookup import Lookup
+from bots.kit.thread_context import SHOWN, thread_block
+from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
+from bots.matrix.events import SOURCE, NewMessage, OwnUser, heard, parsed, speaker
+from bots.matrix.rooms import RoomState
+from bots.matrix.wire import WireEvent
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
+
+Opened = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
+"""An event of a room as it was before it was encrypted; None when it can't be read."""
+
+_REMEMBERED = 10_000  # who wrote which message
+_THREAD_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """Where a summary of a thread ends: before the message `until`."""
+
+    room_id: str
+    root: str
+    until: str
+
+
+class Directory:
+    """Rooms, people, and summaries of threads. opened: reads encrypted events."""
+
+    def __init__(self, api: MatrixApi, opened: Opened, *, now: Callable[[], float]) -> None:
+        self._api, self._opened = api, opened
+        self.own = OwnUser()
+        self.direct: dict[str, list[str]] = {}  # m.direct: rooms by person
+        self._rooms: dict[str, RoomState] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._senders: OrderedDict[str, str] = OrderedDict()
+        self._threads = Lookup("thread", self._fetch_thread, now=now, entries=256)
+
+    async def close(self) -> None:
+        await self._threads.close()
+
+    async def introduce(self, user_id: str) -> None:
+        """Who the bot itself is: its id, and the names by which it is called."""
+        local = user_id.removeprefix("@").partition(":")[0]
+        answer: Mapping[str, Any] = {}
+        with suppress(MatrixRefused):  # an account without a profile
+            answer = await self._api.get(CLIENT + path("profile", user_id))
+        name = str(answer.get("displayname") or local)
+        self.own = OwnUser(user_id, frozenset({name.strip().lower(), local.lower()}))
+        await self._load_direct()
+
+    async def _load_direct(self) -> None:
+        where = CLIENT + path("user", self.own.user_id, "account_data", "m.direct")
+        try:
+            self.learn_direct(await self._api.get(where))
+        except MatrixRefused:
+            self.direct = {}  # nobody ever wrote it
+
+    def learn_direct(self, content: Mapping[str, Any]) -> None:
+        """Take the account's list of direct conversations."""
+        self.direct = {
+            user: [room for room in rooms if isinstance(room, str)]
+            for user, rooms in content.items()
+            if isinstance(rooms, list)
+        }
+
+    async def add_direct(self, user_id: str, room_id: str) -> None:
+        """Note, on the server too, that a room is a direct conversation."""
+        rooms = self.direct.setdefault(user_id, [])
+        if room_id not in rooms:
+            rooms.append(room_id)
+            where = CLIENT + path("user", self.own.user_id, "account_data", "m.direct")
+            await self._api.put(where, self.direct)
+
+    # ── Rooms ───────────────────────────────────────────────────────────────────────────
+
+    async def state(self, room_id: str) -> RoomState:
+        """What is known of the room; asked for once. Raises PlatformError."""
+        async with self._asking[room_id]:
+            if room_id not in self._rooms:
+                answer = await self._api.get(CLIENT + path("rooms", room_id, "state"))
+                state = RoomState(room_id)
+                for raw in answer.get("events") or ():
+                    if event := parsed(raw):
+                        state.apply(event)
+                self._rooms[room_id] = state
+        return self._rooms[room_id]
+
+    def apply(self, room_id: str, events: Iterable[WireEvent]) -> None:
+        """Take state events of a room that is known; of others everything is asked for later."""
+        if state := self._rooms.get(room_id):
+            for event in events:
+                state.apply(event)
+
+    def forget(self, room_id: str) -> None:
+        self._rooms.pop(room_id, None)
+
+    async def room(self, room_id: str) -> Room:
+        """The room. Raises PlatformError when the server can't tell now; a room that we may not
+        see (any more) is taken for a closed one."""
+        try:
+            state = await self.state(room_id)
+        except MatrixRefused:
+            return Room(f"{SOURCE}:{room_id}", room_id, "gdm")
+        return state.room(self.own, self.is_direct(room_id))
+
+    def is_direct(self, room_id: str) -> bool:
+        return any(room_id in rooms for rooms in self.direct.values())
+
+    async def speaker(self, room_id: str, user_id: str, *, is_bot: bool = False) -> Speaker:
+        """Somebody as the room knows them."""
+        is_bot = is_bot or user_id == self.own.user_id
+        try:
+            return (await self.state(room_id)).speaker(user_id, is_bot=is_bot)
+        except PlatformError:
+            return speaker(user_id, user_id, is_bot=is_bot)
+
+    # ── Events ──────────────────────────────────────────────────────────────────────────
+
+    def wrote(self, event_id: str, sender: str) -> None:
+        """Remember who wrote a message."""
+        self._senders[event_id] = sender
+        self._senders.move_to_end(event_id)
+        if len(self._senders) > _REMEMBERED:
+            self._senders.popitem(last=False)
+
+    async def writer(self, room_id: str, event_id: str) -> str:
+        """Who wrote a message; "" when that can't be known."""
+        if event_id not in self._senders:
+            try:
+                self.wrote(event_id, str((await self.event(room_id, event_id)).get("sender") or ""))
+            except MatrixRefused:
+                return ""
+        return self._senders[event_id]
+
+    async def event(self, room_id: str, event_id: str) -> Mapping[str, Any]:
+        """An event as it lies on the server. Raises PlatformError."""
+        return await self._api.get(CLIENT + path("rooms", room_id, "event", event_id))
+
+    # ── Threads ─────────────────────────────────────────────────────────────────────────
+
+    async def thread_context(self, room_id: str, root: str, until: str) -> str | None:
+        """The block of the thread's messages before `until`, or None; the same for one `until`."""
+        return await self._threads.get(_Thread(room_id, root, until)) or None
+
+    async def _fetch_thread(self, thread: _Thread) -> str:
+        where = RELATIONS + path("rooms", thread.room_id, "relations", thread.root, "m.thread")
+        answer = await self._api.get(where, dir="b", limit=_THREAD_PAGE)
+        newest = [event for event in answer.get("chunk") or () if isinstance(event, Mapping)]
+        ids = [event.get("event_id") for event in newest]
+        earlier = newest[ids.index(thread.until) + 1 :] if thread.until in ids else newest
+        found = [*earlier[: SHOWN - 1], await self.event(thread.room_id, thread.root)]
+        lines = [line for event in reversed(found) if (line := await self._line(thread, event))]
+        return thread_block(lines) or ""
+
+    async def _line(self, thread: _Thread, raw: Mapping[str, Any]) -> tuple[Speaker, str] | None:
+        plain = await self._opened(thread.room_id, raw)
+        event = parsed(plain) if plain else None
+        said = heard(event, OwnUser()) if event else None  # ours too
+        if not isinstance(said, NewMessage) or not (said.content or said.file):
+            return None
+        by = await self.speaker(thread.room_id, said.sender, is_bot=said.is_bot)
+        return by, said.content or f"[attachment: {said.file.name if said.file else ''}]"

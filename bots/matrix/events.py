@@ -1,0 +1,253 @@
+"""Matrix's events as values, and those values as messages of the ingest contract. Pure.
+
+What an event doesn't say (names, files' bytes, the thread) is looked up by `matrix` in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import unescape
+from typing import Any, Unpack
+from urllib.parse import unquote
+
+from pydantic import ValidationError
+
+from bots.kit.inbound import MessageContext, message
+from bots.matrix.wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
+from contract.chat import Inbound, Room, Speaker
+
+SOURCE = "matrix"
+
+_FILES = {"m.file", "m.image", "m.audio", "m.video"}
+_PILL = re.compile(r'href="(?:https://matrix\.to/#/|matrix:)([^"?]+)', re.IGNORECASE)
+_QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.IGNORECASE | re.DOTALL)
+_FALLBACK = re.compile(r"> (?:\* )?<@[^\s>]+> ?")
+_LATEST_MS = 253_402_300_799_000  # the last second of the year 9999
+
+
+@dataclass(frozen=True, slots=True)
+class OwnUser:
+    """The bot's own account. names: what people call it at the beginning of a message."""
+
+    user_id: str = ""
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file beside a message. closed: how it is decrypted; None: it lies there openly."""
+
+    url: str
+    name: str
+    mime: str
+    size_bytes: int
+    closed: WireEncryptedFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message. thread_id: its thread's first message. reply_to: what it visibly replies to."""
+
+    event_id: str
+    sender: str
+    is_bot: bool
+    content: str
+    mentioned: bool
+    at: datetime
+    thread_id: str | None = None
+    reply_to: str | None = None
+    file: FileRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMessage:
+    """An edit of the message `event_id`; it counts only when the same person wrote that."""
+
+    event_id: str
+    sender: str
+    content: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessage:
+    event_id: str
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddedReaction:
+    """event_id: the reaction's own id. target: the message's."""
+
+    event_id: str
+    target: str
+    emoji: str
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedListChange:
+    """The room's list of pinned messages changed."""
+
+    added: tuple[str, ...]
+    taken: tuple[str, ...]
+    sender: str
+
+
+PlatformEvent = NewMessage | EditedMessage | DeletedMessage | AddedReaction | PinnedListChange
+
+
+def parsed(raw: Mapping[str, Any]) -> WireEvent | None:
+    """The event, or None when it isn't one."""
+    try:
+        return WireEvent.model_validate(raw)
+    except ValidationError:
+        return None
+
+
+def heard(event: WireEvent, own: OwnUser) -> PlatformEvent | None:
+    """What an event says, or None when it is nothing for a chat, or our own doing."""
+    if event.sender == own.user_id or not event.event_id:
+        return None
+    match event.type:
+        case "m.room.message":
+            return _message(event, event.event_id, own)
+        case "m.reaction":
+            return _reaction(event, event.event_id)
+        case "m.room.redaction":
+            gone = event.redacts or event.said().redacts
+            return DeletedMessage(gone, event.sender) if gone else None
+        case "m.room.pinned_events" if event.state_key == "":
+            return _repinned(event)
+    return None
+
+
+def _reaction(event: WireEvent, event_id: str) -> AddedReaction | None:
+    relation = event.said().relates_to
+    if relation is None or not relation.event_id or not relation.key:
+        return None
+    return AddedReaction(event_id, relation.event_id, relation.key, event.sender)
+
+
+def _repinned(event: WireEvent) -> PinnedListChange:
+    """Servers tell what the list was before; where one doesn't, all of it is new."""
+    now = event.state().pinned
+    before = event.unsigned.prev_content.pinned if event.unsigned.prev_content else []
+    added = tuple(one for one in now if one not in before)
+    return PinnedListChange(added, tuple(one for one in before if one not in now), event.sender)
+
+
+def _message(event: WireEvent, event_id: str, own: OwnUser) -> NewMessage | EditedMessage | None:
+    content = event.said()
+    if content.body is None:  # redacted, or nothing that can be read
+        return None
+    relation = content.relates_to or WireRelation.model_validate({})
+    if relation.rel_type == "m.replace":
+        new = content.new_content
+        if not relation.event_id or new is None or new.body is None:
+            return None
+        return EditedMessage(
+            relation.event_id, event.sender, _typed(new), moment(event.origin_server_ts)
+        )
+    reply_to = relation.in_reply_to.event_id if relation.in_reply_to else None
+    thread_id = relation.event_id if relation.rel_type == "m.thread" else None
+    text = _typed(content)
+    if reply_to:
+        text = without_fallback(text)
+    return NewMessage(
+        event_id=event_id,
+        sender=event.sender,
+        is_bot=content.msgtype == "m.notice",
+        content=text,
+        mentioned=_mentions(content, text, own),
+        at=moment(event.origin_server_ts),
+        thread_id=thread_id,
+        reply_to=None if thread_id and relation.is_falling_back else reply_to,
+        file=_file(content) if content.msgtype in _FILES else None,
+    )
+
+
+def _typed(content: WireContent) -> str:
+    """What the person typed. A file's body is its name, unless both are told: then it is a
+    caption (Matrix 1.10)."""
+    body = content.body or ""
+    if content.msgtype not in _FILES:
+        return body
+    return body if content.filename and content.filename != body else ""
+
+
+def without_fallback(body: str) -> str:
+    """A reply's body without the quotation that older clients put above what was typed.
+
+    It is taken away only in its exact form: lines that begin with `> `, the first one with
+    `> <@user:server>`, then an empty line. To be called for rich replies only.
+    """
+    if not _FALLBACK.match(body):
+        return body
+    lines = body.split("\n")
+    end = next((n for n, line in enumerate(lines) if not line.startswith("> ")), len(lines))
+    if end < len(lines) and lines[end] == "":
+        return "\n".join(lines[end + 1 :])
+    return body
+
+
+def _mentions(content: WireContent, text: str, own: OwnUser) -> bool:
+    """Whether the bot is addressed: by `m.mentions`, a pill, its full id, or its name."""
+    if content.mentions and own.user_id in content.mentions.user_ids:
+        return True
+    html = _QUOTED.sub("", content.formatted_body or "")
+    pills = {unquote(unescape(target)) for target in _PILL.findall(html)}
+    if pills & {own.user_id, f"u/{own.user_id.removeprefix('@')}"}:
+        return True
+    if re.search(rf"(?<![\w.]){re.escape(own.user_id)}(?![\w-])(?!\.\w)", text):
+        return True
+    return any(_calls(text.lower(), name) for name in own.names)
+
+
+def _calls(text: str, name: str) -> bool:
+    """Whether it begins with `name:` or `name,`, or says `@name` anywhere. Both in lower case."""
+    if re.match(rf"\s*{re.escape(name)}[:,]", text):
+        return True
+    return bool(re.search(rf"(?<![\w.@/]){re.escape('@' + name)}(?![\w:-])(?!\.\w)", text))
+
+
+def _file(content: WireContent) -> FileRef | None:
+    url = content.file.url if content.file else content.url
+    if not url:
+        return None
+    name = content.filename or content.body or "file"
+    mime = (content.info and content.info.mimetype) or "application/octet-stream"
+    size = max((content.info and content.info.size) or 0, 0)
+    return FileRef(url, name, mime, min(size, 2**53), content.file)
+
+
+def moment(milliseconds: int) -> datetime:
+    """A server's time stamp as a time."""
+    return datetime.fromtimestamp(min(max(milliseconds, 0), _LATEST_MS) / 1000, UTC)
+
+
+# ── The ingest contract ─────────────────────────────────────────────────────────────────
+
+
+def speaker(user_id: str, name: str, *, is_bot: bool = False, role: str | None = None) -> Speaker:
+    if is_bot:
+        return Speaker(f"{SOURCE}:{user_id}", name, "bot", None, role)
+    return Speaker(f"{SOURCE}:{user_id}", name, "human", user_id, role)
+
+
+def inbound(said: NewMessage, room: Room, by: Speaker, **found: Unpack[MessageContext]) -> Inbound:
+    """The message with everything that was looked up for it."""
+    return message(
+        SOURCE,
+        room,
+        by,
+        content=said.content,
+        message_id=said.event_id,
+        sent_at=said.at,
+        thread_id=said.thread_id,
+        reply_to=said.reply_to,
+        **found,
+    )

@@ -1,0 +1,65 @@
+"""Files beside Matrix's messages: theirs kept on disk, ours uploaded; encrypted where rooms are."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bots.kit.files import PATIENCE_S, keep_all, path_of, write
+from bots.markdown.writer import quiet
+from bots.matrix.api import MatrixApi
+from bots.matrix.content import text_content
+from bots.matrix.events import FileRef
+from bots.matrix.file_encryption import closed_file, opened_file
+from contract.chat import Attachment
+from contract.errors import PlatformError
+
+_KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
+
+
+class Files:
+    def __init__(self, api: MatrixApi, folder: Path, most_bytes: int) -> None:
+        self._api, self._folder, self._most_bytes = api, folder, most_bytes
+
+    async def keep(self, room_id: str, file: FileRef | None) -> list[Attachment]:
+        """The file with its bytes on disk; one that can't be had is told without a path."""
+        return await keep_all([file] if file else [], partial(self._keep, room_id), room_id)
+
+    async def _keep(self, room_id: str, file: FileRef) -> Attachment:
+        path = await self._fetched(room_id, file)
+        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
+
+    async def _fetched(self, room_id: str, file: FileRef) -> Path:
+        media = file.url.removeprefix("mxc://")
+        path = path_of(self._folder, room_id, media, file.name)
+        if path.is_file():
+            return path  # delivered again: what lies at an mxc address never changes
+        if file.size_bytes > self._most_bytes:
+            raise PlatformError("it is too large", outcome="refused")
+        data = await self._api.download(file.url, self._most_bytes, PATIENCE_S)
+        if closed := file.closed:
+            data = await opened_file(data, closed.key.k, closed.hashes.get("sha256", ""), closed.iv)
+        await asyncio.to_thread(write, path, data)
+        return path
+
+    async def content(
+        self, name: str, data: bytes, comment: str, *, encrypted: bool
+    ) -> dict[str, Any]:
+        """The content of a message with a file, whose bytes are on the server then.
+
+        A comment becomes its caption. Nothing is seen in the room yet: safe to repeat.
+        """
+        mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        kind = _KINDS.get(mime.partition("/")[0], "m.file")
+        content: dict[str, Any] = {"msgtype": kind, "body": quiet(name), "m.mentions": {}}
+        if comment.strip():
+            content |= text_content(comment, msgtype=kind)
+        content |= {"filename": name, "info": {"mimetype": mime, "size": len(data)}}
+        if not encrypted:
+            return content | {"url": await self._api.upload(name, mime, data)}
+        closed, keys = await closed_file(data)
+        url = await self._api.upload("", "application/octet-stream", closed)
+        return content | {"file": {**keys, "url": url}}

@@ -1,0 +1,300 @@
+"""The keys of end-to-end encryption: matrix-nio's machine and its store. With
+`matrix_closed_files` the only file that imports nio.
+
+All of it runs on one thread of its own: the store writes to disk, and its database library binds
+its tables to one database at a time for the whole process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+from nio.crypto import Olm
+from nio.events.room_events import MegolmEvent
+from nio.events.to_device import (
+    DummyEvent,
+    ForwardedRoomKeyEvent,
+    RoomKeyEvent,
+    ToDeviceEvent,
+)
+from nio.exceptions import EncryptionError
+from nio.responses import KeysClaimResponse, KeysQueryResponse, KeysUploadResponse
+from nio.store import SqliteStore
+
+from bots.matrix.check import Account
+from contract.errors import PlatformError
+
+T = TypeVar("T")
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+# What the machine logs names people, devices and sessions; what matters of it we say ourselves.
+logging.getLogger("nio").setLevel(logging.CRITICAL)
+
+ALGORITHM = "m.megolm.v1.aes-sha2"
+_THREAD = ThreadPoolExecutor(1, "matrix keys")
+_BROKEN = (EncryptionError, ValueError, KeyError, TypeError, AttributeError)
+"""What a forged or damaged key or event makes nio and vodozemac raise."""
+
+Devices = frozenset[tuple[str, str]]
+"""(user id, device id)."""
+
+
+class EncryptionKeys:
+    """The keys of one device."""
+
+    def __init__(self, olm: Any, own: Account) -> None:
+        self._olm = olm
+        self.own = own
+        self._shared: dict[str, Devices] = {}  # by room: who can read what is sent there now
+
+    @classmethod
+    async def open(cls, folder: Path, own: Account) -> EncryptionKeys:
+        """The stored keys of the account's device, or new ones."""
+        return cls(await _off_loop(lambda: _open(folder, own)), own)
+
+    async def close(self) -> None:
+        await _off_loop(self._olm.store.database.close)
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """This device's public keys: curve25519 and ed25519."""
+        keys = self._olm.account.identity_keys
+        return keys["curve25519"], keys["ed25519"]
+
+    # ── What the server has of us ───────────────────────────────────────────────────────
+
+    async def upload(self) -> Mapping[str, Any] | None:
+        """What the server must be given of our keys; None when it has enough."""
+
+        def make() -> Mapping[str, Any] | None:
+            if not self._olm.should_upload_keys:
+                return None
+            keys: Mapping[str, Any] = self._olm.share_keys()
+            self._olm.save_account()  # before the server hands them out
+            return keys
+
+        return await _off_loop(make)
+
+    async def uploaded(self, one_time_keys: int) -> None:
+        response = KeysUploadResponse(0, one_time_keys)
+        await _off_loop(lambda: self._olm.handle_response(response))
+
+    async def forgotten_by_server(self) -> None:
+        """The server has no keys of this device: they are uploaded again."""
+
+        def forget() -> None:
+            self._olm.account.shared = False
+            self._olm.save_account()
+
+        await _off_loop(forget)
+
+    # ── What others send us ─────────────────────────────────────────────────────────────
+
+    async def take(
+        self,
+        to_device: Sequence[Mapping[str, Any]],
+        counts: Mapping[str, int],
+        changed: Collection[str],
+    ) -> frozenset[str]:
+        """Take a sync's; return the sessions whose keys came. changed: whose devices have."""
+
+        def handle() -> frozenset[str]:
+            if "signed_curve25519" in counts:
+                self._olm.uploaded_key_count = counts["signed_curve25519"]
+            # only of people whose keys were ever asked for
+            self._olm.add_changed_users(set(changed) & self._olm.tracked_users)
+            sessions = {self._received(event) for event in to_device}
+            return frozenset(filter(None, sessions))
+
+        return await _off_loop(handle)
+
+    def _received(self, raw: Mapping[str, Any]) -> str | None:
+        """The id of the session whose key a to-device event brings, if it does."""
+        if raw.get("type") != "m.room.encrypted":  # requests are not answered, nobody is verified
+            return None
+        try:
+            event = self._olm.handle_to_device_event(ToDeviceEvent.parse_event(dict(raw)))
+        except _BROKEN as error:
+            log.warning("key.unreadable", error=type(error).__name__)
+            return None
+        if isinstance(event, DummyEvent):  # somebody lost their session: they get the keys again
+            self._olm.outbound_group_sessions.clear()
+            self._shared.clear()
+        if isinstance(event, (RoomKeyEvent, ForwardedRoomKeyEvent)):
+            return str(event.session_id)
+        return None
+
+    async def decrypt(self, room_id: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The event that lies in an encrypted one; None when its key isn't there (yet)."""
+
+        def read() -> Mapping[str, Any] | None:
+            event = self._megolm(room_id, raw)
+            if event is None:
+                return None
+            try:
+                found = self._olm.decrypt_megolm_event(event, room_id)
+            except _BROKEN:
+                return None
+            plain = getattr(found, "source", None)
+            if not isinstance(plain, Mapping):
+                return None
+            return {**raw, "type": plain.get("type"), "content": plain.get("content") or {}}
+
+        return await _off_loop(read)
+
+    def _megolm(self, room_id: str, raw: Mapping[str, Any]) -> Any:
+        """nio's event. Newer clients may leave out the sender's key: the session tells it."""
+        content = dict(raw.get("content") or {})
+        session = content.get("session_id")
+        if not content.get("sender_key"):
+            known = self._olm.inbound_group_store[room_id].items()
+            content["sender_key"] = next((key for key, held in known if session in held), "unknown")
+        content.setdefault("device_id", "unknown")
+        event = MegolmEvent.from_dict({**raw, "room_id": room_id, "content": content})
+        return event if isinstance(event, MegolmEvent) else None
+
+    # ── Whom we send to ─────────────────────────────────────────────────────────────────
+
+    async def strangers(self, users: Collection[str]) -> list[str]:
+        """Those whose devices must be asked for."""
+        return await _off_loop(
+            lambda: sorted(
+                (set(users) - self._olm.tracked_users)
+                | (set(users) & self._olm.users_for_key_query)
+            )
+        )
+
+    async def asked_for(self) -> list[str]:
+        """Whose devices have changed since they were asked for."""
+        return await _off_loop(lambda: sorted(self._olm.users_for_key_query))
+
+    async def learn(self, device_keys: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take the answer to a query. A device that doesn't keep to the rules is left out."""
+
+        def take() -> None:
+            for user_id, devices in device_keys.items():
+                sound = {name: keys for name, keys in devices.items() if _is_sound(keys)}
+                try:
+                    self._olm.handle_response(KeysQueryResponse({user_id: sound}, {}))
+                except _BROKEN as error:
+                    log.warning("devices.unreadable", user=user_id, error=type(error).__name__)
+
+        await _off_loop(take)
+
+    async def without_session(self, users: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Devices of these users, and those that lost theirs, with which there is no session."""
+
+        def look() -> Mapping[str, Sequence[str]]:
+            missing = {
+                user: set(ids) for user, ids in self._olm.get_missing_sessions(users).items()
+            }
+            for device in self._olm.wedged_devices:
+                missing.setdefault(device.user_id, set()).add(device.device_id)
+            return {user: sorted(ids) for user, ids in missing.items()}
+
+        return await _off_loop(look)
+
+    async def claimed(self, one_time_keys: Mapping[str, Mapping[str, Any]]) -> None:
+        def take() -> None:
+            for user_id, devices in one_time_keys.items():
+                for device_id, keys in devices.items():
+                    response = KeysClaimResponse({user_id: {device_id: keys}}, {})
+                    try:
+                        self._olm.handle_response(response)
+                    except (*_BROKEN, StopIteration) as error:
+                        log.warning("key.no_session", error=type(error).__name__)
+
+        await _off_loop(take)
+
+    async def share(self, room_id: str, users: Sequence[str]) -> list[Mapping[str, Any]]:
+        """To-device bodies that must reach everybody's devices before something is encrypted.
+
+        Empty when they have the key. A new key is made when somebody has come or gone since: who
+        left can't read on, who came can. Unverified devices get it like any other.
+        """
+
+        def make() -> list[Mapping[str, Any]]:
+            reachable = frozenset(
+                (user, device.id)
+                for user in users
+                for device in self._olm.device_store.active_user_devices(user)
+                if (user, device.id) != (self.own.user_id, self.own.device_id)
+                and self._olm.session_store.get(device.curve25519)
+            )
+            fresh = not self._olm.should_share_group_session(room_id)
+            if fresh and self._shared.get(room_id) == reachable:
+                return []
+            self._olm.outbound_group_sessions.pop(room_id, None)
+            found = self._olm.share_group_session_parallel(
+                room_id, list(users), ignore_unverified_devices=True
+            )
+            bodies = [body["messages"] for _, body in found]
+            self._shared[room_id] = reachable
+            return bodies
+
+        return await _off_loop(make)
+
+    async def shared(self, room_id: str, *, arrived: bool) -> None:
+        """Whether what `share` made has reached the server."""
+
+        def mark() -> None:
+            if arrived:
+                self._olm.outbound_group_sessions[room_id].shared = True
+            else:
+                self._olm.outbound_group_sessions.pop(room_id, None)
+
+        await _off_loop(mark)
+
+    async def encrypt(
+        self, room_id: str, event_type: str, content: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The content of an encrypted event. Its relation stays readable: servers need it."""
+
+        def make() -> Mapping[str, Any]:
+            plain = {"type": event_type, "content": dict(content)}
+            try:
+                closed: dict[str, Any] = self._olm.group_encrypt(room_id, plain)
+            except _BROKEN as error:
+                raise PlatformError("the room's key is not shared yet", outcome="retry") from error
+            if "m.relates_to" in content:
+                closed["m.relates_to"] = content["m.relates_to"]
+            return closed
+
+        return await _off_loop(make)
+
+    async def outgoing(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """(type, messages): what mends broken sessions; each is handed out once."""
+
+        def take() -> list[tuple[str, Mapping[str, Any]]]:
+            queue, self._olm.outgoing_to_device_messages = self._olm.outgoing_to_device_messages, []
+            return [(message.type, message.as_dict()["messages"]) for message in queue]
+
+        return await _off_loop(take)
+
+
+def _is_sound(keys: object) -> bool:
+    if not isinstance(keys, Mapping):
+        return False
+    named = all(isinstance(keys.get(name), str) for name in ("user_id", "device_id"))
+    return named and isinstance(keys.get("keys"), Mapping)
+
+
+def _open(folder: Path, own: Account) -> Any:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / "keys.db"
+    path.touch(mode=0o600)
+    store = SqliteStore(
+        own.user_id, own.device_id, str(folder), own.pickle_key, database_name=path.name
+    )
+    return Olm(own.user_id, own.device_id, store)
+
+
+async def _off_loop(work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, work)

@@ -1,0 +1,1 @@
+"""The Rocket.Chat bot."""

@@ -1,0 +1,155 @@
+"""What was said on a Rocket.Chat server while nobody listened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import structlog
+from pydantic import ValidationError
+
+from bots.rocketchat.api import RocketApi, RocketRefused
+from bots.rocketchat.directory import Directory
+from bots.rocketchat.wire import WireMessage, WireRoom, message
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+HISTORY = {"c": "channels.history", "p": "groups.history", "d": "im.history"}
+
+# Without the role `bot` a route may be called ten times a minute: with more rooms than this only
+# those are asked in which something was said.
+_FEW_ROOMS = 8
+_TRIES = 6
+_PAGE, _PAGES = 100, 50
+
+
+@dataclass(frozen=True, slots=True)
+class MissedChanges:
+    """updated: oldest first; deleted: ids."""
+
+    updated: Sequence[WireMessage]
+    deleted: Sequence[str]
+
+
+class Backfill:
+    def __init__(self, api: RocketApi, directory: Directory, rooms: Mapping[str, str]) -> None:
+        """rooms: those known from earlier, id to type."""
+        self._api, self._directory, self._known = api, directory, rooms
+        self._last_at: dict[str, datetime] = {}
+
+    async def rooms(self) -> dict[str, str]:
+        """The account's rooms, id to type; the directory learns their names."""
+        try:
+            listed = await _tried(partial(self._api.get, "subscriptions.get"))
+        except RocketRefused as error:
+            log.warning("rooms.unknown", reason=error)
+            return dict(self._known)
+        found: dict[str, str] = {}
+        for room in _rooms(listed):
+            if room.rid:
+                self._directory.learn_subscription(room)
+                found[room.rid] = room.t or self._known.get(room.rid, "")
+        await self._look_at_rooms()
+        return found
+
+    async def _look_at_rooms(self) -> None:
+        """Names, kinds and the time of the last message, if the server tells; it need not."""
+        try:
+            listed = await self._api.get("rooms.get")
+        except PlatformError as error:
+            log.info("rooms.unknown", reason=error)
+            return
+        for room in _rooms(listed):
+            if room.id:
+                self._directory.learn_room(room)
+                if room.last_at:
+                    self._last_at[room.id] = room.last_at
+
+    async def of(
+        self, rooms: Mapping[str, str], since: datetime
+    ) -> AsyncIterator[tuple[str, MissedChanges]]:
+        """What happened in each room since then. Raises PlatformError while the server is away."""
+        asked = list(rooms)
+        if len(asked) > _FEW_ROOMS and not self._directory.own.unlimited:
+            asked = [rid for rid in asked if self._last_at.get(rid, since) >= since]
+        for rid in asked:
+            yield rid, await self._of(rid, rooms[rid], since)
+
+    async def deleted(self, rid: str, since: datetime) -> Sequence[str]:
+        """Ids of the room's messages that were deleted since then. Raises PlatformError."""
+        return (await self._synced(rid, since)).deleted
+
+    async def _of(self, rid: str, kind: str, since: datetime) -> MissedChanges:
+        try:
+            return await self._synced(rid, since)
+        except RocketRefused as error:
+            log.info("history.other_way", reason=error)
+        try:
+            return await self._history(rid, kind, since)
+        except RocketRefused as error:
+            log.warning("history.unreadable", room=rid, reason=error)
+            return MissedChanges((), ())
+
+    async def _synced(self, rid: str, since: datetime) -> MissedChanges:
+        asked = partial(self._api.get, "chat.syncMessages", roomId=rid, lastUpdate=iso(since))
+        answer = await _tried(asked)
+        result = answer.get("result")
+        told: Mapping[str, Any] = result if isinstance(result, dict) else {}
+        deleted = [entry for entry in told.get("deleted") or () if isinstance(entry, dict)]
+        ids = [str(entry["_id"]) for entry in deleted if entry.get("_id")]
+        return MissedChanges(_messages(told.get("updated")), ids)
+
+    async def _history(self, rid: str, kind: str, since: datetime) -> MissedChanges:
+        route, found = HISTORY.get(kind, "channels.history"), list[WireMessage]()
+        for page in range(_PAGES):
+            start = page * _PAGE
+            asked = partial(
+                self._api.get, route, roomId=rid, oldest=iso(since), count=_PAGE, offset=start
+            )
+            answer = await _tried(asked)
+            entries = answer.get("messages") or ()
+            found += _messages(entries)
+            if len(entries) < _PAGE:
+                break
+        return MissedChanges(sorted(found, key=lambda wire: wire.ts), ())
+
+
+def iso(at: datetime) -> str:
+    """A time as REST takes it."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _messages(entries: Any) -> list[WireMessage]:
+    found = []
+    for entry in entries or ():
+        try:
+            found.append(message(entry))
+        except ValueError as error:
+            log.warning("message.unreadable", reason=error)
+    return sorted(found, key=lambda wire: wire.ts)
+
+
+def _rooms(answer: Mapping[str, Any]) -> Iterator[WireRoom]:
+    for entry in answer.get("update") or answer.get("subscriptions") or ():
+        try:
+            yield WireRoom.model_validate(entry)
+        except ValidationError:
+            continue
+
+
+async def _tried(call: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any]:
+    """The call's answer, over rate limits and short outages."""
+    for wait_s in [0.2 * 2**n for n in range(_TRIES)]:
+        try:
+            return await call()
+        except PlatformError as error:
+            if error.outcome == "refused":
+                raise
+            log.info("history.retry", reason=error)
+            await asyncio.sleep(error.retry_after_s if error.outcome == "retry" else wait_s)
+    return await call()

@@ -1,0 +1,264 @@
+"""Who is who and what is where on a Rocket.Chat server: looked up once, never waited for long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from bots.kit.lookup import Lookup
+from bots.kit.thread_context import SHOWN, thread_block
+from bots.rocketchat.api import RocketApi, RocketRefused
+from bots.rocketchat.events import SOURCE, Account, NewMessage, content
+from bots.rocketchat.messages import speaker
+from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
+from contract.chat import Room, Speaker
+
+_MEMBERS = {"c": "channels", "p": "groups", "d": "im"}
+_MOST_MEMBERS = 100
+_ROLES = ("owner", "moderator", "leader")  # the most telling one first
+_THREAD_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    user_id: str
+    name: str
+    username: str
+    is_bot: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _RoomFacts:
+    """type: the server's ("c", "p", "d", "l"). people: how many are in it, where told."""
+
+    type: str
+    name: str
+    people: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """Where a summary of a thread ends: before the message `until`, whose text no log may show."""
+
+    id: str
+    until: NewMessage
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Directory:
+    """Names of people and rooms, summaries of threads, and whose thread it is."""
+
+    def __init__(
+        self, api: RocketApi, *, now: Callable[[], float], patience_s: float = 1.0
+    ) -> None:
+        self._api = api
+        self.own = Account("")
+        self._people = Lookup("user", self._fetch_person, now=now, patience_s=patience_s)
+        self._places = Lookup("room", self._fetch_place, now=now, patience_s=patience_s)
+        self._subscribed: dict[str, _RoomFacts] = {}
+        self._roots = Lookup("thread", self._fetch_root, now=now, patience_s=patience_s)
+        self._threads = Lookup(
+            "thread's messages", self._fetch_thread, now=now, patience_s=patience_s, entries=256
+        )
+
+    async def close(self) -> None:
+        for lookup in (self._people, self._places, self._roots, self._threads):
+            await lookup.close()
+
+    def introduce(self, own: Account) -> None:
+        """Who the bot itself is."""
+        self.own = own
+        name = own.name or own.username or own.user_id
+        person = _Person(own.user_id, name, own.username, is_bot=True)
+        self._people.learn(f"userId={own.user_id}", person)
+
+    # ── People ──────────────────────────────────────────────────────────────────────────
+
+    async def sender(self, said: NewMessage) -> Speaker:
+        """Who said it: by the message's own words first, and whether it is a bot's account."""
+        if said.is_bot:
+            return speaker(said.sender_id, said.name, said.username, is_bot=True)
+        person = await self._people.get(f"userId={said.sender_id}")
+        name = said.name or (person.name if person else "")
+        return speaker(said.sender_id, name, said.username, is_bot=bool(person and person.is_bot))
+
+    async def named(self, username: str | None) -> Speaker | None:
+        """Somebody by user name; None where the server doesn't know them, or not in time."""
+        person = await self._people.get(f"username={username}") if username else None
+        if person is None:
+            return None
+        return speaker(person.user_id, person.name, person.username, is_bot=person.is_bot)
+
+    async def _fetch_person(self, key: str) -> _Person:
+        field, _, value = key.partition("=")
+        user = (await self._api.get("users.info", **{field: value})).get("user")
+        return _person(user, value)
+
+    # ── Rooms ───────────────────────────────────────────────────────────────────────────
+
+    def learn_room(self, room: WireRoom) -> None:
+        """What rooms.get or rooms.info tells."""
+        if rid := room.id:
+            self._places.learn(rid, _place(room, self.own))
+
+    def learn_subscription(self, room: WireRoom) -> None:
+        """A subscription of ours; it doesn't tell how many are in a direct message."""
+        if rid := room.rid:
+            self._subscribed[rid] = _place(room, self.own)
+
+    def forget_room(self, rid: str) -> None:
+        self._places.forget(rid)
+
+    async def room(self, rid: str, told: WireRoom | None = None) -> Room:
+        """The room. told: what the event itself says of it. A DM has no name of its own."""
+        place = await self._place(rid, told)
+        return Room(f"{SOURCE}:{rid}", place.name or rid, self._kind(rid, place))
+
+    async def type_of(self, rid: str) -> str:
+        """The server's letter for the kind of room; "" when it isn't known."""
+        return (await self._place(rid, None)).type
+
+    async def _place(self, rid: str, told: WireRoom | None) -> _RoomFacts:
+        found = await self._places.get(rid) or self._subscribed.get(rid)
+        hint = _place(told, self.own) if told else _RoomFacts("", "")
+        if found is None:
+            return hint
+        return _RoomFacts(found.type or hint.type, found.name or hint.name, found.people)
+
+    def _kind(self, rid: str, place: _RoomFacts) -> str:
+        """A direct message of two is a DM. An unknown kind is treated like one, which is closed."""
+        if place.type in ("c", "p"):
+            return "room"
+        if place.type != "d":
+            return place.type or "unknown"
+        if place.people is not None:
+            return "dm" if place.people <= 2 else "gdm"
+        subscribed = self._subscribed.get(rid)
+        of_two = bool(self.own.user_id) and self.own.user_id in rid
+        alone = subscribed is not None and "," not in subscribed.name
+        return "dm" if of_two or alone else "gdm"
+
+    async def _fetch_place(self, rid: str) -> _RoomFacts:
+        answer = await self._api.get("rooms.info", roomId=rid)
+        try:
+            return _place(WireRoom.model_validate(answer.get("room")), self.own)
+        except ValidationError:
+            raise RocketRefused("rooms.info", "an answer without a room", 200) from None
+
+    # ── Who is in a room ────────────────────────────────────────────────────────────────
+
+    async def members(self, rid: str) -> list[Speaker]:
+        """The first hundred in the room, this bot left out, with their roles in it."""
+        family = _MEMBERS.get(await self.type_of(rid), "channels")
+        answer = await self._api.get(f"{family}.members", roomId=rid, count=_MOST_MEMBERS)
+        roles = await self._roles(family, rid)
+        found = []
+        for entry in answer.get("members") or ():
+            person = _person(entry, "")
+            if person.user_id and person.user_id != self.own.user_id:
+                found.append(self._member(person, roles.get(person.user_id)))
+        return found
+
+    def _member(self, person: _Person, role: str | None) -> Speaker:
+        known = self._people.known(f"userId={person.user_id}")
+        is_bot = person.is_bot or bool(known and known.is_bot)
+        return speaker(person.user_id, person.name, person.username, is_bot=is_bot, role=role)
+
+    async def _roles(self, family: str, rid: str) -> dict[str, str]:
+        """User id to the role in the room; direct messages have none."""
+        if family == "im":
+            return {}
+        try:
+            answer = await self._api.get(f"{family}.roles", roomId=rid)
+        except RocketRefused:
+            return {}
+        found = {}
+        for entry in answer.get("roles") or ():
+            held = [role for role in _ROLES if role in (entry.get("roles") or ())]
+            if held and (user := (entry.get("u") or {}).get("_id")):
+                found[str(user)] = held[0]
+        return found
+
+    # ── Threads ─────────────────────────────────────────────────────────────────────────
+
+    def learn_own(self, message_id: str) -> None:
+        """A message of ours: who answers under it addresses us."""
+        self._roots.learn(message_id, self.own.user_id)
+
+    async def ours(self, thread_id: str) -> bool:
+        """Whether the thread begins with a message of ours."""
+        return bool(self.own.user_id) and await self._roots.get(thread_id) == self.own.user_id
+
+    async def _fetch_root(self, thread_id: str) -> str:
+        return (await self._message(thread_id)).u.id
+
+    async def _message(self, message_id: str) -> WireMessage:
+        answer = await self._api.get("chat.getMessage", msgId=message_id)
+        try:
+            return message(answer.get("message"))
+        except ValueError as error:
+            raise RocketRefused("chat.getMessage", str(error), 200) from None
+
+    async def thread_context(self, said: NewMessage) -> str | None:
+        """The block of the thread's messages before this one, or None."""
+        if said.thread_id is None:
+            return None
+        return await self._threads.get(_Thread(said.thread_id, said)) or None
+
+    async def _fetch_thread(self, thread: _Thread) -> str:
+        answer = await self._api.get(
+            "chat.getThreadMessages", tmid=thread.id, count=_THREAD_PAGE, sort='{"ts":-1}'
+        )
+        found = [m for m in _sound(answer.get("messages")) if self._belongs(m, thread)]
+        earlier = sorted(found, key=lambda m: m.ts)[-SHOWN:]
+        if len(earlier) < SHOWN:
+            earlier.insert(0, await self._message(thread.id))
+        return thread_block([(self._author(m), content(m)) for m in earlier]) or ""
+
+    @staticmethod
+    def _belongs(told: WireMessage, thread: _Thread) -> bool:
+        until = thread.until
+        return not told.t and told.id not in (until.id, thread.id) and told.ts <= until.at
+
+    def _author(self, told: WireMessage) -> Speaker:
+        known = self._people.known(f"userId={told.u.id}")
+        is_bot = bool(told.bot or told.u.id == self.own.user_id or (known and known.is_bot))
+        name = told.alias or told.u.name or told.u.username or told.u.id
+        return speaker(told.u.id, name, told.u.username or "", is_bot=is_bot)
+
+
+def _sound(entries: Sequence[Any] | None) -> list[WireMessage]:
+    found = []
+    for entry in entries or ():
+        try:
+            found.append(message(entry))
+        except ValueError:
+            continue
+    return found
+
+
+def _person(raw: Mapping[str, Any] | None, named: str) -> _Person:
+    """named: what it was asked for by, where the server tells less."""
+    try:
+        user = WirePerson.model_validate(raw or {})
+    except ValidationError:
+        user = WirePerson.model_validate({})
+    is_bot = user.type in ("bot", "app") or "bot" in (user.roles or ())
+    name = user.name or user.username or named
+    return _Person(user.id or named, name, user.username or "", is_bot)
+
+
+def _place(room: WireRoom, own: Account) -> _RoomFacts:
+    """A discussion's own name is an id: it is shown by its title, as groups of people are."""
+    people = room.users_count or len(room.uids or room.usernames or ()) or None
+    name = room.name or ""
+    if room.prid or room.t == "d":
+        name = room.fname or name
+    if not name and room.usernames:
+        name = ", ".join(who for who in room.usernames if who != own.username)
+    return _RoomFacts(room.t or "", name, people)

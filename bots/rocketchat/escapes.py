@@ -1,0 +1,142 @@
+"""What Rocket.Chat's parser would misread in the author's own text, made harmless. Pure.
+
+A backslash where the parser takes one, outside of spans; else a zero-width space.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from bots.markdown.writer import ZERO_WIDTH, Bit, Style, quiet
+
+MARKS: Mapping[Style, str] = {"strong": "*", "emphasis": "_", "strike": "~"}
+MARK = re.compile(r"[*_~`]")
+
+# What stands as it is: mentions, channels, addresses, timestamps.
+_TOKEN = re.compile(
+    r"(?<![\w@])@[\w][\w.@:-]*|(?<!\S)#[\w.-]*[\w]|<t:[\w:.+-]+>"
+    r"|(?<!\S)[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+)
+_SPOILER = re.compile(r"\|\|")
+_EMOJI = re.compile(r"(?<![0-9A-Za-z:]):(?=[0-9A-Za-z_+.-]+:(?![0-9A-Za-z:]))")
+_REFERENCE = re.compile(r"<(?=[^\s|<>]*\|[^<>]*>)|\](?=\()")
+_ESCAPES = re.compile(r"\\(?=[*_~`#.])")
+_START = re.compile(r"^(?:[-*](?=[ \t])|>|(?=[ \t]*-{3,}[ \t]*$)|\|(?=.*\|$))")
+_BLOCK = re.compile(r"#(?=#{0,3}[ \t])|\d+\.(?=[ \t])")
+_NAME = re.compile(r"[A-Za-z0-9]+(?:__?[A-Za-z0-9]+)*_{0,2}")
+_NAME_SIGN = re.compile(r"[A-Za-z0-9_]")
+_WORD = re.compile(r"\S+")
+_DOT = re.compile(
+    r"(?<=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]])\.(?=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]]|$)"
+)
+# A text without these has nothing to be misread.
+_SIGN = re.compile(r"[*_~`|:<>\[\]\\.#@+\-\d]")
+
+
+def unquoted(bit: Bit) -> Bit:
+    if bit.role != "text" or "@" not in bit.text:
+        return bit
+    return replace(bit, text=quiet(bit.text))
+
+
+def counted(bits: list[Bit]) -> dict[str, int]:
+    """How often each mark stands in a line: the author's own, and those of the styles twice."""
+    counts = {
+        mark: sum(bit.text.count(mark) for bit in bits if bit.role in ("text", "code"))
+        for mark in "*_~`"
+    }
+    for style, mark in MARKS.items():
+        counts[mark] += 2 * any(style in bit.styles for bit in bits)
+    counts["||"] = sum(bit.text.count("||") for bit in bits if bit.role == "text")
+    return counts
+
+
+def literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit]:
+    """The author's own text at this place of a line, its tokens as they are."""
+    bit = bits[place]
+    if not _SIGN.search(bit.text):
+        yield bit
+        return
+    after = bits[place + 1 : place + 2]
+    followed = any(other.styles or other.role != "text" for other in after)
+    behind = any("emphasis" in other.styles for other in bits[max(place - 1, 0) : place])
+    start = "line" if place == 0 and not bit.styles else "mark" if behind else ""
+    end = 0
+    for token in _TOKEN.finditer(bit.text):
+        words = replace(bit, text=bit.text[end : token.start()])
+        yield from _signs(words, counts, start=start, followed=False)
+        crossed = "_" in token[0] and "emphasis" in bit.styles
+        yield Bit(token[0], "token", () if crossed else bit.styles)
+        end, start = token.end(), ""
+    yield from _signs(replace(bit, text=bit.text[end:]), counts, start=start, followed=followed)
+
+
+def harmless(text: str) -> str:
+    """A text without calls to all, and without the names of emoji."""
+    return _EMOJI.sub(":" + ZERO_WIDTH, quiet(text))
+
+
+def _signs(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> Iterator[Bit]:
+    """start: what the text begins, a "line", or stands behind, a "mark"; followed: by a mark."""
+    text = _EMOJI.sub(":" + ZERO_WIDTH, bit.text)
+    text = _REFERENCE.sub(lambda sign: sign[0] + ZERO_WIDTH, text)
+    text = text.replace("||", f"|{ZERO_WIDTH}|") if counts["||"] > 1 else text
+    text = _START.sub(lambda sign: ZERO_WIDTH + sign[0], text) if start == "line" else text
+    text = _ESCAPES.sub("\\\\" + ZERO_WIDTH, text)
+    text += ZERO_WIDTH if followed and text.endswith("\\") else ""
+    end = 0
+    for spot in _misread(replace(bit, text=text), counts, start=start, followed=followed):
+        yield replace(bit, text=text[end:spot])
+        yield Bit("\\" + text[spot], "escaped")
+        end = spot + 1
+    yield replace(bit, text=text[end:])
+
+
+def _misread(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> list[int]:
+    """The offsets of the signs that need a backslash."""
+    text = bit.text
+    spots = {
+        mark.start()
+        for mark in MARK.finditer(text)
+        if counts[mark[0]] > 1 and not (mark[0] == "_" and _in_word(bit, mark.start(), start))
+    }
+    if start == "line" and (block := _BLOCK.match(text)):
+        spots.add(block.end() - 1)
+    if not bit.styles and "." in text:
+        spots |= _dots(text, spots, followed=followed)
+    return sorted(spots)
+
+
+def _dots(text: str, spots: set[int], *, followed: bool) -> set[int]:
+    """The dots that make a domain of a word, from which on no mark is read up to the next blank."""
+    dots: set[int] = set()
+    for word in _WORD.finditer(text):
+        last = followed and word.end() == len(text)
+        if last or any(word.start() <= spot < word.end() for spot in spots):
+            dots |= {dot.start() for dot in _DOT.finditer(text, *word.span())}
+    return dots
+
+
+def _in_word(bit: Bit, at: int, line_start: str) -> bool:
+    """Whether a `_` stands in a name in snake case, where it is no mark."""
+    if "emphasis" in bit.styles or "strike" in bit.styles:
+        return False
+    start = at
+    while start and _NAME_SIGN.match(bit.text, start - 1):
+        start -= 1
+    name = _NAME.match(bit.text, start)
+    before = bit.text[start - 1 : start]
+    if not name or not name.start() < at < name.end() or (not before and line_start == "mark"):
+        return False
+    if bit.styles:
+        return before in ("", " ", "\t") and bit.text[at + 1 : at + 2].isalnum()
+    return before in ("", " ", "\t") or before in "([:!<)]|"
+
+
+def encoded_url(url: str) -> str:
+    url = url.replace(" ", "%20").replace("|", "%7C").replace("\\", "%5C")
+    if re.search(r"\([^()]*\(", url) or url.count("(") != url.count(")"):
+        url = url.replace("(", "%28").replace(")", "%29")
+    return url

@@ -1,0 +1,275 @@
+"""Rocket.Chat's messages as news. Pure.
+
+The server sends the same message again when it is edited, pinned, reacted to, when its thread
+grows or a link in it unfolds: what is news is told by what was seen of it before.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import unquote
+
+from bots.rocketchat.wire import WireFile, WireMessage
+
+SOURCE = "rocketchat"
+
+PUSHPIN = ":pushpin:"
+DIGITS = (":one:", ":two:", ":three:", ":four:", ":five:", ":six:", ":seven:", ":eight:", ":nine:")
+"""Reactions that choose an option of a question, the first one for the first."""
+
+_QUOTED = re.compile(r"\s*\[ ?\]\([^()\s]*[?&]msg=([A-Za-z0-9]+)[^()\s]*\)")
+_BYTES = "application/octet-stream"
+_OVERTAKEN = timedelta(
+    seconds=30
+)  # what changes later is an old message, perhaps of before we came
+_FILE = re.compile(r"/file-upload/([A-Za-z0-9_-]+)/([^/?#]+)")
+_LINKED = re.compile(r"[?&]msg=([A-Za-z0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The bot's own account on the server.
+
+    roles: the workspace's, e.g. "bot"; None: the server doesn't tell. counted: whether its answers
+    say how many calls are left.
+    """
+
+    user_id: str
+    username: str = ""
+    name: str = ""
+    roles: frozenset[str] | None = frozenset()
+    counted: bool = False
+
+    @property
+    def unlimited(self) -> bool:
+        """May call as often as it likes (api-bypass-rate-limit is theirs by default)."""
+        if self.roles is None:
+            return not self.counted
+        return bool(self.roles & {"bot", "admin", "app"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file beside a message; the server serves it under its id and name."""
+
+    id: str
+    name: str
+    mime: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message. mentioned: by its own text; name: what the message itself says, or ""."""
+
+    id: str
+    rid: str
+    at: datetime
+    sender_id: str
+    username: str
+    name: str
+    is_bot: bool
+    content: str
+    mentioned: bool
+    thread_id: str | None = None
+    reply_to: str | None = None
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMessage:
+    id: str
+    content: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessage:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PinChange:
+    """Somebody pinned a message or took the pin back. by: a user name; None: nobody told."""
+
+    id: str
+    by: str | None
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OptionReaction:
+    """Somebody reacted with a digit. option: from 0."""
+
+    id: str
+    by: str
+    option: int
+
+
+PlatformEvent = NewMessage | EditedMessage | DeletedMessage | PinChange | OptionReaction
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMessage:
+    """What was seen of a message: its text, and who had reacted with what (name, user name)."""
+
+    text: str = ""
+    pinned: bool = False
+    reactions: frozenset[tuple[str, str]] = frozenset()
+
+
+def glimpse(message: WireMessage) -> SeenMessage:
+    return SeenMessage(content(message), bool(message.pinned), _reactions(message))
+
+
+def _reactions(message: WireMessage) -> frozenset[tuple[str, str]]:
+    told = message.reactions or {}
+    wanted = {name: told[name] for name in (PUSHPIN, *DIGITS) if name in told}
+    return frozenset(
+        (name, who) for name, reaction in wanted.items() for who in reaction.usernames or ()
+    )
+
+
+def news(
+    message: WireMessage,
+    before: SeenMessage | None,
+    own: Account,
+    *,
+    since: datetime,
+    missed: bool,
+) -> list[PlatformEvent]:
+    """What a message tells that wasn't known, in the order in which to tell it.
+
+    since: what was said earlier is old. missed: it was asked for after a gap, and may be new
+    though it carries the signs of a second sight.
+    """
+    if message.hidden or message.t == "rm":
+        return [DeletedMessage(message.id)]
+    if message.t:
+        return _pin_notice(message)
+    found: list[PlatformEvent] = []
+    if message.u.id != own.user_id:
+        found += _said(message, before, own, since=since, missed=missed)
+    return [*found, *_reacted(message, before or SeenMessage(), own)]
+
+
+def _said(
+    message: WireMessage, before: SeenMessage | None, own: Account, *, since: datetime, missed: bool
+) -> list[PlatformEvent]:
+    text, found = content(message), list[PlatformEvent]()
+    first = missed or not _again(message) or _just_said(message)
+    is_new = before is None and message.ts >= since and first
+    if is_new:
+        found.append(said(message, own))
+    if message.edited_at and (before is None or before.text != text):
+        found.append(EditedMessage(message.id, text, message.edited_at))
+    return found
+
+
+def _just_said(message: WireMessage) -> bool:
+    """A reaction may overtake the message itself: servers tell side by side."""
+    return message.updated_at is not None and message.updated_at - message.ts < _OVERTAKEN
+
+
+def _again(message: WireMessage) -> bool:
+    """Whether it bears signs of having been sent before."""
+    signs = (
+        message.edited_at,
+        message.pinned,
+        message.pinned_at,
+        message.starred,
+        message.replies,
+        message.tcount,
+        message.tlm,
+        any(reaction.usernames for reaction in (message.reactions or {}).values()),
+    )
+    return any(signs)
+
+
+def _reacted(message: WireMessage, before: SeenMessage, own: Account) -> list[PlatformEvent]:
+    now, found = glimpse(message), list[PlatformEvent]()
+    if now.pinned != before.pinned and (now.pinned or message.pinned is not None):
+        by = message.pinned_by.username if message.pinned_by else None
+        found.append(PinChange(message.id, by, now.pinned))
+    for name, who in sorted(now.reactions - before.reactions):
+        if who == own.username:
+            continue
+        if name == PUSHPIN:
+            found.append(PinChange(message.id, who, pinned=True))
+        else:
+            found.append(OptionReaction(message.id, who, DIGITS.index(name)))
+    gone = sorted(who for name, who in before.reactions - now.reactions if name == PUSHPIN)
+    return [*found, *(PinChange(message.id, who, pinned=False) for who in gone)]
+
+
+def _pin_notice(message: WireMessage) -> list[PlatformEvent]:
+    """The room's own line on a pin; it names the message only where it links to it."""
+    if message.t != "message_pinned":
+        return []
+    links = (a.message_link or "" for a in message.attachments or () if a)
+    linked = next((found[1] for link in links if (found := _LINKED.search(link))), None)
+    return [PinChange(linked, message.u.username, pinned=True)] if linked else []
+
+
+def content(message: WireMessage) -> str:
+    """What was typed: with a file it may stand in the file's description."""
+    if message.msg:
+        return message.msg
+    described = (a.description for a in message.attachments or () if a)
+    return next(filter(None, described), "")
+
+
+def said(message: WireMessage, own: Account) -> NewMessage:
+    text = content(message)
+    quoted = _QUOTED.match(text)
+    thread = message.tmid or None
+    username = message.u.username or ""
+    return NewMessage(
+        id=message.id,
+        rid=message.rid,
+        at=message.ts,
+        sender_id=message.u.id,
+        username=username,
+        name=message.alias or message.u.name or "",
+        is_bot=bool(message.bot),
+        content=text,
+        mentioned=_mentions(message, own),
+        thread_id=thread,
+        reply_to=quoted[1] if quoted else thread,
+        files=_files(message),
+    )
+
+
+def _mentions(message: WireMessage, own: Account) -> bool:
+    """Whether the server, or a file's description, names the account. `@all` is no mention."""
+    if any(user.id == own.user_id for user in message.mentions or () if user):
+        return True
+    if message.msg or not own.username:  # the server looks into `msg` only
+        return False
+    name = re.escape(own.username)
+    return bool(re.search(rf"(?<![\w@])@{name}(?![\w-]|\.\w)", content(message)))
+
+
+def _files(message: WireMessage) -> tuple[FileRef, ...]:
+    told = [file for file in message.files or () if file]
+    if not told and message.file:
+        told = [message.file]
+    if not told:  # some servers name a file in its link only
+        links = (_FILE.search(a.title_link or "") for a in message.attachments or () if a)
+        return tuple(_linked(link[1], unquote(link[2])) for link in links if link)
+    return tuple(_file(file) for n, file in enumerate(told) if not (n and _is_thumbnail(file)))
+
+
+def _is_thumbnail(file: WireFile) -> bool:
+    return file.kind == "thumb" or (file.name or "").startswith("thumb-")
+
+
+def _file(file: WireFile) -> FileRef:
+    return FileRef(file.id, file.name or file.id, file.type or _BYTES, max(file.size or 0, 0))
+
+
+def _linked(file_id: str, name: str) -> FileRef:
+    return FileRef(file_id, name, mimetypes.guess_type(name)[0] or _BYTES, 0)

@@ -1,0 +1,169 @@
+"""Files beside Rocket.Chat's messages: theirs kept on disk, ours uploaded."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import AsyncIterator, Collection, Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import RootModel
+
+from bots.kit.files import PATIENCE_S, keep_all, path_of, write
+from bots.kit.json_state import JsonState
+from bots.rocketchat.api import RocketApi, RocketRefused
+from bots.rocketchat.backfill import HISTORY, iso
+from bots.rocketchat.directory import Directory
+from bots.rocketchat.events import FileRef
+from bots.rocketchat.wire import WireMessage, message
+from contract.chat import Attachment, Destination
+from contract.errors import PlatformError
+
+_REMEMBERED = 200
+_FIND_PAGES, _PAGE = 20, 100
+
+
+class _Made(RootModel[dict[str, str]]):
+    """Key to file id, or to name where no id is known."""
+
+
+class Files:
+    """folder: for files of people's messages. path: where it is kept which file a key made."""
+
+    def __init__(
+        self, api: RocketApi, directory: Directory, folder: Path, path: Path, most_bytes: int
+    ) -> None:
+        self._api, self._directory, self._folder = api, directory, folder
+        self._most_bytes = most_bytes
+        self._kept = JsonState(path, _Made)
+        made = self._kept.load(otherwise="uploads of before are not found again")
+        self._made = made.root if made else {}
+        self._old_server = False
+
+    # ── Theirs ──────────────────────────────────────────────────────────────────────────
+
+    async def keep(self, rid: str, files: tuple[FileRef, ...]) -> list[Attachment]:
+        """The files with their bytes on disk; one that can't be had is told without a path."""
+        return await keep_all(files, partial(self._keep, rid), rid)
+
+    async def _keep(self, rid: str, file: FileRef) -> Attachment:
+        path = await self._fetched(rid, file)
+        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
+
+    async def _fetched(self, rid: str, file: FileRef) -> Path:
+        path = path_of(self._folder, rid, file.id, file.name)
+        if path.is_file() and path.stat().st_size == file.size_bytes:
+            return path  # told again
+        if file.size_bytes > self._most_bytes:
+            raise PlatformError("it is too large", outcome="refused")
+        data, mime = await self._api.read(_path(file), self._most_bytes, PATIENCE_S)
+        if mime == "text/html" and file.mime != "text/html":
+            raise PlatformError("the server sends its login page instead", outcome="refused")
+        await asyncio.to_thread(write, path, data)
+        return path
+
+    # ── Ours ────────────────────────────────────────────────────────────────────────────
+
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
+        """Share a file with a comment in Rocket.Chat's Markdown; return the message's id.
+
+        Nothing is seen in the room before the last call: only its outcome can be unknown.
+        """
+        mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        rid, told = place.room.external_id, _told(place, comment)
+        if not self._old_server:
+            try:
+                return await self._in_two(rid, name, data, mime, told, key)
+            except _NoSuchRoute:
+                self._old_server = True
+        await self._note(key, name)
+        return _made(await self._api.send(f"rooms.upload/{rid}", name, data, mime, told))
+
+    async def _in_two(
+        self, rid: str, name: str, data: bytes, mime: str, told: Mapping[str, str], key: str
+    ) -> str:
+        try:
+            answer = await self._api.send(f"rooms.media/{rid}", name, data, mime, {})
+        except RocketRefused as error:
+            if error.status in (404, 405):
+                raise _NoSuchRoute from error
+            raise
+        except PlatformError as error:
+            if error.outcome == "unknown":
+                raise PlatformError(str(error), outcome="retry") from error
+            raise
+        file_id = str((answer.get("file") or {}).get("_id") or "")
+        if not file_id:
+            raise PlatformError("Rocket.Chat: rooms.media: a garbled answer", outcome="retry")
+        await self._note(key, file_id)
+        return _made(await self._api.post(f"rooms.mediaConfirm/{rid}/{file_id}", told))
+
+    async def _note(self, key: str, file: str) -> None:
+        self._made[key] = file
+        for old in list(self._made)[:-_REMEMBERED]:
+            del self._made[old]
+        await self._kept.save(_Made(self._made))
+
+    async def find(
+        self, place: Destination, key: str, since: datetime, known: Collection[str]
+    ) -> str | None:
+        """The own message since then with the file that this key made, if one was begun."""
+        file = self._made.get(key)
+        if file is None:
+            return None
+        async for told in self._own_since(place, since):
+            files = [told.file, *(told.files or ())]
+            made = {name for f in files if f for name in (f.id, f.name)}
+            if file in made and told.id not in known:
+                return told.id
+        return None
+
+    async def _own_since(self, place: Destination, since: datetime) -> AsyncIterator[WireMessage]:
+        rid = place.room.external_id
+        kind = await self._directory.type_of(rid)
+        route = HISTORY.get(kind, "channels.history")
+        for page in range(_FIND_PAGES):
+            answer = await self._api.get(
+                route, roomId=rid, oldest=iso(since), count=_PAGE, offset=page * _PAGE
+            )
+            entries = answer.get("messages") or ()
+            for entry in entries:
+                told = _sound(entry)
+                if told and told.u.id == self._directory.own.user_id:
+                    yield told
+            if len(entries) < _PAGE:
+                return
+
+
+def _path(file: FileRef) -> str:
+    """Where the server serves a file."""
+    return f"/file-upload/{quote(file.id, safe='')}/{quote(file.name, safe='')}"
+
+
+class _NoSuchRoute(Exception):
+    """The server is older than 6.10, which knows only rooms.upload."""
+
+
+def _told(place: Destination, comment: str) -> dict[str, str]:
+    thread = {"tmid": place.thread_id} if place.thread_id else {}
+    return {**({"msg": comment} if comment else {}), **thread}
+
+
+def _made(answer: Mapping[str, Any]) -> str:
+    told = answer.get("message")
+    if not isinstance(told, dict) or not told.get("_id"):
+        raise PlatformError("Rocket.Chat: an upload: a garbled answer", outcome="unknown")
+    return str(told["_id"])
+
+
+def _sound(entry: Any) -> WireMessage | None:
+    try:
+        return message(entry)
+    except ValueError:
+        return None

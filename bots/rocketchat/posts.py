@@ -1,0 +1,127 @@
+"""The bot's own messages in Rocket.Chat: made once each, changed, removed, and found again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from bots.rocketchat.api import RocketApi, RocketRefused
+from bots.rocketchat.directory import Directory
+from contract.agent import Question
+from contract.chat import Destination
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+# The characters of the server's own ids, which leave out those that look alike.
+_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
+_ID_CHARS = 17
+_REMEMBERED = 500
+_SIGNED_OUT_S = 30.0  # somebody has to make a new token
+
+
+def message_id(key: str, rid: str, user_id: str) -> str:
+    """The id of the message that a key makes in a room: always the same one."""
+    basis = "\n".join((user_id, rid, key)).encode()
+    number = int.from_bytes(hashlib.sha256(basis).digest(), "big")
+    chars = []
+    for _ in range(_ID_CHARS):
+        number, rest = divmod(number, len(_ALPHABET))
+        chars.append(_ALPHABET[rest])
+    return "".join(chars)
+
+
+class Posts:
+    def __init__(self, api: RocketApi, directory: Directory) -> None:
+        self._api, self._directory = api, directory
+        self._plain = False  # the account may speak under its own name only
+        self._questions: OrderedDict[str, Question] = OrderedDict()
+
+    async def post(self, place: Destination, text: str, key: str) -> str:
+        """Post a text as Rocket.Chat takes it. The same key twice is one message."""
+        rid = place.room.external_id
+        id_ = message_id(key, rid, self._directory.own.user_id)
+        message = {"_id": id_, "rid": rid, "msg": text}
+        if place.thread_id:
+            message["tmid"] = place.thread_id
+        try:
+            made = await self._send(message, self._voice(place))
+        except RocketRefused:
+            # Some servers stumble over an id that they have already, and say so with an error.
+            if await self._owner(id_) != self._directory.own.user_id:
+                raise
+            made = id_
+        self._directory.learn_own(made)
+        return made
+
+    async def _send(self, message: Mapping[str, str], voice: Mapping[str, str]) -> str:
+        try:
+            answer = await self._api.post("chat.sendMessage", {"message": {**message, **voice}})
+        except RocketRefused as error:
+            if not voice or "permission" not in str(error).lower():
+                raise
+            log.warning(
+                "voice.own_name",
+                reason=(
+                    f"{error}: personas speak under the account's own name; the role bot with "
+                    "the permission message-impersonate changes that"
+                ),
+            )
+            self._plain = True
+            answer = await self._api.post("chat.sendMessage", {"message": dict(message)})
+        told = answer.get("message")
+        return str(told.get("_id") or message["_id"]) if isinstance(told, dict) else message["_id"]
+
+    def _voice(self, place: Destination) -> dict[str, str]:
+        """The persona that speaks, where the account serves several and may."""
+        if place.voice is None or self._plain:
+            return {}
+        avatar = {"avatar": place.voice.avatar} if place.voice.avatar else {}
+        return {"alias": place.voice.name, **avatar}
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
+        self._questions.pop(message_id, None)
+        body = {"roomId": place.room.external_id, "msgId": message_id, "text": text}
+        await self._api.post("chat.update", body)
+
+    async def delete(self, place: Destination, message_id: str) -> None:
+        body = {"roomId": place.room.external_id, "msgId": message_id}
+        try:
+            await self._api.post("chat.delete", body)
+        except RocketRefused:
+            if await self._owner(message_id) is not None:
+                raise
+
+    async def find(self, place: Destination, key: str) -> str | None:
+        """The id of the message that the key made, if it is there."""
+        own = self._directory.own.user_id
+        id_ = message_id(key, place.room.external_id, own)
+        return id_ if await self._owner(id_) == own else None
+
+    async def _owner(self, message_id: str) -> str | None:
+        """Who wrote a message; None: it isn't there. Raises PlatformError when nobody can tell."""
+        try:
+            answer = await self._api.get("chat.getMessage", msgId=message_id)
+        except RocketRefused as error:
+            if error.status == 401:
+                why, wait_s = str(error), _SIGNED_OUT_S
+                raise PlatformError(why, outcome="retry", retry_after_s=wait_s) from error
+            return None
+        told: Any = answer.get("message")
+        user = told.get("u") if isinstance(told, dict) else None
+        return str(user.get("_id")) if isinstance(user, dict) else None
+
+    # ── Questions ───────────────────────────────────────────────────────────────────────
+
+    def remember(self, message_id: str, question: Question) -> None:
+        """A reaction with a digit on this message is an answer from now on."""
+        self._questions[message_id] = question
+        if len(self._questions) > _REMEMBERED:
+            self._questions.popitem(last=False)
+
+    def question(self, message_id: str) -> Question | None:
+        return self._questions.get(message_id)

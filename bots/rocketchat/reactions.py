@@ -1,0 +1,71 @@
+"""Signs that the bot is there: reactions on a message, and that it types. Best effort."""
+
+from __future__ import annotations
+
+import structlog
+
+from bots.bot import Reaction
+from bots.kit.reactions import ShownReactions
+from bots.rocketchat.api import RocketApi
+from bots.rocketchat.connection import Ddp
+from bots.rocketchat.directory import Directory
+from bots.rocketchat.events import DIGITS
+from contract.chat import Destination
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+REACTIONS: dict[Reaction, str] = {
+    "waiting": ":hourglass_flowing_sand:",
+    "working": ":eyes:",
+    "done": ":white_check_mark:",
+    "failed": ":x:",
+}
+
+
+class Reactions:
+    def __init__(self, api: RocketApi, directory: Directory) -> None:
+        self._api, self._directory = api, directory
+        self._marks: ShownReactions[str] = ShownReactions()
+        self.real_names = False  # people are shown by their names (UI_Use_Real_Name)
+
+    async def typing(self, ddp: Ddp | None, place: Destination, *, begins: bool) -> None:
+        """The server forgets it after 15 s."""
+        if ddp is None:
+            return
+        about = {"tmid": place.thread_id} if place.thread_id else {}
+        doing = ["user-typing"] if begins else []
+        event = f"{place.room.external_id}/user-activity"
+        try:
+            own = self._directory.own
+            who = own.name if self.real_names else own.username
+            await ddp.tell("stream-notify-room", [event, who, doing, about])
+        except PlatformError as error:
+            log.debug("sign.failed", reason=error)
+
+    async def mark(self, message_id: str, mark: Reaction) -> None:
+        """Put the mark's reaction, then take back the one before.
+
+        An account with ten calls a minute shows how it ended, and nothing on the way there.
+        """
+        if not self._directory.own.unlimited and mark == "working":
+            return
+        known = message_id in self._marks
+        if (before := self._marks.change(message_id, mark)) is None:
+            return
+        await self._react(message_id, REACTIONS[mark], should=True)
+        for old in before if known or self._directory.own.unlimited else ():
+            await self._react(message_id, REACTIONS[old], should=False)
+
+    async def offer(self, message_id: str, count: int) -> None:
+        """The digits of a question's options, to be clicked instead of typed."""
+        if self._directory.own.unlimited:
+            for digit in DIGITS[:count]:
+                await self._react(message_id, digit, should=True)
+
+    async def _react(self, message_id: str, emoji: str, *, should: bool) -> None:
+        body = {"messageId": message_id, "emoji": emoji, "shouldReact": should}
+        try:
+            await self._api.post("chat.react", body)
+        except PlatformError as error:
+            log.info("sign.failed", reason=error)

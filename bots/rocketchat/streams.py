@@ -1,0 +1,269 @@
+"""How what is said on a Rocket.Chat server reaches us: its streams, and what they didn't tell.
+
+One connection after the other. Each logs in, subscribes to all messages of the account's rooms,
+asks for what was missed since the last one, and only then hands on what the stream has told
+meanwhile, so that a room's messages come in their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Protocol
+
+import structlog
+from pydantic import ValidationError
+
+from bots.rocketchat.api import RocketApi
+from bots.rocketchat.backfill import Backfill, MissedChanges
+from bots.rocketchat.connection import Ddp, DdpTimeouts, StreamEvent
+from bots.rocketchat.cursor import Cursor
+from bots.rocketchat.subscriptions import PRUNED, ROOM, USER, Subscriptions
+from bots.rocketchat.wire import WireMessage, WireRoom, message
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+MESSAGES = "stream-room-messages"
+
+# Messages are told in no strict order, and the first start knows the server's time to a second.
+OVERLAP = timedelta(seconds=15)
+
+_SAVE_S = 1.0
+_LONGEST_REST_S = 30.0
+
+
+class EventSink(Protocol):
+    """Takes what was heard; returns when it is on disk."""
+
+    async def message(
+        self, message: WireMessage, room: WireRoom | None, *, since: datetime, missed: bool
+    ) -> None:
+        """One message. room: what the stream says of its room."""
+
+    async def removed(self, rid: str, message_id: str) -> None:
+        """A message was deleted."""
+
+    def room_changed(self, room: WireRoom) -> None:
+        """What is known of a room is out of date."""
+
+
+class MessageStreams:
+    """login: signs a connection in and returns the account's user id."""
+
+    def __init__(
+        self,
+        api: RocketApi,
+        cursor: Cursor,
+        login: Callable[[Ddp], Awaitable[str]],
+        missed: Backfill,
+        patience: DdpTimeouts,
+    ) -> None:
+        self._api, self._cursor, self._login, self._missed = api, cursor, login, missed
+        self._patience = patience
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._watch = Subscriptions()
+        self._stale: set[str] = set()  # rooms of a lost connection
+        self.ddp: Ddp | None = None  # while it is connected and logged in
+
+    async def listen(self, taker: EventSink) -> None:
+        """For ever. Raises MootError when the account is refused, and what the taker raises."""
+        failures = 0
+        while True:
+            try:
+                async with Ddp.open(self._api.http(), self._api.url, self._patience) as ddp:
+                    own_id = await self._login(ddp)
+                    await ddp.subscribe(MESSAGES, "__my_messages__")
+                    self.ddp = ddp
+                    failures = 0
+                    await self._attend(ddp, own_id, taker)
+                log.info("bot.disconnected", platform="rocketchat")
+            except PlatformError as error:
+                if error.outcome == "refused":
+                    raise
+                log.warning("bot.unreachable", attempt=failures + 1, reason=error)
+            finally:
+                self.ddp = None
+            await asyncio.sleep(_rest_s(failures))
+            failures += 1
+
+    async def _attend(self, ddp: Ddp, own_id: str, taker: EventSink) -> None:
+        """One connection, until it is lost. What a taker raises ends it, and is raised."""
+        since = await self._since()
+        rooms = await self._missed.rooms()
+        self._cursor.rooms.update(rooms)
+        self._watch.clear()
+        self._stale.clear()
+        waiting = set(rooms)
+        for rid in rooms:
+            self._watch.add(rid)
+            await self._turns[rid].acquire()  # free: nothing runs between two connections
+        try:
+            async with asyncio.TaskGroup() as group:
+                own = [
+                    group.create_task(self._save(), name="save Rocket.Chat's cursor"),
+                    group.create_task(self._watch.rooms(ddp), name="watch the rooms"),
+                    group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names"),
+                ]
+                log.info("bot.connected", rooms=len(rooms))
+                missed = self._catch_up(rooms, waiting, since, taker, group)
+                own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
+                while (told := await ddp.next()) is not None:
+                    group.create_task(self._take(told, since, taker), name="take a message")
+                for task in own:
+                    task.cancel()
+                self._give_up(waiting)
+        except BaseExceptionGroup as failed:
+            raise _first(failed) from failed
+        finally:
+            self._give_up(waiting)
+            self._cursor.settle(self._cursor.since)
+            await self._cursor.save()
+
+    async def _since(self) -> datetime:
+        """From when on messages count: by the server's clock."""
+        if self._cursor.since is None:
+            at = datetime.now(UTC)
+            with suppress(ValueError, TypeError):
+                at = parsedate_to_datetime(self._api.server_date or "")
+            self._cursor.begin(at)
+            await self._cursor.save()
+            return at - OVERLAP
+        return self._cursor.since - OVERLAP
+
+    async def _save(self) -> None:
+        while True:
+            await self._cursor.save()
+            await asyncio.sleep(_SAVE_S)
+
+    # ── What was missed ─────────────────────────────────────────────────────────────────
+
+    async def _catch_up(
+        self,
+        rooms: dict[str, str],
+        waiting: set[str],
+        since: datetime,
+        taker: EventSink,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        """Every room's missed messages; what the stream tells of a room waits for them.
+
+        It ends with the connection: the next one begins again where this one began. But what is
+        being handed on is let finish.
+        """
+        with self._cursor.taking(since + OVERLAP, moves=False):
+            async for rid, found in self._missed.of(rooms, since):
+                waiting.discard(rid)
+                handing = self._hand_on(rid, found, since, taker)
+                await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
+        for rid in waiting:  # nothing was missed there
+            self._turns[rid].release()
+        waiting.clear()
+
+    def _give_up(self, waiting: set[str]) -> None:
+        """What was missed in these rooms never came: neither may what the stream told later."""
+        self._stale |= waiting
+        for rid in waiting:
+            self._turns[rid].release()
+        waiting.clear()
+
+    async def _hand_on(
+        self, rid: str, found: MissedChanges, since: datetime, taker: EventSink
+    ) -> None:
+        try:
+            for wire in found.updated:
+                await taker.message(wire, None, since=since, missed=True)
+            for message_id in found.deleted:
+                await taker.removed(rid, message_id)
+        finally:
+            self._turns[rid].release()
+
+    # ── What is told ────────────────────────────────────────────────────────────────────
+
+    async def _take(self, told: StreamEvent, since: datetime, taker: EventSink) -> None:
+        args = _flat(told.args)
+        if told.stream == MESSAGES and args:
+            await self._message(args, since, taker)
+        elif told.stream == ROOM:
+            await self._removed(told.event, args, since, taker)
+        elif told.stream == USER:
+            self._room(told.event, args, taker)
+
+    async def _message(self, args: Sequence[Any], since: datetime, taker: EventSink) -> None:
+        try:
+            wire = message(args[0])
+        except ValueError as error:
+            log.warning("event.unreadable", reason=error)
+            return
+        about = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
+        if about.get("roomParticipant") is False:  # every public room is told to everybody
+            return
+        kind = str(about.get("roomType") or "") or None
+        told = {"rid": wire.rid, "t": kind, "name": about.get("roomName")}
+        room = WireRoom.model_validate(told)
+        self._watch.add(wire.rid)
+        with suppress(_GivenUp), self._cursor.taking(wire.updated_at or wire.ts):
+            async with self._turns[wire.rid]:
+                if wire.rid in self._stale:
+                    raise _GivenUp
+                await taker.message(wire, room, since=since, missed=False)
+        self._cursor.rooms.setdefault(wire.rid, kind or "")
+
+    async def _removed(
+        self, event: str, args: Sequence[Any], since: datetime, taker: EventSink
+    ) -> None:
+        rid, _, what = event.partition("/")
+        told = args[0] if args and isinstance(args[0], dict) else {}
+        ids: Sequence[Any] = [told["_id"]] if told.get("_id") else told.get("ids") or ()
+        if what == PRUNED and not ids:
+            ids = await self._pruned(rid, since)
+        for message_id in ids:
+            async with self._turns[rid]:
+                await taker.removed(rid, str(message_id))
+
+    async def _pruned(self, rid: str, since: datetime) -> Sequence[str]:
+        """A room whose messages of a time were removed doesn't say which."""
+        try:
+            return await self._missed.deleted(rid, (self._cursor.since or since) - OVERLAP)
+        except PlatformError as error:
+            log.warning("removal.unknown", room=rid, reason=error)
+            return ()
+
+    def _room(self, event: str, args: Sequence[Any], taker: EventSink) -> None:
+        if len(args) < 2 or not isinstance(args[1], dict):
+            return
+        try:
+            room = WireRoom.model_validate(args[1])
+        except ValidationError:
+            return
+        if rid := room.rid or room.id:
+            if event.endswith("/subscriptions-changed"):
+                self._watch.add(rid)
+                self._cursor.rooms[rid] = room.t or ""
+            taker.room_changed(room)
+
+
+class _GivenUp(Exception):
+    """The next connection asks for this message."""
+
+
+def _flat(args: Sequence[Any]) -> Sequence[Any]:
+    """Servers before 4.0 wrap a message in a list of its own."""
+    if args and isinstance(args[0], list):
+        return [*args[0], *args[1:]]
+    return args
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What went wrong, of all that followed from it."""
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def _rest_s(failures: int) -> float:
+    return min(2.0**failures, _LONGEST_REST_S) * random.uniform(0.1, 0.5)  # noqa: S311 - jitter

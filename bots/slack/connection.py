@@ -1,0 +1,221 @@
+"""How Slack's payloads reach us: over a socket that we open, or over HTTP that Slack calls.
+
+Bolt parses and answers; both ways a payload is acknowledged only when it was taken, because the
+taking happens in a middleware before Bolt writes its answer. A payload whose taking fails is not
+acknowledged, and Slack sends it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qsl
+
+import structlog
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bots.slack.api import SDK_LOG, SlackApi, SlackRefused
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+Take = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Takes one payload; when it returns, the payload may be acknowledged."""
+
+_PING_S = 8.0
+_LOOK_S = 0.5  # how often the connection is looked at
+_CONNECT_S = 7.0  # less than the ping interval, after which the SDK tries a used-up URL again
+_LONGEST_REST_S = 30.0
+_MOST_FAILURES = 6  # in a row; then the bot's supervisor has it
+_CLOSE_S = 3.0
+
+# Slack's own rule against replays.
+_SIGNATURE_AGE_S = 300
+
+
+def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
+    """A Bolt app with which every payload ends in `take`."""
+
+    async def before_authorize(
+        body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        if body.get("type") == "url_verification":
+            return await next()
+        try:
+            await take(body)
+        except Exception:
+            log.exception("event.not_taken", reason="it will come again")
+            raise
+        return BoltResponse(status=200, body=_taken(body))
+
+    return AsyncApp(
+        name="slack",
+        token=token,
+        signing_secret=signing_secret,
+        before_authorize=before_authorize,
+        request_verification_enabled=False,  # `signed` does it, on the raw bytes
+        ignoring_self_events_enabled=False,
+        ssl_check_enabled=False,
+        attaching_function_token_enabled=False,
+        logger=SDK_LOG,
+    )
+
+
+def _taken(body: Mapping[str, Any]) -> str | dict[str, Any]:
+    """What Slack is answered: whoever gave a slash command sees it again, and nobody else."""
+    if "command" not in body or "type" in body:
+        return ""
+    said = f"{body['command']} {body.get('text') or ''}".replace("`", "'").strip()
+    return {"response_type": "ephemeral", "text": f"`{said}`"}
+
+
+# ── HTTP ────────────────────────────────────────────────────────────────────────────────
+
+
+def signed(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> bool:
+    """Whether Slack wrote this, and lately."""
+    stamp = headers.get("X-Slack-Request-Timestamp", "")
+    given = headers.get("X-Slack-Signature", "")
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):
+        return False
+    if not secret or abs(now - int(stamp)) > _SIGNATURE_AGE_S:
+        return False
+    basis = b"v0:" + stamp.encode() + b":" + body
+    expected = "v0=" + hmac.new(secret.encode(), basis, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogateescape"))
+
+
+def http_handler(
+    app: AsyncApp, secret: str, now: Callable[[], float]
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """An aiohttp handler for Slack's events and button presses."""
+
+    async def handle(request: web.Request) -> web.Response:
+        body = await request.read()
+        if not signed(secret, request.headers, body, now()):
+            return web.json_response({"error": "invalid request"}, status=401)
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return web.json_response({"error": "not UTF-8"}, status=400)
+        if not _is_payload(text, request.content_type):
+            return web.json_response({"error": "no payload of Slack's"}, status=400)
+        headers: dict[str, str | Sequence[str]] = dict(request.headers.items())
+        asked = AsyncBoltRequest(body=text, query=request.query_string, headers=headers)
+        return await to_aiohttp_response(await app.async_dispatch(asked))
+
+    return handle
+
+
+def _is_payload(text: str, content_type: str) -> bool:
+    """Whether Bolt can read it: a JSON object, also as a form's `payload`; or a slash command."""
+    if content_type == "application/x-www-form-urlencoded":
+        form = dict(parse_qsl(text))
+        if "payload" not in form:
+            return "command" in form or "ssl_check" in form
+        text = form["payload"]
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+# ── Socket Mode ─────────────────────────────────────────────────────────────────────────
+
+
+@asynccontextmanager
+async def open_socket(
+    app: AsyncApp, app_token: str, api_url: str
+) -> AsyncIterator[SocketModeClient]:
+    """Bolt's socket, not yet connected; closed on leaving."""
+    handler = AsyncSocketModeHandler(
+        app,
+        app_token,
+        logger=SDK_LOG,
+        web_client=AsyncWebClient(app_token, api_url, logger=SDK_LOG),
+        ping_interval=_PING_S,
+    )
+    client = handler.client
+    # The SDK's own way back waits for its ping interval and knows no end.
+    client.auto_reconnect_enabled = client.default_auto_reconnect_enabled = False
+    try:
+        yield client
+    finally:
+        await _close(client)
+
+
+async def keep_connected(
+    client: SocketModeClient,
+    api: SlackApi,
+    *,
+    cut: Callable[[], None],
+    connected: Callable[[], None],
+) -> None:
+    """Connect, and connect again whenever the connection is lost, until cancelled.
+
+    api: with the app's token. cut: told before each connection; connected: after it. Raises
+    PlatformError when Slack refuses or stays out of reach.
+    """
+    failures, session = 0, client.current_session
+    while True:
+        if not await client.is_connected():
+            cut()
+            if await _connected(client, api, failures):
+                failures = 0
+            else:
+                failures += 1
+            if failures >= _MOST_FAILURES:
+                raise PlatformError("Slack's socket can't be opened", outcome="retry")
+        else:
+            failures = 0
+        if not failures and client.current_session is not session:
+            session = client.current_session
+            cut()  # when Slack asks for it the SDK connects anew by itself
+            connected()
+        await asyncio.sleep(_rest_s(failures) if failures else _LOOK_S)
+
+
+async def _connected(client: SocketModeClient, api: SlackApi, failures: int) -> bool:
+    try:
+        async with asyncio.timeout(_CONNECT_S), client.connect_operation_lock:
+            if await client.is_connected():
+                return True
+            answer = await api.call("apps.connections.open")
+            client.wss_uri = str(answer["url"])  # good for one connection
+            await client.connect()  # type: ignore[no-untyped-call]
+    except SlackRefused:
+        raise
+    except (PlatformError, TimeoutError) as error:
+        why = str(error) or "no connection in time"
+        log.warning("bot.unreachable", attempt=failures + 1, reason=why)
+        return False
+    log.info("bot.connected", platform="slack")
+    return True
+
+
+def _rest_s(failures: int) -> float:
+    return min(2.0**failures, _LONGEST_REST_S) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+
+
+async def _close(client: SocketModeClient) -> None:
+    tasks = [client.message_processor, client.current_session_monitor, client.message_receiver]
+    try:
+        async with asyncio.timeout(_CLOSE_S):
+            await client.close()  # type: ignore[no-untyped-call]
+    except TimeoutError:
+        log.info("socket.not_closed", platform="slack")
+        await client.aiohttp_client_session.close()
+    await asyncio.gather(*(task for task in tasks if task is not None), return_exceptions=True)

@@ -1,0 +1,166 @@
+"""The bot's own messages in Slack: made, changed, removed, and found again after a doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from bots.markdown.writer import quiet
+from bots.slack.api import SlackApi, SlackRefused
+from bots.slack.events import CHOOSE, Account, commander
+from bots.slack.persona_posts import PersonaPosts
+from bots.slack.text import escape, fenced, unescaped
+from contract.agent import Question
+from contract.chat import Destination
+
+_EVENT = "moot_post"  # the metadata's event type; its payload holds the post's key
+
+# Slack's clock and ours may differ; a post that says its key is ours, however early it seems.
+_SKEW_S = 120.0
+_FIND_PAGES = 50
+
+# Block Kit: docs.slack.dev/reference/block-kit, read 2026-11.
+_SECTION, _BUTTON_TEXT, _BUTTON_VALUE, _BUTTONS_A_ROW, _ROWS = 3_000, 75, 2_000, 5, 10
+_TITLE, _DETAIL = 200, 2_000
+
+
+class Posts:
+    def __init__(self, api: SlackApi, voices: PersonaPosts) -> None:
+        self._api, self._voices = api, voices
+
+    async def post(
+        self, place: Destination, text: str, key: str, blocks: list[dict[str, Any]] | None = None
+    ) -> str:
+        """Post a text in mrkdwn; return its timestamp, which is its id."""
+        if only := commander(place.only_for or ""):
+            channel = place.room.external_id
+            told = await self._api.call("chat.postEphemeral", channel=channel, user=only, text=text)
+            return str(told["message_ts"])
+        answer = await self._voices.call(
+            "chat.postMessage",
+            place.voice,
+            channel=place.room.external_id,
+            thread_ts=place.thread_id,
+            text=text,
+            blocks=blocks,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={"event_type": _EVENT, "event_payload": {"key": key}},
+        )
+        return str(answer["ts"])
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
+        """Replace the text; the buttons of a question go. The name it was posted under stays."""
+        await self._api.call(
+            "chat.update", channel=place.room.external_id, ts=message_id, text=text, blocks=[]
+        )
+
+    async def delete(self, place: Destination, message_id: str) -> None:
+        try:
+            await self._api.call("chat.delete", channel=place.room.external_id, ts=message_id)
+        except SlackRefused as error:
+            if error.code != "message_not_found":
+                raise
+
+    async def find(
+        self, place: Destination, key: str, since: datetime, known: Collection[str], own: Account
+    ) -> str | None:
+        """The own message with this key; else the first one since then that nobody knows."""
+        channel, strange = place.room.external_id, []
+        args: dict[str, object] = {
+            "channel": channel,
+            "oldest": f"{since.timestamp() - _SKEW_S:.6f}",
+            "include_all_metadata": True,
+            "limit": 200,
+        }
+        method = "conversations.history"
+        if place.thread_id:
+            method, args["ts"] = "conversations.replies", place.thread_id
+        try:
+            async for message in self._api.pages(method, "messages", pages=_FIND_PAGES, **args):
+                if not _is_own(message, own):
+                    continue
+                if (told := _key(message)) == key:
+                    return str(message["ts"])
+                if told is None and message["ts"] not in known:
+                    strange.append(str(message["ts"]))
+        except SlackRefused as error:
+            if error.code != "thread_not_found":
+                raise
+        return min((ts for ts in strange if float(ts) >= since.timestamp()), default=None)
+
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
+        return await self.post(place, question_text(question), key, question_blocks(question))
+
+
+def _is_own(message: Mapping[str, Any], own: Account) -> bool:
+    return message.get("user") == own.user_id or (
+        bool(own.bot_id) and message.get("bot_id") == own.bot_id
+    )
+
+
+def _key(message: Mapping[str, Any]) -> str | None:
+    metadata = message.get("metadata") or {}
+    if metadata.get("event_type") != _EVENT:
+        return None
+    key = (metadata.get("event_payload") or {}).get("key")
+    return str(key) if key else None
+
+
+# ── Questions ───────────────────────────────────────────────────────────────────────────
+
+
+def question_text(question: Question) -> str:
+    """The question in mrkdwn, its details verbatim, its choices as what to type."""
+    choices = [
+        f"`!{number}` {escape(quiet(option.label))}"
+        for number, option in enumerate(question.options, 1)
+    ]
+    return "\n".join([*_asked(question), *choices])
+
+
+def question_blocks(question: Question) -> list[dict[str, Any]]:
+    """The same with buttons; those that Slack has no room for can still be typed."""
+    text = question_text(question)
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": _cut(text, _SECTION)}}
+    numbers = range(min(len(question.options), _BUTTONS_A_ROW * _ROWS))
+    buttons = [_button(question, number) for number in numbers]
+    rows = range(0, len(buttons), _BUTTONS_A_ROW)
+    return [
+        section,
+        *({"type": "actions", "elements": buttons[row : row + _BUTTONS_A_ROW]} for row in rows),
+    ]
+
+
+def _button(question: Question, number: int) -> dict[str, Any]:
+    label = question.options[number].label or f"!{number + 1}"
+    if len(label) > _BUTTON_TEXT:
+        label = label[: _BUTTON_TEXT - 1] + "…"
+    return {
+        "type": "button",
+        "action_id": f"{CHOOSE}{number}",
+        "text": {"type": "plain_text", "text": label, "emoji": False},
+        "value": f"{number} {question.id}"[:_BUTTON_VALUE],
+    }
+
+
+def _asked(question: Question) -> list[str]:
+    title = _cut(escape(quiet(" ".join(question.title.split()))), _TITLE)
+    lines = [f"*{title}*"] if title else []
+    if question.detail.strip():
+        lines += fenced(_shortened(question.detail).split("\n"))
+    return lines
+
+
+def _shortened(detail: str) -> str:
+    if len(escape(detail)) <= _DETAIL:
+        return detail
+    kept = unescaped(_cut(escape(detail), _DETAIL))
+    return f"{kept}\n… ({len(detail) - len(kept)} more characters)"
+
+
+def _cut(escaped: str, most: int) -> str:
+    """At most so many characters, and no half of an entity at the end."""
+    return escaped if len(escaped) <= most else re.sub(r"&[a-z]*$", "", escaped[:most])

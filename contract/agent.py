@@ -1,0 +1,104 @@
+"""Questions and answers of an agent, and calls of the model behind the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of a question. refuses: choosing it means no."""
+
+    label: str
+    refuses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the agent's program asks in mid-turn: its title, details and real choices.
+
+    title, detail: plain text, shown as it is: what is asked must not be able to dress itself up.
+    """
+
+    id: str
+    title: str
+    detail: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One use of a tool by an agent, as its hooks or its record tell.
+
+    given, result: text, cut to TOOL_TEXT characters each; the result is empty when it is not
+    known. failed: the tool reported an error.
+    """
+
+    tool: str
+    given: str
+    result: str = ""
+    failed: bool = False
+
+
+TOOL_TEXT = 8_000  # enough for a diff or a test run's end; an observer reads it, not a person
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent said, in Markdown, and how the driver knows.
+
+    source: "record" the program's own record of it, "screen" read from the terminal.
+    ended_by: the sign that ended the turn, e.g. "hook", "record", "title", "api". tools: one line a
+    use, for people; uses: the same for the memory. compacted: the program compacted its context.
+    usage: what its calls of the model took; None: it doesn't tell.
+    """
+
+    text: str
+    source: Literal["record", "screen"] = "record"
+    ended_by: str = ""
+    tools: tuple[str, ...] = ()
+    uses: tuple[ToolUse, ...] = ()
+    compacted: bool = False
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model must call once. schema: JSON Schema of its input, an object."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model made it, not yet checked against the schema."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call took. cost_usd: None when nobody told the price.
+
+    input_tokens: all that was read; cached_tokens: those of them that came from a cache.
+    """
+
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the model answered: text, the calls of tools in their order, and what it took."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    usage: Usage

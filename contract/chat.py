@@ -1,0 +1,248 @@
+"""People, rooms and messages: the ingest contract that every platform and the HTTP API keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from contract.errors import Rejected
+
+SenderType = Literal["human", "bot"]
+RoomKind = Literal["room", "dm", "gdm"]
+Count = Annotated[int, Field(ge=0, le=2**53)]  # the greatest that every JSON reader keeps exact
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Somebody in a room.
+
+    id: `<source>:<external id>`, stable. mention: what tags this person on the platform,
+    e.g. `<@U06STGBF4Q0>`, or None. role: e.g. "backend lead", or None.
+    """
+
+    id: str
+    name: str
+    kind: SenderType = "human"
+    mention: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room, a direct message or a group DM. id: `<source>:<external id>`."""
+
+    id: str
+    name: str
+    kind: RoomKind | str = "room"
+    project: str | None = None
+
+    @property
+    def external_id(self) -> str:
+        """The platform's own id of the room."""
+        return self.id.partition(":")[2]
+
+    @property
+    def source(self) -> str:
+        """The platform."""
+        return self.id.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaIdentity:
+    """Who speaks in a post. avatar: address of a picture (http or https), or None."""
+
+    name: str
+    avatar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an answer goes: a room, and the thread in it if there is one.
+
+    voice: the persona that speaks, for a bot's account that serves several of them; None: the
+    account itself. only_for: id of a slash command: who gave it is the
+    only one to see the answer, where the platform can do that.
+    """
+
+    room: Room
+    thread_id: str | None = None
+    voice: PersonaIdentity | None = None
+    only_for: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file beside a message. path: where its bytes are on this machine, or None if not kept."""
+
+    name: str
+    mime: str
+    size_bytes: Count
+    path: str | None = None
+
+
+SOURCE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+EXTERNAL_ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,255}")
+SOURCE_ALIASES = {"bluebubbles": "bb"}  # `bb:` is valid for source `bluebubbles`
+
+
+class IngestMetadata(BaseModel):
+    """Everything about a message but its text. Only the first four fields are validated.
+
+    Extra keys are kept. An optional field of the wrong shape counts as absent and its name
+    is in `ignored`.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    source: str
+    sender_id: str
+    sender_display_name: str = Field(min_length=1)
+    sender_type: SenderType
+
+    channel_external_id: str | None = None
+    mention_token: str | None = None
+    thread_context: str | None = None
+    is_from_me: bool = False
+    passive: bool = False
+    trigger_rag: bool = True
+    include_in_memory: bool = True
+    recipient_id: str | None = None
+    message_guid: str | None = None
+
+    @field_validator("source")
+    @classmethod
+    def _source(cls, value: str) -> str:
+        if not SOURCE.fullmatch(value):
+            raise ValueError("a platform's name in lower case, e.g. slack")
+        return value
+
+    def speaker(self) -> Speaker:
+        """The sender as the header shows them."""
+        mention = None if self.sender_type == "bot" else self.mention_token
+        return Speaker(self.sender_id, self.sender_display_name, self.sender_type, mention)
+
+
+REQUIRED_METADATA = ("source", "sender_id", "sender_display_name", "sender_type")
+
+
+def parse_metadata(raw: Mapping[str, Any]) -> IngestMetadata:
+    """Validate the metadata of an ingest message, from a platform or from the API.
+
+    Raises Rejected naming the first required field that is missing or wrong. Optional fields
+    of the wrong shape are dropped: they are metadata, and the person's message is not lost
+    for them.
+    """
+    kept = dict(raw)
+    for _ in range(len(IngestMetadata.model_fields)):
+        try:
+            meta = IngestMetadata.model_validate(kept, strict=True)
+            break
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            if name in REQUIRED_METADATA:
+                reason = "is required" if first["type"] == "missing" else first["msg"]
+                raise Rejected(name, reason) from None
+            kept.pop(name)
+    prefixes = {meta.source, SOURCE_ALIASES.get(meta.source, meta.source)}
+    prefix, colon, external = meta.sender_id.partition(":")
+    if not colon or prefix not in prefixes or not EXTERNAL_ID.fullmatch(external):
+        raise Rejected("sender_id", f"must be {meta.source}:<external id>, without blanks or *")
+    return meta
+
+
+def likely_typos(meta: IngestMetadata) -> dict[str, str]:
+    """Extra keys within edit distance 2 of a known one, each with the key that was meant."""
+    known = IngestMetadata.model_fields.keys()
+    near = {
+        extra: min(known, key=lambda name: _edit_distance(extra, name))
+        for extra in (meta.model_extra or {})
+    }
+    return {extra: name for extra, name in near.items() if _edit_distance(extra, name) <= 2}
+
+
+def _edit_distance(one: str, other: str) -> int:
+    """Levenshtein's."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One message as a platform delivered it.
+
+    content: exactly what the person typed. message_id: the platform's own id. mentioned: the
+    bot's account was addressed by the platform's own means (a mention, a DM, a reply to it).
+    files: attachments whose bytes are on disk. hop: 0 from a person; n for the n-th answer in
+    a chain of bots. reply_to: platform id of the message replied to.
+    """
+
+    content: str
+    meta: IngestMetadata
+    room: Room
+    message_id: str
+    sent_at: datetime
+    thread_id: str | None = None
+    reply_to: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    mentioned: bool = False
+
+
+SCHEDULED, SLASH = "schedule:", "slash:"
+"""What ids of messages begin with that stand on no platform: scheduled runs, slash commands."""
+
+
+def stands(message_id: str) -> bool:
+    """Whether a message is to be seen on its platform: can be replied to, and marked."""
+    return not message_id.startswith((SCHEDULED, SLASH))
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A stored message's text was changed on the platform."""
+
+    room: Room
+    message_id: str
+    content: str
+    edited_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A message was deleted on the platform."""
+
+    room: Room
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Somebody pressed a button of a question. option: index into its options, from 0."""
+
+    question_id: str
+    option: int
+    by: Speaker
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Somebody pinned a message by the platform's own means, or with a 📌, or took the pin back."""
+
+    room: Room
+    message_id: str
+    by: Speaker
+    pinned: bool = True
+
+
+Event = Inbound | Edited | Deleted | Chosen | Pinned

@@ -1,0 +1,166 @@
+"""What people are told who ask what they may not: one polite line, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+from uuid import uuid4
+
+import structlog
+from sqlalchemy import Connection, bindparam, select
+
+from contract.chat import Inbound, Room, Speaker
+from gateway.access.access import Access
+from gateway.access.pairing_rows import PairingRequest
+from gateway.access.pairings import GOOD_FOR, Pairings
+from gateway.access.refusals import Refusals, reason_for
+from gateway.audit.audit import Audit
+from gateway.core.ledger import TurnRequest
+from gateway.core.pins import PINNER
+from gateway.settings.access import Role
+from store.schema import turns
+
+log = structlog.stdlib.get_logger("moot.access")
+
+
+_WAS_ANSWERED = select(turns.c.id).where(
+    turns.c.message_seq == bindparam("seq"),
+    turns.c.persona == bindparam("by"),
+    turns.c.state != "queued",
+    turns.c.answer.is_not(None),
+)
+
+
+@dataclass(slots=True)
+class AccessRefusal:
+    """A message that asks for what its sender may not. What becomes of it is known after the
+    commit in which it runs (see ledger.Also).
+
+    takers: whose turns were wanted. is_question: it is no command, so it may be answered later.
+    """
+
+    strangers: UnknownUsers
+    inbound: Inbound
+    bot: str
+    thread_id: str | None
+    takers: Sequence[str]
+    is_question: bool
+    taken: bool  # another turn of the message is Moot's own
+    said: Literal["", "code", "line"] = field(default="", init=False)
+
+    def __call__(self, connection: Connection, seq: int) -> Sequence[TurnRequest]:
+        if connection.execute(_WAS_ANSWERED, {"seq": seq, "by": PINNER}).first() is not None:
+            self.said = ""
+            return ()  # the platform tells it again
+        self.said, line = self.strangers.line(connection, seq, self)
+        if not line:
+            return ()
+        name = self.takers[0] if self.taken else PINNER
+        return [TurnRequest(uuid4().hex, name, self.bot, self.thread_id, 0, line)]
+
+    @property
+    def person(self) -> Speaker:
+        return self.inbound.meta.speaker()
+
+    @property
+    def persona(self) -> str | None:
+        """Whom they asked first; None: only a pin."""
+        return next((name for name in self.takers if name != PINNER), None)
+
+
+class UnknownUsers:
+    """Chooses the line; the refusals and the codes are on disk."""
+
+    def __init__(
+        self,
+        access: Access,
+        refusals: Refusals,
+        pairings: Pairings,
+        audit: Audit,
+        clock: Callable[[], datetime],
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """changed: told when somebody new waits."""
+        self._access = access
+        self._refusals = refusals
+        self._pairings = pairings
+        self._audit = audit
+        self._clock = clock
+        self._changed = changed
+
+    def line(
+        self, connection: Connection, seq: int, refusal: AccessRefusal
+    ) -> tuple[Literal["", "code", "line"], str]:
+        """What is said, and what kind of line that is; "": nothing, it was said before."""
+        room, person, now = refusal.inbound.room, refusal.person, self._clock()
+        known = self._access.role(room, person.id, refusal.persona) is not None
+        if not known and room.kind == "dm" and self._access.table.dms == "pairing":
+            asked = refusal.persona if refusal.is_question else None
+            knock = PairingRequest(person, room, refusal.bot, seq, asked)
+            code = self._pairings.offer(connection, knock, now)
+            owned = self._access.has_owner(room)
+            return ("code", _code_line(code, owned=owned)) if code else ("", "")
+        least = self._least(refusal, known=known)
+        has_role = self._access.takes_part(room, person.id)
+        reason = reason_for(refusal.persona if has_role else None)
+        if not self._refusals.first(connection, room, person.id, reason, now):
+            return "", ""
+        owned = self._access.has_owner(room)
+        return "line", _refused_line(room, person, least, known=known, owned=owned)
+
+    def _least(self, refusal: AccessRefusal, *, known: bool) -> Role:
+        if refusal.persona is None or (not known and not refusal.is_question):
+            return "guest"
+        return self._access.asks_for(refusal.persona)
+
+    async def after(self, refusal: AccessRefusal) -> None:
+        """Note it, when something was said."""
+        room, person = refusal.inbound.room, refusal.person
+        if refusal.said == "code":
+            self._changed()
+        if refusal.said:
+            log.info("access.refused", room=room.id, sender=person.id)
+            await self._audit.note(
+                "refuse", person, persona=refusal.persona, room=room, told=refusal.said
+            )
+
+    async def handed_over(self, room: Room, person: Speaker, persona: str) -> str:
+        """The line for somebody whose question a persona hands over to one whom they may not ask;
+        "": it was said before."""
+        least, now = self._access.asks_for(persona), self._clock()
+        first = await self._refusals.told_first(room, person.id, reason_for(persona), now)
+        if person.kind == "bot" or not first:
+            return ""
+        await self._audit.note("refuse", person, persona=persona, room=room, told="line")
+        return (
+            f"@\u2060{persona} doesn't answer this: who asked first needs to be its {least} here "
+            f"(`!role {person.id} {least}`, says an owner)."
+        )
+
+    def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
+        """Who asked and might; refused later, they hear it again."""
+        self._refusals.let_through(room, person_id, personas)
+
+
+def _code_line(code: str, *, owned: bool) -> str:
+    hours = int(GOOD_FOR.total_seconds()) // 3600
+    do = f"`!pair {code}`" if owned else f"`moot pair {code}` on my machine"
+    return (
+        f"I don't know you yet. Please give an administrator this code: `{code}` (good for {hours} "
+        f"hours). They let you in with {do}, and then I answer you."
+    )
+
+
+def _refused_line(room: Room, person: Speaker, least: Role, *, known: bool, owned: bool) -> str:
+    where = "" if room.kind == "room" else " everywhere"
+    remedy = f"An owner can let you in with `!role {person.id} {least}{where}`."
+    if not owned:
+        remedy = (
+            "I have no owner yet. If you run me, type this on my machine: "
+            f"`moot access grant {person.id} owner`."
+        )
+    if known:
+        return f"I answer only {least}s here. {remedy}"
+    return f"I can't answer you here yet. {remedy}"

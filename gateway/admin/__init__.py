@@ -1,1 +1,0 @@
-"""What the page's administrator sees."""

@@ -1,0 +1,1 @@
+"""The composition root: every part of one gateway, made and ended in order."""

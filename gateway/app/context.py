@@ -1,0 +1,80 @@
+"""What every part of one gateway stands on: made first, from what was opened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from bots.bot import Bot
+from gateway.access.access import Access
+from gateway.access.accounts import Accounts
+from gateway.access.presence import Presence
+from gateway.access.roster import Rosters
+from gateway.audit.anchor import ANCHOR
+from gateway.audit.audit import Audit
+from gateway.core.bus import EventBus
+from gateway.core.clock import clock
+from gateway.core.events import AppEvent
+from gateway.core.log_context import own_log_context
+from gateway.core.redaction import Redactor
+from gateway.core.sql_ledger import SqlLedger
+from gateway.core.trace import TurnTraces
+from gateway.observability.metrics import Metrics
+from gateway.observability.telemetry import Telemetry
+from gateway.settings.config import Config
+from gateway.settings.personas.personas import Personas
+from store.database import Store
+from store.transcript import Transcript
+
+
+class Context:
+    """Given to whoever makes a part; it is never changed."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        group: asyncio.TaskGroup,
+        store: Store,
+        personas: Personas,
+        bots: Mapping[str, Bot],
+        access: Access,
+        metrics: Metrics,
+        redactor: Redactor,
+        telemetry: Telemetry | None,
+    ) -> None:
+        self.config = config
+        self.group = group
+        self.store = store
+        self.personas = personas
+        self.bots = bots
+        self.access = access
+        self.metrics = metrics
+        self.redactor = redactor
+        self.telemetry = telemetry
+        self.trails = TurnTraces(telemetry.turn) if telemetry else TurnTraces()
+        self.bus = EventBus()
+        self.transcript = Transcript(store)
+        self.ledger = SqlLedger(store, self.transcript)
+        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, redactor)
+        self.presence = Presence(store, self.transcript, clock)
+        self.accounts = Accounts(bots, personas, self.presence)
+        self.rosters = Rosters(group)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone in which people read times."""
+        return self.config.gateway.zone
+
+    def publish(self, happening: AppEvent) -> None:
+        """Tell everybody who watches."""
+        self.metrics.heard(happening)
+        self.bus.publish(happening)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """A task that ends with the house. What a turn spawns is logged as that turn's, also when
+        its session is at the next one."""
+        with own_log_context():
+            return self.group.create_task(work, name=name)

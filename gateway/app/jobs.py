@@ -1,0 +1,59 @@
+"""What goes on by itself while the house stands, each a task with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import time
+from functools import partial
+
+from gateway.app.context import Context
+from gateway.app.supervisor import Supervisor
+from gateway.backup.backup import back_up_daily
+from gateway.core.clock import clock
+from gateway.core.events import BotsChanged
+from gateway.remembering.idle import IdleSessions
+from gateway.remembering.memories import Memories
+from gateway.remembering.nightly import nightly
+from gateway.schedules.schedules import Schedules
+from gateway.sessions.pool import SessionPool
+from gateway.turns.intake import Intake
+
+
+def make_supervisor(ground: Context) -> Supervisor:
+    """Who keeps the bots running, and knows how they fare."""
+    made = Supervisor(ground.bots.values(), changed=lambda: ground.publish(BotsChanged()))
+    for name, health in made.health.items():
+        ground.metrics.watch_bot(name, health)
+    return made
+
+
+def begin_jobs(
+    ground: Context,
+    *,
+    idle: IdleSessions,
+    sessions: SessionPool,
+    schedules: Schedules,
+    memories: Memories,
+    supervisor: Supervisor,
+    door: Intake,
+) -> None:
+    """Sessions fall asleep, schedules come due, bots listen, and at night things are tidied."""
+    group, config = ground.group, ground.config
+    group.create_task(idle.run(), name="idle sessions")
+    group.create_task(sessions.run(), name="sleeping sessions")
+    group.create_task(schedules.run(), name="schedules")
+    for bot in ground.bots.values():
+        group.create_task(supervisor.run(bot, door.receive), name=f"bot {bot.name}")
+    tidy = memories.consolidation.run_all
+    _nightly(ground, "memory consolidates", config.memory.consolidates, tidy)
+    copy = partial(back_up_daily, config, clean=ground.redactor)
+    _nightly(ground, "daily back-up", config.backup.at, lambda: copy(clock()))
+
+
+def _nightly(
+    ground: Context, name: str, at: time | None, work: Callable[[], Awaitable[object]]
+) -> None:
+    """at: None for never."""
+    if at is not None:
+        task = nightly(work, at=at, zone=ground.zone, clock=clock)
+        ground.group.create_task(task, name=name)

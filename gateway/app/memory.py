@@ -1,0 +1,82 @@
+"""The memory, who tends it, and what the chat's own pins are to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from gateway.app.context import Context
+from gateway.commands.pins import Suggestions
+from gateway.core.clock import clock
+from gateway.core.events import MemoryChanged
+from gateway.remembering.idle import IdleSessions
+from gateway.remembering.learning import learning
+from gateway.remembering.memories import Memories
+from gateway.turns.platform_pins import PlatformPins
+from memory.layer import AnsweredTurn, EndedSession
+from memory.model import Model
+from memory.recall.index import Index
+
+
+def make_memories(
+    ground: Context, index: Index | None, model: Model | None, learn_after_s: float
+) -> Memories:
+    """Every layer. index, model, learn_after_s: see Memories."""
+    config = ground.config
+
+    def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
+        return learning(told, ground.telemetry)
+
+    made = Memories(
+        config.memory,
+        store=ground.store,
+        index=index,
+        model=model,
+        spawn=ground.spawn,
+        learned=lambda room_id: ground.publish(MemoryChanged(room_id)),
+        called=ground.metrics.called,
+        clock=clock,
+        zone=ground.zone,
+        budget=config.budget.budget(),
+        own_workspaces=config.gateway.data_dir / "scopes",
+        learn_after_s=learn_after_s,
+        clean=ground.redactor,
+        about=about,
+    )
+    ground.metrics.watch_learning(made.layers.learning)
+    return made
+
+
+def make_idle(
+    ground: Context, memories: Memories, busy: Callable[[str, str], bool]
+) -> IdleSessions:
+    """Who ends sessions that nobody goes on with. busy: whether one's turns wait or run."""
+    return IdleSessions(
+        ledger=ground.ledger,
+        remember=memories.layers.remember,
+        busy=busy,
+        spawn=ground.spawn,
+        idle_s=ground.config.memory.idle_s,
+        clock=clock,
+    )
+
+
+def make_pins(ground: Context, memories: Memories) -> PlatformPins:
+    """What is pinned on the platform itself."""
+    return PlatformPins(
+        landmarks=memories.landmarks,
+        slices=memories.slices,
+        transcript=ground.transcript,
+        ledger=ground.ledger,
+        personas=ground.personas,
+        accounts=ground.accounts,
+        access=ground.access,
+        changed=lambda room_id: ground.publish(MemoryChanged(room_id)),
+        clock=clock,
+    )
+
+
+def make_suggestions(ground: Context, memories: Memories) -> Suggestions:
+    """Who proposes to pin a decision."""
+    enabled = ground.config.memory.suggest_pins
+    return Suggestions(ground.transcript, memories.slices, clock, enabled=enabled)

@@ -1,0 +1,111 @@
+"""The house put together: opened from the ground up, closed in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Mapping
+
+import structlog
+
+from adapters.cli.hooks import HookListener
+from composer.headings import HEADINGS
+from gateway.access.access import Access
+from gateway.app.app import App
+from gateway.app.ending import Ends
+from gateway.app.platforms import make_bots
+from gateway.app.service_manager import Notify, nobody
+from gateway.core.lock import hold
+from gateway.core.private_folders import keep_private
+from gateway.core.redaction import Redactor
+from gateway.observability.metrics import Metrics
+from gateway.observability.telemetry import open_telemetry
+from gateway.remembering.indexes import open_configured
+from gateway.remembering.models import open_model
+from gateway.sessions.pool import SessionPool
+from gateway.sessions.programs import Programs, agent_names
+from gateway.sessions.sandbox import Sandboxing
+from gateway.settings.config import Config
+from gateway.settings.personas.personas import Personas
+from store.database import Store
+
+log = structlog.stdlib.get_logger("moot.app")
+
+
+class _Stop(Exception):
+    """Ends the group of all tasks."""
+
+
+async def run(
+    config: Config,
+    environment: Mapping[str, str],
+    *,
+    started: Callable[[str], None],
+    stop: asyncio.Event,
+    redactor: Redactor | None = None,
+    at_once: asyncio.Event | None = None,
+    notify: Notify = nobody,
+) -> None:
+    """Run Moot until `stop` is set. `started` is told the page's address.
+
+    Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
+    over is taken up again by the next start. notify: see gateway/app/service_manager.py.
+    redactor: knows the secrets of both; without it none is known.
+    """
+    ends = Ends(stop, at_once or asyncio.Event())
+    keep_private(config.gateway.data_dir)
+    with hold(config.gateway.data_dir):
+        await _run(config, environment, started, ends, notify, redactor or Redactor())
+
+
+async def _run(
+    config: Config,
+    environment: Mapping[str, str],
+    started: Callable[[str], None],
+    ends: Ends,
+    notify: Notify,
+    redactor: Redactor,
+) -> None:
+    metrics = Metrics()
+    personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
+    access = Access(config.access)
+    bots = make_bots(
+        config, environment, personas, access, lambda secret: redactor.learn((secret,))
+    )
+    gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
+    async with (
+        open_model(config, environment) as model,
+        Store.open(config.store_url) as store,
+        open_configured(config) as index,
+        open_telemetry(config.telemetry, environment, redactor) as telemetry,
+        HookListener.open() as hooks,
+    ):
+        redactor.learn((hooks.secret,))
+        sessions: SessionPool | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                house = App(
+                    config,
+                    group=group,
+                    store=store,
+                    personas=personas,
+                    bots=bots,
+                    programs=Programs(config.agents, environment, hooks, metrics.disagreed),
+                    index=index,
+                    model=model,
+                    page_token=environment.get("MOOT_TOKEN") or None,
+                    hooks=hooks,
+                    metrics=metrics,
+                    access=access,
+                    sandboxing=Sandboxing(config, environment.get("PATH", "")),
+                    redactor=redactor,
+                    telemetry=telemetry,
+                )
+                sessions = house.sessions
+                await house.serve(started, ends, notify)
+                raise _Stop
+        except* _Stop:
+            pass
+        finally:
+            if sessions is not None:
+                await sessions.close()

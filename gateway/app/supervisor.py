@@ -1,0 +1,109 @@
+"""Keeps bots running: one malformed event must not silence a platform for good."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from bots.bot import Bot
+from contract.chat import Chosen, Event
+from contract.errors import MootError
+from gateway.core.clock import clock as system_clock
+from gateway.core.log_context import LogContext, log_context, own_log_context
+
+log = structlog.stdlib.get_logger("moot.app")
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0  # before a restart; doubles
+STEADY_S = 60.0  # who ran so long may be restarted at once again
+
+
+@dataclass(slots=True)
+class BotHealth:
+    """How a bot fares.
+
+    since: when its present run began; None: it waits for its next start. event_at: when the last
+    event came in. error: why the last run ended, one line, and when. restarts: since Moot started.
+    """
+
+    bot: Bot
+    since: datetime | None = None
+    event_at: datetime | None = None
+    error: str = ""
+    error_at: datetime | None = None
+    restarts: int = 0
+
+    @property
+    def up(self) -> bool:
+        """Whether it runs and knows its own account; the page's own bot needs none."""
+        connected = bool(self.bot.own_ids) or self.bot.platform == "web"
+        return self.since is not None and connected
+
+    @property
+    def state(self) -> str:
+        """A word for it: up, connecting, down."""
+        if self.since is None:
+            return "down"
+        return "up" if self.up else "connecting"
+
+
+class Supervisor:
+    """Starts bots again, and knows how each of them fares."""
+
+    def __init__(
+        self,
+        bots: Iterable[Bot],
+        *,
+        changed: Callable[[], None] = lambda: None,
+        clock: Callable[[], datetime] = system_clock,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """changed: told when a bot was started or has ended."""
+        self.health: Mapping[str, BotHealth] = {bot.name: BotHealth(bot) for bot in bots}
+        self._changed = changed
+        self._clock = clock
+        self._sleep = sleep
+
+    async def run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
+        """Run a bot, for ever. Its log lines tell which it is, and of which room they are."""
+        with log_context(LogContext(bot=bot.name)):
+            await self._run(bot, receive)
+
+    async def _run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
+        health = self.health[bot.name]
+
+        async def hear(event: Event) -> None:
+            health.event_at = self._clock()
+            room = "" if isinstance(event, Chosen) else event.room.id
+            with own_log_context(room=room):
+                await receive(event, bot)
+
+        wait_s = FIRST_WAIT_S
+        while True:
+            began = asyncio.get_running_loop().time()
+            health.since = self._clock()
+            self._changed()
+            try:
+                await bot.run(hear)
+                reason = "it returned"
+            except MootError as error:
+                reason = str(error)
+            except Exception:  # a bot's supervisor restarts it whatever it died of
+                log.exception("bot.crashed", bot=bot.name)
+                reason = "it crashed; the log says where"
+            if asyncio.get_running_loop().time() - began > STEADY_S:
+                wait_s = FIRST_WAIT_S
+            log.error("bot.restart", bot=bot.name, in_s=round(wait_s, 3), reason=reason)
+            self._ended(health, reason)
+            await self._sleep(wait_s)
+            health.restarts += 1
+            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    def _ended(self, health: BotHealth, reason: str) -> None:
+        health.since = None
+        health.error = reason.splitlines()[0] if reason else "it ended"
+        health.error_at = self._clock()
+        self._changed()

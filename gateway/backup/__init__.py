@@ -1,0 +1,1 @@
+"""Backups: made while Moot runs, and put back."""

@@ -1,0 +1,284 @@
+"""`moot backup`: one file with everything that is needed to go on, made while Moot runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import structlog
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from adapters.catalog import profiles
+from contract.errors import ConfigError
+from gateway.audit.anchor import ANCHOR
+from gateway.backup.archive import ArchiveWriter, Manifest, writing
+from gateway.core.lock import ADDRESS
+from gateway.core.lock import NAME as LOCK_NAME
+from gateway.core.redaction import Redactor, secrets_in, without_secrets
+from gateway.settings.config import Config
+from gateway.settings.env_file import NAME as ENV_NAME
+from store.database import HEAD
+from store.upgrading import FOLDER, copy_sqlite
+
+log = structlog.stdlib.get_logger("moot.backup")
+
+SCOPES = frozenset({"scopes", "model"})  # agents' HOMEs and working directories
+SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below data/bots/<name>
+# Beside the logins that profiles name: what programs call files that they were logged in by.
+_LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
+CONFIG_NAME = "moot.toml"
+_SQLITE = b"SQLite format 3\0"
+_NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
+_DUMP_S = 3600.0
+_SCRATCH = ".backup-"
+_LEFT_S = 24 * 3600.0  # no back-up takes so long: what is older was left by one that was killed
+
+
+@dataclass(frozen=True, slots=True)
+class BackupOptions:
+    """What goes into it. scopes: what agents keep and work on. secrets: moot.env, bots' keys and
+    tokens, agents' logins. clean: without them, takes secrets out of what names them beside
+    other things."""
+
+    scopes: bool = False
+    secrets: bool = False
+    clean: Callable[[str], str] = str
+
+
+def knowing_bots(config: Config, redactor: Redactor) -> Redactor:
+    """The redactor, which from now on knows what the bots keep: tokens that a login gave."""
+    for path in (config.gateway.data_dir / "bots").glob("*/*"):
+        if path.name not in SECRET_FILES or path.suffix == ".db":
+            continue
+        with suppress(OSError, ValueError):
+            text = path.read_text(encoding="utf-8")
+            redactor.learn(secrets_in(json.loads(text)) if path.suffix == ".json" else (text,))
+    return redactor
+
+
+def default_file(config: Config, at: datetime) -> Path:
+    """data/backups/moot-YYYYMMDD-HHMMSS.tar.gz, in the configured zone."""
+    local = at.astimezone(config.gateway.zone)
+    return config.gateway.data_dir / FOLDER / f"moot-{local:%Y%m%d-%H%M%S}.tar.gz"
+
+
+def back_up(
+    config: Config, file: Path, target: Path, wanted: BackupOptions, at: datetime
+) -> Manifest:
+    """Write and check it. file: moot.toml, if it is there. Raises ConfigError.
+
+    The database goes in first: what its rows name was on disk before them. Takes as long as
+    reading everything twice; may run beside a Moot that writes.
+    """
+    data = config.gateway.data_dir
+    if not data.is_dir():
+        raise ConfigError(f"{data}: there is no data yet")
+    try:
+        _sweep(data, at)
+        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=data) as scratch:
+            copies = _Copies(Path(scratch))
+            head = copies.anchor(data / ANCHOR)
+            url = make_url(config.store_url)
+            schema, dump = copies.database(url)
+            manifest = Manifest(
+                moot=_version(),
+                schema_version=schema,
+                database="sqlite" if dump.name == "moot.db" else "postgresql",
+                made_at=at.isoformat(timespec="seconds"),
+                data_dir=str(data.absolute()),
+                scopes=wanted.scopes,
+                secrets=wanted.secrets,
+            )
+            with writing(target) as archive:
+                archive.add(f"data/{dump.name}", dump, 0o600)
+                if head is not None:
+                    archive.add(f"data/{ANCHOR}", head, 0o600)
+                for name, path in _files(config, file, wanted, url):
+                    _add(archive, copies, name, path, wanted)
+                return archive.finish(manifest)
+    except ArgumentError:
+        raise ConfigError("[store] url is not a database's address") from None
+    except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"no back-up could be made: {error}") from error
+
+
+def _sweep(data: Path, at: datetime) -> None:
+    """Take away what a killed back-up left: copies as large as the database, halves of archives."""
+    left = [*data.glob(f"{_SCRATCH}*"), *(data / FOLDER).glob(".moot-*.partial")]
+    for path in left:
+        if at.timestamp() - path.lstat().st_mtime > _LEFT_S:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _add(
+    archive: ArchiveWriter, copies: _Copies, name: str, path: Path, wanted: BackupOptions
+) -> None:
+    """One file; one that vanishes meanwhile is left out, a SQLite database is copied whole."""
+    try:
+        mode = 0o700 if path.stat().st_mode & stat.S_IXUSR else 0o600
+        with path.open("rb") as file:
+            is_database = file.read(len(_SQLITE)) == _SQLITE
+        if not wanted.secrets and (name == CONFIG_NAME or name.startswith("data/bots/")):
+            path = copies.bare(path, wanted.clean)
+        archive.add(name, copies.sqlite(path) if is_database else path, mode)
+    except FileNotFoundError:
+        log.info("backup.vanished", file=name)
+
+
+class _Copies:
+    """Consistent copies of databases, one file at a time on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def sqlite(self, path: Path) -> Path:
+        """A copy that the next one takes the place of; what can't be copied is taken as it is."""
+        copy = self._folder / "copy.db"
+        try:
+            copy_sqlite(path, copy)
+        except sqlite3.Error:
+            return path
+        return copy
+
+    def anchor(self, file: Path) -> Path | None:
+        """The audit log's newest hash; None: there is none. Taken before the database, whose copy
+        then has its row: one that is newer than the copy would tell of rows cut off."""
+        copy = self._folder / ANCHOR
+        try:
+            shutil.copyfile(file, copy)
+        except FileNotFoundError:
+            return None
+        return copy
+
+    def bare(self, path: Path, clean: Callable[[str], str]) -> Path:
+        """A small text without its secrets; what is none is taken as it is."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            return path
+        bare = without_secrets(text, clean) if path.suffix == ".toml" else clean(text)
+        if bare == text:
+            return path
+        copy = self._folder / "bare"
+        copy.write_text(bare, encoding="utf-8")
+        return copy
+
+    def database(self, url: URL) -> tuple[str, Path]:
+        """Its version, and the copy. Raises ConfigError."""
+        if url.get_backend_name() != "sqlite":
+            return HEAD, self._dumped(url)
+        path, copy = Path(url.database or ""), self._folder / "moot.db"
+        if not path.is_file():
+            raise ConfigError(f"{path}: there is no database yet; start Moot once")
+        copy_sqlite(path, copy)
+        with closing(sqlite3.connect(copy)) as connection:
+            [(found,)] = connection.execute("SELECT version_num FROM alembic_version")
+        return str(found), copy
+
+    def _dumped(self, url: URL) -> Path:
+        program = shutil.which("pg_dump")
+        if program is None:
+            raise ConfigError(
+                "[store] url names PostgreSQL, and there is no pg_dump on PATH: install "
+                "PostgreSQL's client programs, or back the database up by its own means"
+            )
+        dump = self._folder / "database.dump"
+        plain = url.set(drivername="postgresql", password=None)
+        given = {"PGPASSWORD": url.password} if url.password else {}
+        result = subprocess.run(
+            [program, "--format=custom", f"--file={dump}", plain.render_as_string()],
+            env={"PATH": os.path.dirname(program), "LANG": "C.UTF-8", **given},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_DUMP_S,
+            check=False,
+        )
+        if result.returncode:
+            last = (result.stderr.strip().splitlines() or ["it failed"])[-1]
+            raise ConfigError(f"pg_dump made no back-up: {last}")
+        return dump
+
+
+def _files(
+    config: Config, file: Path, wanted: BackupOptions, url: URL
+) -> Iterator[tuple[str, Path]]:
+    """Each file's name in the archive, and where it is."""
+    if file.is_file():
+        yield CONFIG_NAME, file
+    secrets = file.parent / ENV_NAME
+    if wanted.secrets and secrets.is_file():
+        yield ENV_NAME, secrets
+    for path in sorted(config.personas_folder.glob("*.md")):
+        if path.is_file():
+            yield f"personas/{path.name}", path
+    data, database = config.gateway.data_dir, Path(url.database or "").absolute()
+    logins = {login for profile in profiles().values() for login in profile.logins}
+    for path in _below(data):
+        parts = path.relative_to(data).parts
+        if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith(_NOT_KEPT):
+            continue
+        if path.absolute() == database or path.name.endswith(("-wal", "-shm", "-journal")):
+            continue
+        if parts[0] in SCOPES and not wanted.scopes:
+            continue
+        if not wanted.secrets and _is_secret(parts, logins):
+            continue
+        yield f"data/{'/'.join(parts)}", path
+
+
+def _is_secret(parts: tuple[str, ...], logins: set[str]) -> bool:
+    if parts[0] == "bots":
+        return parts[-1] in SECRET_FILES
+    login = any("/".join(parts).endswith(f"/{login}") for login in logins)
+    return parts[0] in SCOPES and (login or _LOGIN_LIKE.search(parts[-1]) is not None)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Every plain file below it; links are neither kept nor followed."""
+    for here, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(here, name)
+            if stat.S_ISREG(path.lstat().st_mode):
+                yield path
+
+
+def _version() -> str:
+    try:
+        return version("moot")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str] = str) -> None:
+    """One of those that Moot makes by itself; the oldest go. A failure is a line in the log."""
+    target = default_file(config, at)
+    wanted = BackupOptions(scopes=config.backup.scopes, clean=clean)
+    file = config.file or config.gateway.data_dir.parent / "moot.toml"
+    try:
+        made = await asyncio.to_thread(back_up, config, file, target, wanted, at)
+    except ConfigError as error:
+        log.error("backup.failed", reason=error.say)
+        return
+    log.info("backup.made", file=target, files=len(made.files))
+    for old in newest_first(target.parent)[config.backup.keep :]:
+        old.unlink(missing_ok=True)
+
+
+def newest_first(folder: Path) -> list[Path]:
+    """The back-ups of a folder that bear the default name."""
+    return sorted(folder.glob("moot-????????-??????.tar.gz"), reverse=True)

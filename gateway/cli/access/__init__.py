@@ -1,0 +1,1 @@
+"""`moot access` and `moot pair`."""

@@ -1,0 +1,181 @@
+"""`moot audit`: look at the audit log, and check that nobody changed it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from contract.errors import MootError
+from gateway.cli.command_line import add_config, configured, printable
+
+if TYPE_CHECKING:
+    from gateway.audit.audit import Audit, AuditEntry
+    from gateway.settings.config import Config
+
+SHOWN = 50
+_AGO = re.compile(r"(\d{1,4})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def add_audit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and those below it."""
+    audit = commands.add_parser("audit", help="who let which agent do what")
+    below = audit.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    verify = below.add_parser("verify", help="check the log's chain; exit code 1: it is broken")
+    verify.add_argument("--head", type=_head, help="a hash noted earlier: it must be there")
+    show = below.add_parser("show", help="print what was noted, oldest first")
+    show.add_argument("--room", metavar="ID", help="e.g. slack:C06RY3YBSLE")
+    show.add_argument("--person", metavar="ID", help="e.g. slack:U06STGBF4Q0")
+    show.add_argument("--persona", metavar="NAME")
+    show.add_argument("--act", metavar="WORD", help="e.g. answer")
+    show.add_argument("--since", metavar="WHEN", help="e.g. 2026-04-21, 2026-04-21T14:00, 24h, 7d")
+    show.add_argument(
+        "--limit", type=int, default=SHOWN, help=f"the newest so many ({SHOWN}); 0: all"
+    )
+    for command in (verify, show):
+        command.add_argument("--json", action="store_true", help="JSON Lines instead of text")
+        add_config(command)
+    audit.set_defaults(do=_do)
+    verify.set_defaults(do=_do)
+    show.set_defaults(do=_do)
+
+
+def _head(text: str) -> str:
+    if not _HASH.fullmatch(text):
+        raise argparse.ArgumentTypeError("not a hash of the log: 64 of 0-9 and a-f")
+    return text
+
+
+def _do(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    config = configured(arguments)
+    try:
+        return asyncio.run(_look(arguments, config))
+    except BrokenPipeError:  # whoever read has seen enough
+        sys.stderr.close()
+        return 1
+
+
+async def _look(given: argparse.Namespace, config: Config) -> int:
+    from gateway.audit.anchor import ANCHOR
+    from gateway.audit.audit import Audit
+    from gateway.core.clock import clock
+    from store.database import Store
+
+    async with Store.open(config.store_url, read_only=True) as store:
+        audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
+        if given.command == "verify":
+            return await _verify(audit, given)
+        return await _show(audit, given, config)
+
+
+async def _verify(audit: Audit, given: argparse.Namespace) -> int:
+    verdict = await audit.verify(given.head or "")
+    broken = verdict.broken
+    if given.json:
+        _say(
+            json.dumps(
+                {
+                    "ok": broken is None,
+                    "rows": verdict.rows,
+                    "erased": verdict.erased,
+                    "head": verdict.head,
+                    "broken_seq": broken.seq if broken else None,
+                    "broken": broken.reason if broken else None,
+                }
+            )
+        )
+    elif broken is None:
+        erased = (
+            f" ({verdict.erased} halves of rows were erased, as noted)" if verdict.erased else ""
+        )
+        _say(f"the audit log is whole: {verdict.rows} rows{erased}\nhead: {verdict.head or 'none'}")
+    else:
+        where = f"row {broken.seq}" if broken.seq is not None else "the end"
+        _say(f"the audit log is broken at {where}: {broken.reason}")
+        _say(f"{verdict.rows} rows before it hold")
+    return 0 if broken is None else 1
+
+
+async def _show(audit: Audit, given: argparse.Namespace, config: Config) -> int:
+    from gateway.audit.audit import AuditFilter, entry_of
+
+    zone = config.gateway.zone
+    wish = AuditFilter(
+        room_id=given.room,
+        person_id=given.person,
+        persona=given.persona,
+        act=given.act,
+        since=since(given.since, datetime.now(zone)) if given.since else None,
+    )
+    if given.limit > 0:
+        for entry in reversed(await audit.page(wish, before=None, limit=given.limit)):
+            _say(as_json(entry) if given.json else as_line(entry, zone))
+        return 0
+    async for rows in audit.rows(wish):
+        for row in rows:
+            entry = entry_of(row)
+            _say(as_json(entry) if given.json else as_line(entry, zone))
+    return 0
+
+
+def since(text: str, now: datetime) -> datetime:
+    """A moment as people write it; without a zone of its own it is in that of `now`."""
+    if ago := _AGO.fullmatch(text):
+        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    try:
+        if len(text) == len("2026-04-21"):
+            return datetime.combine(date.fromisoformat(text), time(), now.tzinfo)
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise MootError(
+            f"--since {text!r}: a time is e.g. 2026-04-21, 2026-04-21T14:00 or 24h"
+        ) from None
+    return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
+
+
+def as_json(entry: AuditEntry) -> str:
+    """One line of JSON."""
+    by = None if entry.by is None else {"id": entry.by.id, "name": entry.by.name}
+    told = {
+        "seq": entry.seq,
+        "at": entry.at.isoformat(),
+        "act": entry.act,
+        "by": by,
+        "persona": entry.persona,
+        "room_id": entry.room_id,
+        "turn_id": entry.turn_id,
+        "detail": dict(entry.detail),
+        "hash": entry.hash,
+    }
+    return json.dumps(told, ensure_ascii=False)
+
+
+def as_line(entry: AuditEntry, zone: Any) -> str:
+    """One line for people."""
+    return printable(" ".join(_parts(entry, zone)))
+
+
+def _parts(entry: AuditEntry, zone: Any) -> Iterator[str]:
+    yield f"{entry.seq}"
+    yield f"{entry.at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+    yield entry.act
+    yield f"{entry.by.name} <{entry.by.id}>" if entry.by else "<erased>"
+    if entry.persona:
+        yield f"@{entry.persona}"
+    if entry.room_id:
+        yield f"in {entry.room_id}"
+    for name, value in entry.detail.items():
+        if value is not None and value != "":
+            yield f"{name}={json.dumps(value, ensure_ascii=False)}"
+
+
+def _say(line: str) -> None:
+    print(line)  # noqa: T201

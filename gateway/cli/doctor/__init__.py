@@ -1,0 +1,1 @@
+"""`moot check`, `moot doctor` and `moot agents`."""

@@ -1,0 +1,157 @@
+"""The files that `moot init` writes: made as texts first, shown, then put in place together."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AoT, Table
+
+from contract.errors import ConfigError
+from gateway.settings.env_file import NAME as ENV_NAME
+from gateway.settings.personas.personas import parse_persona
+from gateway.settings.whole_file import prepared
+
+HEAD = "# Made by `moot init`. Every key with its default: moot.toml.example. Secrets: moot.env."
+_AGENT_LINE = re.compile(r"^agent[ \t]*:.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file as it shall be. before: its text now; None: it isn't there."""
+
+    path: Path
+    text: str
+    before: str | None
+    mode: int = 0o644
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return self.text != self.before
+
+    def diff(self) -> str:
+        """What changes, for people; of secrets only that they change."""
+        if self.path.name == ENV_NAME:
+            return f"{self.path}: secrets, mode 600"
+        if self.before is None:
+            return f"{self.path}: new"
+        name = str(self.path)
+        lines = difflib.unified_diff(
+            self.before.splitlines(), self.text.splitlines(), name, name, "now", "then", lineterm=""
+        )
+        return "\n".join(lines)
+
+
+def read(path: Path) -> str | None:
+    """Its text; None: it isn't there. Raises ConfigError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: can't be read: {error}") from None
+
+
+def document(text: str | None) -> tomlkit.TOMLDocument:
+    """moot.toml with its comments and its order."""
+    if text is not None:
+        return tomlkit.parse(text)
+    made = tomlkit.document()
+    made.add(tomlkit.comment(HEAD.removeprefix("# ")))
+    made.add(tomlkit.nl())
+    return made
+
+
+def section(made: tomlkit.TOMLDocument, name: str) -> Table:
+    """A table of it, made when it isn't there."""
+    if name not in made:
+        made.add(name, tomlkit.table())
+    found = made[name]
+    if not isinstance(found, Table):
+        raise ConfigError(f"moot.toml: [{name}] must stand there as a table of its own")
+    return found
+
+
+def put_bot(
+    made: tomlkit.TOMLDocument, platform: str, name: str | None, values: Mapping[str, Any]
+) -> None:
+    """Change the platform's [[bots]] table of that name, or add one."""
+    bots = made.setdefault("bots", tomlkit.aot())
+    if not isinstance(bots, AoT):
+        raise ConfigError("moot.toml: write each bot as a [[bots]] table")
+    table = next((t for t in bots if t.get("platform") == platform and t.get("name") == name), None)
+    if table is None:
+        table = tomlkit.table()
+        table.add("platform", platform)
+        if name:
+            table.add("name", name)
+        bots.append(table)
+        made["bots"] = bots
+        table = bots[-1]
+    for key, value in values.items():
+        if table.get(key) != value:
+            table[key] = value
+
+
+def joined(values: Any, more: Sequence[str]) -> list[str]:
+    """A list of words with more of them, each once; a single word may stand for a list."""
+    now = [values] if isinstance(values, str) else list(values or ())
+    return list(dict.fromkeys([*now, *more]))
+
+
+def persona_text(name: str, agent: str, description: str, now: str | None) -> str:
+    """A persona file: the one that is there with this agent, or a new one. Raises ConfigError."""
+    if now is None:
+        line = f"description: {_quoted(description)}\n" if description else ""
+        body = f"You are {name.title()}, in a room with people who work together."
+        rest = "Answer first, reasons after. What somebody told you in private stays there."
+        text = f"---\nagent: {agent}\n{line}---\n{body} {rest}\n"
+    else:
+        text = now
+        if parse_persona(name, now).front.agent != agent:
+            text = _AGENT_LINE.sub(lambda _: f"agent: {agent}", now, count=1)
+    if parse_persona(name, text).front.agent != agent:
+        raise ConfigError(f"{name}.md: its `agent` can't be changed from here; edit the file")
+    return text
+
+
+def _quoted(text: str) -> str:
+    """A YAML string on one line."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + " ".join(escaped.split()) + '"'
+
+
+def write_all(files: Sequence[File]) -> None:
+    """Put all of them in place. Each is whole at any moment; Ctrl-C comes before or after."""
+    ready: list[tuple[Path, File]] = []
+    try:
+        for file in files:
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            ready.append((prepared(file.path, file.text.encode(), file.mode), file))
+        with _uninterrupted():
+            while ready:
+                temporary, file = ready[0]
+                temporary.replace(file.path)
+                ready.pop(0)
+    except OSError as error:
+        raise ConfigError(f"{error.filename}: can't be written: {error.strerror}") from error
+    finally:
+        for temporary, _ in ready:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

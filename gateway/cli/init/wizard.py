@@ -1,0 +1,373 @@
+"""The steps of `moot init`, one after the other. Each is tried for real; a mistake is told and
+asked for again. Nothing is written here: what comes out is the files as they shall be."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from contract.errors import ConfigError
+from gateway.cli.doctor.trials import keys_of, try_agents, try_bot
+from gateway.cli.init.asking import Asker
+from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
+from gateway.cli.init.forms import FORMS, PAGE, PlatformForm, Way
+from gateway.settings.config import SHIPPED_PERSONAS, Config, parse_config, secret
+from gateway.settings.env_file import env_file, set_values
+from gateway.settings.personas.check import NAME
+from gateway.settings.personas.personas import Personas, parse_persona
+
+_PERSON = re.compile(rf"({'|'.join(form.prefix for form in FORMS.values())}):[^\s*]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line said; empty: not said. urls: platform → address."""
+
+    file: Path
+    platforms: Sequence[str] = ()
+    urls: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    persona: str = ""
+    description: str = ""
+    agent: str = ""
+    rooms: str = ""
+    owners: Sequence[str] = ()
+    listen: str = ""
+    timezone: str = ""
+    tries: bool = True
+
+
+class Wizard:
+    """One run of the wizard."""
+
+    def __init__(self, given: Given, ask: Asker, environment: Mapping[str, str], zone: str) -> None:
+        self._given, self._ask, self._environment = given, ask, environment
+        self._zone = zone
+        self._before = read(given.file)
+        if self._before is not None:
+            self._parse(self._before)  # a mistake in it is told before anything is asked
+        self._toml = document(self._before)
+        self._secrets: dict[str, str] = {}
+        self._refused: set[str] = set()
+        self._persona = ""
+        self._next: list[str] = []
+
+    def run(self) -> list[File]:
+        """The files as they shall be. Raises ConfigError."""
+        self._place()
+        platforms = self._platforms()
+        self._persona = self._which_persona()
+        agent = self._agent()
+        for platform in platforms:
+            self._platform(FORMS[platform])
+        self._access([FORMS[platform] for platform in platforms])
+        config = self._config()
+        return [*self._personas(config, agent), self._secrets_file(), self._toml_file()]
+
+    @property
+    def afterwards(self) -> Sequence[str]:
+        """What to do next, a line each."""
+        config = f" --config {self._given.file}" if self._given.file.name != "moot.toml" else ""
+        listen = self._config().gateway.listen
+        last = self._next or [f"open http://{listen} and ask @{self._persona}"]
+        return (f"Next: moot run{config}", f"Then: {'; or '.join(last)}")
+
+    def _parse(self, text: str) -> Config:
+        try:
+            return parse_config(tomllib.loads(text), self._given.file)
+        except tomllib.TOMLDecodeError as error:
+            say = f"{self._given.file}: can't be read as TOML: {error}; mend it first"
+            raise ConfigError(say) from None
+
+    def _config(self) -> Config:
+        return self._parse(tomlkit.dumps(self._toml))
+
+    def _environment_now(self) -> Mapping[str, str]:
+        return {**self._environment, **self._secrets}
+
+    def _place(self) -> None:
+        """Time zone and address, which have defaults and are not asked for."""
+        zone = self._given.timezone or (self._zone if self._before is None else "")
+        for key, value in (("timezone", zone), ("listen", self._given.listen)):
+            if value:
+                section(self._toml, "gateway")[key] = value
+        self._config()
+
+    def _platforms(self) -> Sequence[str]:
+        chosen = list(self._given.platforms)
+        if not chosen:
+            options = [(name, form.title) for name, form in FORMS.items()]
+            only = (PAGE, "none: Moot's own page alone, to try it")
+            if self._ask.quiet:
+                raise ConfigError("moot init --yes: say which: --platform slack (or page, ...)")
+            question = "Where do people talk to it? (Run `moot init` again to add another.)"
+            chosen = [self._ask.choose(question, [*options, only], "--platform")]
+        return [name for name in dict.fromkeys(chosen) if name != PAGE]
+
+    # ── the persona and its agent ───────────────────────────────────────────────────────
+
+    def _which_persona(self) -> str:
+        own = Personas(self._config().personas_folder).all()
+        there = {**Personas(SHIPPED_PERSONAS).all(), **own}
+        if self._given.persona:
+            name = self._given.persona
+        elif self._ask.quiet:
+            name = "demo" if self._given.agent in ("", "demo") else "claude"
+        else:
+            known = [(p.name, f"@{p.name}: {p.front.description}") for p in there.values()]
+            new = ("", "a new one")
+            name = self._ask.choose("Who answers?", [*known, new], "--persona")
+            if not name:
+                name = self._ask.text("Its name, lower case", "--persona", fault=_no_name)
+        if wrong := _no_name(name):
+            raise ConfigError(f"--persona: {wrong}")
+        return name
+
+    def _text(self, name: str) -> str | None:
+        """The persona's file as it is, else as it comes with Moot; None: it is new."""
+        for folder in (self._config().gateway.personas_dir, SHIPPED_PERSONAS):
+            if (text := read(folder / f"{name}.md")) is not None:
+                return text
+        return None
+
+    def _agent(self) -> str:
+        """The agent that will answer; it has answered a word."""
+        text = self._text(self._persona)
+        usual = parse_persona(self._persona, text).front.agent if text else "demo"
+        agent = self._given.agent or (usual if self._ask.quiet else self._found_agent(usual))
+        while True:
+            self._keys(agent)
+            trouble = self._trouble(agent)
+            if not trouble:
+                return agent
+            if self._ask.quiet:
+                raise ConfigError(f"agent {agent}: {trouble}")
+            self._ask.say(f"  ✗ {agent}: {trouble}")
+            again = ("again", "try it again, when you have mended that")
+            options = [again, ("other", "choose another agent"), ("keep", "go on with it as it is")]
+            match self._ask.choose("What now?", options, "--agent"):
+                case "keep":
+                    return agent
+                case "other":
+                    agent = self._found_agent(usual)
+                case _:
+                    for key in keys_of(agent, self._config()):
+                        self._secrets.pop(key, None)
+
+    def _found_agent(self, usual: str) -> str:
+        self._ask.say("Looking for agents on this machine ...")
+        healths = asyncio.run(try_agents(self._config(), self._environment_now(), asks=False))
+        here = [health for health in healths if health.installed]
+        here.sort(key=lambda health: health.name != usual)
+        options = [
+            (health.name, f"{health.name}: {health.title} {health.version or ''}".rstrip())
+            for health in here
+        ]
+        missing = ", ".join(health.name for health in healths if not health.installed)
+        if missing:
+            self._ask.say(f"(not here: {missing}; docs/agents.md tells how to get them)")
+        if len(options) == 1 and options[0][0] != usual:
+            self._ask.say(f"Only {options[0][0]} is here: it answers as @{self._persona} for now.")
+        return self._ask.choose("Which agent runs it?", options, "--agent")
+
+    def _keys(self, agent: str) -> None:
+        """The keys it logs in with: those of the environment; asked for where there is none."""
+        keys = keys_of(agent, self._config())
+        found = {key: value for key in keys if (value := self._environment.get(key))}
+        if not found and keys and not self._ask.quiet:
+            question = f"{keys[0]}, if it has no login of its own"
+            value = self._ask.optional(question, hidden=True)
+            found = {keys[0]: value} if value else {}
+        self._secrets |= found
+
+    def _trouble(self, agent: str) -> str:
+        """Why it doesn't answer; "": it does, or it is not to be tried."""
+        config, environment = self._config(), self._environment_now()
+        if not self._given.tries:
+            return ""
+        self._ask.say(f"Asking {agent} for one word ...")
+        try:
+            [health] = asyncio.run(try_agents(config, environment, [agent], asks=True))
+        except ConfigError as error:
+            return error.say
+        if health.well and not health.trouble:
+            self._ask.say(f"  {health}")
+            return ""
+        return health.trouble or "it gave no answer"
+
+    # ── a platform ──────────────────────────────────────────────────────────────────────
+
+    def _platform(self, form: PlatformForm) -> None:
+        self._ask.say(f"\n{form.title}: how to make the bot's account is told in {form.docs}.")
+        self._address(form, self._given.urls.get(form.platform, ""))
+        while True:
+            self._keep(form, self._way(form))
+            if not self._given.tries or self._lets_in(form):
+                return
+            self._refused |= {value.key for way in form.ways for value in way.values}
+            if form.needs_url:
+                self._address(form)
+
+    def _address(self, form: PlatformForm, url: str = "") -> None:
+        if not url and form.needs_url:
+            now = str(self._table(form).get(form.url_key, ""))
+            question = f"The address of the {form.title} server"
+            url = self._ask.text(question, "--url", default=now, fault=_no_address)
+        if url and (wrong := _no_address(url)):
+            raise ConfigError(f"--url: {wrong}")
+        if url and form.platform == "slack":
+            url = url.rstrip("/") + "/"  # slack-sdk appends a method's name to it
+        self._put(form, {form.url_key: url} if url else {})
+
+    def _put(self, form: PlatformForm, values: Mapping[str, Any]) -> None:
+        personas = joined(self._table(form).get("personas"), [self._persona])
+        name = self._given.name or None
+        put_bot(self._toml, form.platform, name, {"personas": personas, **values})
+
+    def _table(self, form: PlatformForm) -> Mapping[str, Any]:
+        name = self._given.name or None
+        tables: Sequence[Mapping[str, Any]] = self._toml.get("bots", [])
+        wanted = (form.platform, name)
+        found = (t for t in tables if (t.get("platform"), t.get("name")) == wanted)
+        return next(found, {})
+
+    def _key(self, key: str) -> str:
+        """The variable's name for this very bot."""
+        ending = "".join(c if c.isalnum() else "_" for c in self._given.name).upper()
+        return f"{key}_{ending}" if ending else key
+
+    def _has(self, key: str) -> str:
+        """The variable's value, unless it was refused already."""
+        known = secret(self._environment, key, self._given.name or "") or ""
+        return "" if key in self._refused else known
+
+    def _way(self, form: PlatformForm) -> Way:
+        """How it gets in: what the environment has secrets for, else what is chosen."""
+        ready = [way for way in form.ways if all(self._has(v.key) for v in way.values)]
+        if ready:
+            return ready[0]
+        options = [(str(number), way.title) for number, way in enumerate(form.ways)]
+        return form.ways[int(self._ask.choose("How does it get in?", options, "the environment"))]
+
+    def _keep(self, form: PlatformForm, way: Way) -> None:
+        """Take the way's secrets and write its keys into the table."""
+        for value in way.values:
+            key, known = self._key(value.key), self._has(value.key)
+            if known and not value.fault(known):
+                self._ask.say(f"  {key}: as in the environment or moot.env")
+                self._secrets[key] = known
+                continue
+            if known and self._ask.quiet:
+                raise ConfigError(value.fault(known))
+            ask = self._ask.secret if value.hidden else self._ask.text
+            question = f"{value.title[0].upper()}{value.title[1:]} ({key})"
+            self._secrets[key] = ask(question, f"{key} in the environment", fault=value.fault)
+        self._put(form, way.table)
+
+    def _lets_in(self, form: PlatformForm) -> bool:
+        """Whether the platform takes it; says what is missing. Quiet: raises ConfigError."""
+        config = self._config()
+        wanted = (form.platform, self._given.name or None)
+        [number] = [
+            n for n, table in enumerate(config.bots) if (table.platform, table.name) == wanted
+        ]
+        self._ask.say(f"Asking {form.title} ...")
+        findings = asyncio.run(try_bot(config, number, self._environment_now()))
+        for finding in findings:
+            if finding.mistake and self._ask.quiet:
+                raise ConfigError(finding.text)
+            self._ask.say(f"  {finding}")
+        return not any(finding.mistake for finding in findings)
+
+    # ── who may ask ─────────────────────────────────────────────────────────────────────
+
+    def _access(self, forms: Sequence[PlatformForm]) -> None:
+        now = self._config().access
+        rooms = self._given.rooms or (now.rooms if self._ask.quiet else "")
+        if forms and not rooms:
+            options = [
+                ("open", "everybody in a room that it was invited to"),
+                ("closed", "only people whom an owner approves"),
+            ]
+            rooms = self._ask.choose("Who may ask it?", options, "--rooms")
+        owners = list(self._given.owners) or self._owners(forms)
+        for owner in owners:
+            if wrong := _no_person(owner):
+                raise ConfigError(f"--owner: {wrong}")
+        if rooms and rooms != now.rooms:
+            section(self._toml, "access")["rooms"] = rooms
+        if owners:
+            table = section(self._toml, "access")
+            table["owners"] = joined(table.get("owners"), owners)
+        for form in forms:
+            self._admits(form, rooms, bool(owners or now.owners or now.people))
+            line = form.invite.format(name=self._persona, docs=form.docs)
+            self._next.append(f"{form.title}: {line}")
+
+    def _owners(self, forms: Sequence[PlatformForm]) -> list[str]:
+        if self._ask.quiet or not forms:
+            return []
+        self._ask.say("Whose word counts? An owner approves people and answers agents' questions.")
+        for form in forms:
+            self._ask.say(f"  your id there: {form.person}")
+        self._ask.say("Without one, whoever opens the page on this machine is the owner.")
+        owner = self._ask.optional("Your id", fault=_no_person)
+        return [owner] if owner else []
+
+    def _admits(self, form: PlatformForm, rooms: str, somebody: bool) -> None:
+        """A Matrix account has to follow somebody's invitation to be in a room at all."""
+        if form.platform == "matrix" and rooms == "open" and not somebody:
+            self._put(form, {"invites": "everybody"})
+
+    # ── the files ───────────────────────────────────────────────────────────────────────
+
+    def _personas(self, config: Config, agent: str) -> list[File]:
+        """The chosen one; and, as a folder of one's own hides those that come with Moot, those of
+        them that another bot speaks as."""
+        folder = config.gateway.personas_dir
+        text = self._text(self._persona)
+        made = {self._persona: persona_text(self._persona, agent, self._described(text), text)}
+        if not folder.is_dir():
+            names = [name for bot in config.bots for name in bot.personas if name not in made]
+            made |= {name: text for name in names if (text := self._text(name)) is not None}
+        return [
+            File(folder / f"{name}.md", text, read(folder / f"{name}.md"))
+            for name, text in made.items()
+        ]
+
+    def _described(self, text: str | None) -> str:
+        if text is not None or self._ask.quiet or self._given.description:
+            return self._given.description
+        return self._ask.text(f"What does @{self._persona} do, in one line", "--describe")
+
+    def _secrets_file(self) -> File:
+        path = env_file(self._given.file, self._given.file.parent)
+        before = read(path)
+        if not self._secrets:
+            return File(path, before or "", before or "")
+        return File(path, set_values(before or "", self._secrets), before, mode=0o600)
+
+    def _toml_file(self) -> File:
+        return File(self._given.file, tomlkit.dumps(self._toml), self._before)
+
+
+def _no_name(name: str) -> str:
+    fits = NAME.fullmatch(name)
+    return "" if fits else f"{name!r} is no name: lower-case letters, digits, - and _, e.g. claude"
+
+
+def _no_address(url: str) -> str:
+    fits = re.fullmatch(r"https?://[^\s/]+\S*", url)
+    return "" if fits else f"{url!r} is not an address, e.g. https://chat.example.org"
+
+
+def _no_person(person: str) -> str:
+    fits = _PERSON.fullmatch(person)
+    return "" if fits else f"{person!r} is not somebody's id, e.g. slack:U06STGBF4Q0"

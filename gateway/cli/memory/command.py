@@ -1,0 +1,92 @@
+"""The command line of `moot memory`; its work begins in `gateway.cli.memory.commands`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from gateway.cli.command_line import add_config, environment_of
+
+
+def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and those below it."""
+    memory = commands.add_parser("memory", help="look after what is remembered")
+    below = memory.add_subparsers(required=True, metavar="COMMAND", dest="command")
+
+    def add(name: str, help_: str) -> argparse.ArgumentParser:
+        parser = below.add_parser(name, help=help_, description=f"{help_[0].upper()}{help_[1:]}.")
+        add_config(parser)
+        parser.set_defaults(do=_do)
+        return parser
+
+    _looking(add)
+    _carrying(add)
+    _deleting(add)
+    rebuild = add("rebuild", "make the index anew from the facts")
+    check = add("check", "compare the facts with the index; exit code 1: they differ")
+    consolidate = add("consolidate", "let facts that say the same become one, now")
+    consolidate.add_argument("--scope", help="this one alone; else every one, one by one")
+    for parser in (rebuild, check, consolidate):
+        _json(parser)
+
+
+Add = Callable[[str, str], argparse.ArgumentParser]
+
+
+def _looking(add: Add) -> None:
+    facts = add("list", "list facts")
+    facts.add_argument("--scope")
+    facts.add_argument("--person", help="sender id or name: about them, or made of their words")
+    facts.add_argument("--kind")
+    facts.add_argument("--replaced", action="store_true", help="those that were replaced, too")
+    scopes = add("scopes", "count what is remembered, by scope")
+    search = add("search", "search facts as recall does")
+    search.add_argument("query", help="'-': one query a line on standard input, JSON Lines out")
+    search.add_argument("--scope", required=True, action="append", help="can be given repeatedly")
+    search.add_argument("--limit", type=_positive, default=10)
+    for parser in (facts, scopes, search):
+        _json(parser)
+
+
+def _carrying(add: Add) -> None:
+    export = add("export", "write everything that memory holds as JSON Lines")
+    export.add_argument("file", nargs="?", default="-", help="default: standard output")
+    import_ = add("import", "read such lines, or plain ones: {scope, text, date, person, kind}")
+    import_.add_argument("file", help="'-': standard input")
+    _json(import_)
+
+
+def _deleting(add: Add) -> None:
+    wipe = add("wipe", "delete everything that memory holds; messages stay")
+    person = add("delete-person", "delete everything of a person: messages, memory, files")
+    person.add_argument("person", metavar="ID", help="sender id, e.g. slack:U06STGBF4Q0")
+    person.add_argument("--dry-run", action="store_true", help="only say what goes (the default)")
+    for parser in (wipe, person):
+        parser.add_argument("--yes", action="store_true", help="really do it")
+        _json(parser)
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="JSON Lines instead of text")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"not a number from 1 on: {text!r}")
+    return int(text)
+
+
+def _do(arguments: argparse.Namespace) -> int:
+    import asyncio
+    import logging
+
+    from gateway.cli.memory.commands import look_after
+
+    logging.basicConfig(level="WARNING", format="%(levelname)s %(message)s", stream=sys.stderr)
+    environment = environment_of(arguments)
+    try:
+        return asyncio.run(look_after(arguments, environment=environment))
+    except BrokenPipeError:  # whoever read has seen enough
+        sys.stderr.close()
+        return 1

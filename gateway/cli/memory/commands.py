@@ -1,0 +1,67 @@
+"""Opens the house for one command of `moot memory`, and runs it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
+from typing import TextIO
+
+from gateway.cli.memory.context import MemoryContext
+from gateway.cli.memory.delete_person import delete_person
+from gateway.cli.memory.index import check, consolidate, rebuild
+from gateway.cli.memory.lists import list_facts, list_scopes, search
+from gateway.cli.memory.transfer import export_all, import_all, wipe_all
+from gateway.remembering.indexes import OpenIndex, open_configured
+from gateway.remembering.models import open_model
+from gateway.settings.config import Config, load_config
+from memory.model import Model
+from store.database import Store
+
+COMMANDS: Mapping[str, Callable[[MemoryContext], Awaitable[int]]] = {
+    "list": list_facts,
+    "scopes": list_scopes,
+    "search": search,
+    "export": export_all,
+    "import": import_all,
+    "wipe": wipe_all,
+    "delete-person": delete_person,
+    "rebuild": rebuild,
+    "check": check,
+    "consolidate": consolidate,
+}
+
+
+async def look_after(
+    given: argparse.Namespace,
+    *,
+    environment: Mapping[str, str],
+    open_index: OpenIndex = open_configured,
+    model: Model | None = None,
+    out: TextIO | None = None,
+) -> int:
+    """Do what the command line says; return the exit code. Raises MootError.
+
+    model: instead of the configured one.
+    """
+    config = load_config(given.config, base=Path.cwd())
+    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    async with (
+        Store.open(config.store_url) as store,
+        open_index(config) as index,
+        _model(config, environment, given.command) as configured,
+    ):
+        on = MemoryContext(config, store, index, model or configured, given, out=out or sys.stdout)
+        try:
+            return await COMMANDS[given.command](on)
+        finally:
+            on.out.flush()
+
+
+def _model(
+    config: Config, environment: Mapping[str, str], command: str
+) -> AbstractAsyncContextManager[Model | None]:
+    """The configured model, for the one command that asks it."""
+    return open_model(config, environment) if command == "consolidate" else nullcontext()

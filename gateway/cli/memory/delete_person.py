@@ -1,0 +1,133 @@
+"""`moot memory delete-person`: a person's everything, from the database, the index and the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from contract.errors import MootError
+from gateway.audit.anchor import ANCHOR, write_anchor
+from gateway.audit.audit import append, row_of
+from gateway.audit.chain import ERASE, ranges
+from gateway.cli.memory.context import MemoryContext
+from gateway.cli.memory.index import index_what_waits
+from gateway.cli.memory.person_files import OnDisk, find, remove
+from gateway.core.clock import clock
+from gateway.core.lock import hold
+from gateway.sessions.room_settings import forget_choices
+from gateway.settings.personas.personas import Personas
+from gateway.turns.briefing import MOOT
+from memory.erasure.gateway_rows import erased_rows
+from memory.erasure.person import erase_person, person_ids, plan_erasure
+from memory.erasure.plan import ErasurePlan
+from memory.recall.facts import fact_ids
+from memory.transfer.rows import is_person
+from store.timestamps import micros
+
+STAYS = "what other people wrote stays, also where it mentions them"
+
+
+async def delete_person(on: MemoryContext) -> int:
+    """Say what goes; with --yes, do it. Exit code 1: there is nothing of them."""
+    person = on.given.person
+    if not is_person(person):
+        raise MootError(f"{person!r} is not a sender id, e.g. slack:U06STGBF4Q0")
+    if on.given.dry_run or not on.given.yes:
+        doomed, on_disk = await _look(on, person)
+        _tell(on, doomed, on_disk, "would go; say --yes to delete it")
+        return 0 if _is_known(doomed, on_disk) else 1
+    with hold(on.config.gateway.data_dir):
+        doomed, on_disk = await _look(on, person)
+        await _carry_out(on, doomed, on_disk)
+    _tell(on, doomed, on_disk, "deleted")
+    return 0 if _is_known(doomed, on_disk) else 1
+
+
+async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
+    doomed = await on.store.read(partial(plan_erasure, person=person))
+    find_files = partial(
+        find,
+        on.config.gateway.data_dir,
+        attachments=doomed.files,
+        scopes=doomed.own | doomed.knowing,
+        workspaces=_workspaces(on),
+    )
+    return doomed, await asyncio.to_thread(find_files)
+
+
+def _workspaces(on: MemoryContext) -> list[Path]:
+    """Working directories that somebody configured: they are not the house's."""
+    personas = Personas(on.config.personas_folder)
+    given = [persona.front.workspace for persona in personas.all().values()]
+    given += [agent.workspace for agent in on.config.agents.values()]
+    return [workspace for workspace in given if workspace is not None]
+
+
+async def _carry_out(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk) -> None:
+    """The database last: what was broken off is found again by the next call."""
+    if on.index is not None:
+        await on.index.remove(sorted(doomed.facts | doomed.reworded))
+    await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
+    head = await on.store.write(partial(erase_noted, doomed=doomed, now=micros(clock())))
+    await on.store.write(partial(forget_choices, ids=person_ids(doomed.person)))
+    if head:
+        write_anchor(on.config.gateway.data_dir / ANCHOR, head)
+    await on.store.scrub()
+    if on.index is not None:
+        orphans = await on.index.ids() - await on.store.read(fact_ids)
+        await on.index.remove(sorted(orphans))
+        await index_what_waits(on)
+
+
+def erase_noted(connection: Connection, doomed: ErasurePlan, now: int) -> str:
+    """Erase, and note in the same commit which rows of the audit log lost a half; its new head."""
+    erase_person(connection, doomed)
+    head = ""
+    for half, seqs in erased_rows(doomed).items():
+        if seqs:
+            detail = {"half": half, "rows": ranges(seqs)}
+            head = append(connection, row_of(ERASE, MOOT, now, detail))
+    return head
+
+
+def _is_known(doomed: ErasurePlan, on_disk: OnDisk) -> bool:
+    return bool(doomed.counts() or doomed.changed or on_disk.files or on_disk.folders)
+
+
+def _tell(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk, what: str) -> None:
+    changed = {
+        name: len([key for key in rows if key not in doomed.rows[name]])
+        for name, rows in doomed.changed.items()
+    }
+    if on.given.json:
+        on.say(
+            "",
+            person=doomed.person,
+            deleted=what == "deleted",
+            rows=doomed.counts(),
+            changed=changed,
+            scopes=sorted(doomed.own),
+            sessions=sorted(doomed.knowing),
+            files=[str(path) for path in on_disk.files],
+            folders=[str(path) for path in on_disk.folders],
+            left=[str(path) for path in on_disk.left],
+        )
+        return
+    if not _is_known(doomed, on_disk):
+        on.say(f"there is nothing of {doomed.person}")
+        return
+    on.say(f"of {doomed.person} {what}:")
+    for name, count in doomed.counts().items():
+        on.say(f"{count} of {name}")
+    for name, count in changed.items():
+        on.say(f"{count} of {name} lose what they carry of them")
+    for scope in sorted(doomed.knowing):
+        on.say(f"the agents' sessions in {scope}: they begin anew, with empty folders")
+    for path in (*on_disk.files, *on_disk.folders):
+        on.say(str(path))
+    for path in on_disk.left:
+        on.say(f"left, since it is not Moot's: {path}")
+    on.say(f"({STAYS})")

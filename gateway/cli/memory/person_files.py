@@ -1,0 +1,82 @@
+"""What lies on disk of a person beside the database: attachments, and the folders of agents."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.sessions.sessions import scope_folder
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """files, folders: they go. left: attachments that lie elsewhere, and configured workspaces:
+    they are not Moot's to delete."""
+
+    files: tuple[Path, ...]
+    folders: tuple[Path, ...]
+    left: tuple[Path, ...]
+
+
+def find(
+    data_dir: Path,
+    *,
+    attachments: Iterable[str],
+    scopes: Iterable[str],
+    workspaces: Sequence[Path],
+) -> OnDisk:
+    """The files of these attachments, and the folders of these scopes' agents."""
+    files_root = (data_dir / "files").resolve()
+    scopes_root = (data_dir / "scopes").resolve()
+    kept = [workspace.expanduser().resolve() for workspace in workspaces]
+    files: list[Path] = []
+    folders: list[Path] = []
+    left: list[Path] = []
+    for given in sorted(set(attachments)):
+        path = Path(given)
+        if not path.is_file():
+            continue
+        inside = path.resolve().is_relative_to(files_root)
+        (files if inside else left).append(path)
+    for scope in sorted(set(scopes)):
+        folder = scopes_root / scope_folder(scope)
+        if not folder.is_dir():
+            continue
+        within = [workspace for workspace in kept if workspace.is_relative_to(folder.resolve())]
+        left += within
+        if folder.is_symlink() or not within:
+            folders.append(folder)
+        else:
+            folders += _beside(folder, within)
+    return OnDisk(tuple(files), tuple(folders), tuple(left))
+
+
+def _beside(folder: Path, kept: Sequence[Path]) -> list[Path]:
+    """What is in a folder, without what is kept and the way to it."""
+    found: list[Path] = []
+    for entry in sorted(folder.iterdir()):
+        if entry in kept:
+            continue
+        if entry.is_dir() and any(path.is_relative_to(entry) for path in kept):
+            found += _beside(entry, kept)
+        else:
+            found.append(entry)
+    return found
+
+
+def remove(found: OnDisk, data_dir: Path) -> None:
+    """Delete them, and the folders of attachments that are empty then. Follows no link."""
+    root = (data_dir / "files").resolve()
+    for path in found.files:
+        path.unlink(missing_ok=True)
+        for parent in path.resolve().parents:
+            if parent == root or not parent.is_relative_to(root) or any(parent.iterdir()):
+                break
+            parent.rmdir()
+    for path in found.folders:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(path)

@@ -1,0 +1,1 @@
+"""The handlers of the commands that people give in a chat."""

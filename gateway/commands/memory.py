@@ -1,0 +1,190 @@
+"""What people say about their own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import tzinfo
+
+from contract.errors import MootError
+from gateway.access.access import Access
+from gateway.core.ledger import Turn
+from gateway.core.quoting import number_in, quoted
+from gateway.sessions.sessions import Sessions
+from gateway.settings.personas.personas import Persona
+from memory.owner.commands import MemoryCommands
+from memory.owner.owner import Known, Owner
+from memory.recall.facts import StoredFact
+from memory.scopes import Invocation
+from store.timestamps import day
+from store.transcript import StoredMessage, Transcript
+
+FACT_CHARS = 300
+LISTED = 200
+NO_MODEL = (
+    "No model works behind my memory (`model` under `[memory]`): I keep what was said as it was "
+    "said, and draw no conclusions."
+)
+OFF = "This conversation is kept out of my memory: nothing that is said here is learned."
+
+
+class RememberCommands:
+    """Carries them out, each for whoever says it and within what may be seen where it is said."""
+
+    def __init__(
+        self,
+        keeper: MemoryCommands,
+        *,
+        transcript: Transcript,
+        sessions: Sessions,
+        access: Access,
+        has_model: bool,
+        zone: tzinfo,
+    ) -> None:
+        """zone: in which the dates of facts are told."""
+        self._keeper = keeper
+        self._transcript = transcript
+        self._sessions = sessions
+        self._access = access
+        self._has_model = has_model
+        self._zone = zone
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Do it; return the reply."""
+        persona = next((p for p in here if p.name == turn.persona), None)
+        if asked.by.kind != "human":
+            return ""
+        project = turn.room.project or (persona.front.project if persona else None)
+        room = replace(turn.room, project=project)
+        owner = Owner(Invocation(room, asked.by.id, turn.persona), asked.by.name)
+        try:
+            match name:
+                case "memory":
+                    return await self._memory(argument.lower(), owner)
+                case "share":
+                    return await self._share(argument, owner, asked)
+                case "unshare":
+                    return await self._unshare(argument, owner)
+            return await self._forget(argument, owner)
+        except MootError as error:
+            return error.say
+
+    # ── !memory ─────────────────────────────────────────────────────────────────────────
+
+    async def _memory(self, argument: str, owner: Owner) -> str:
+        if argument in ("on", "off"):
+            return await self._keep(owner, kept=argument == "on")
+        return self._told(await self._keeper.known(owner), owner)
+
+    async def _keep(self, owner: Owner, *, kept: bool) -> str:
+        room = owner.at.room
+        if room.kind != "dm" and not self._access.is_owner(room, owner.id):
+            return f"{quoted(owner.name, 80)}, only an owner (`[access] owners`) may say that here."
+        await self._keeper.keep(room.id, kept)
+        if not kept:
+            return (
+                "From now on nothing that is said here reaches my memory. "
+                "What I know already stays: see `!memory`, `!forget`."
+            )
+        if (await self._keeper.known(owner)).excluded:
+            return "This room stays out of my memory: `excluded_rooms` under `[memory]` lists it."
+        return "From now on I remember again what is said here; what was said meanwhile I don't."
+
+    def _told(self, known: Known, owner: Owner) -> str:
+        lines = [OFF] if known.excluded or not known.kept else []
+        if not known.facts and not known.insights:
+            lines.append("I know nothing of you here.")
+        if known.facts:
+            lines.append(f"What I know of you here, {quoted(owner.name, 80)}:")
+            lines += [_fact(fact, owner, self._zone) for fact in known.facts[-LISTED:]]
+        if (more := len(known.facts) - LISTED) > 0:
+            lines.append(f"and {more} older ones")
+        if known.insights:
+            lines.append(
+                "My notes for working with you here (they fade; `!forget all` removes them):"
+            )
+            lines += [f"- {quoted(note.text, FACT_CHARS)}" for note in known.insights]
+        if not self._has_model:
+            lines += ["", NO_MODEL]
+        return "\n".join(lines)
+
+    # ── !share, !unshare ────────────────────────────────────────────────────────────────
+
+    async def _share(self, argument: str, owner: Owner, asked: StoredMessage) -> str:
+        first, *rest = argument.split(None, 1) or [""]
+        project = first.lower() == "project"
+        what = "".join(rest) if project else argument
+        fact = await self._shared(what, owner, asked, project=project)
+        if fact is None:
+            return "Say what: `!share 12`, `!share <text>`, or `!share` as a reply to your message."
+        whom = f"the rooms of project {owner.at.room.project}" if project else "your rooms"
+        said = quoted(fact.text, 80)
+        return f"Shared as {fact.seq} with {whom}: {said} (`!unshare {fact.seq}` takes it back)"
+
+    async def _shared(
+        self, what: str, owner: Owner, asked: StoredMessage, *, project: bool
+    ) -> StoredFact | None:
+        if (seq := number_in(what)) is not None:
+            return await self._keeper.share_fact(owner, seq, project=project)
+        if what:
+            return await self._keeper.share_words(
+                owner, what, of=asked.seq, said_at=asked.sent_at, project=project
+            )
+        if asked.reply_to is None:
+            return None
+        said = await self._transcript.find(owner.at.room.id, asked.reply_to)
+        if said is None:
+            return None
+        return await self._keeper.share_message(owner, said, project=project)
+
+    async def _unshare(self, argument: str, owner: Owner) -> str:
+        seq = number_in(argument)
+        if seq is None:
+            return "Say which: `!unshare 12`; `!memory` lists them."
+        gone = await self._keeper.unshare(owner, seq)
+        if not gone:
+            return f"{seq} isn't shared with anybody."
+        return "Taken back. An agent that was told before may still know it; `!new` begins afresh."
+
+    # ── !forget ─────────────────────────────────────────────────────────────────────────
+
+    async def _forget(self, argument: str, owner: Owner) -> str:
+        if argument.lower() == "all":
+            return await self._forget_all(owner)
+        seq = number_in(argument)
+        if seq is None:
+            return "Say which: `!forget 12`, or `!forget all`; `!memory` lists them."
+        await self._keeper.forget(owner, seq)
+        return (
+            f"Forgotten: {seq}, and what was shared from it. The agent's own session may still "
+            "know it; `!new` begins another."
+        )
+
+    async def _forget_all(self, owner: Owner) -> str:
+        gone = await self._keeper.forget_all(owner)
+        facts = "1 fact" if gone == 1 else f"{gone} facts"
+        if not owner.alone:
+            return (
+                f"Forgotten: {facts} about you, and my notes on you here. What you said here until "
+                "now won't be learned from again. What was made from several people's words stays, "
+                "and so do pins and the transcript; the agent's own session may still know it, "
+                "`!new` begins another."
+            )
+        await self._sessions.renew(owner.at.persona, owner.home)
+        return (
+            f"Forgotten: {facts}, and every note, summary, pin and observation of this "
+            "conversation; the agent's next turn begins a new session. The transcript and the "
+            "record of past turns stay, and won't be learned from again."
+        )
+
+
+def _fact(fact: StoredFact, owner: Owner, zone: tzinfo) -> str:
+    about = [fact.kind, day(fact.said_at, zone), fact.origin]
+    if fact.kind == "project":
+        about = ["project memory"]
+    if fact.scope == owner.profile:
+        about.append("shared")
+    told = ", ".join(quoted(part, 80) for part in about if part)
+    return f"- {fact.seq}: {quoted(fact.text, FACT_CHARS)} ({told})"

@@ -1,0 +1,94 @@
+"""`!model`: with which model a persona's agent works in a room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gateway.core.addressing import named
+from gateway.core.ledger import Turn
+from gateway.core.quoting import quoted
+from gateway.sessions.room_settings import RoomSettings
+from gateway.sessions.sessions import AgentProgram
+from gateway.settings.personas.personas import Persona
+from memory.scopes import home_scope
+from store.transcript import StoredMessage
+
+DEFAULT = "default"
+# What the programs call models: `opus`, `claude-opus-5[1m]`, `openai/gpt-6:free`, an ARN. It stands
+# in a command line, so it never begins like an option.
+_MODEL = re.compile(r"[A-Za-z0-9@][A-Za-z0-9@._:/+=\[\]()-]{0,127}")
+_OWN = "its own default"
+
+
+class ModelCommands:
+    """Carries it out."""
+
+    def __init__(self, settings: RoomSettings, program: Callable[[Persona], AgentProgram]) -> None:
+        self._settings = settings
+        self._program = program
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Show or choose it; return the reply."""
+        whose, words = _whose(argument, asked, here)
+        if not words:
+            told = [await self._told(one, _scope(turn, asked, one)) for one in whose or here]
+            return "\n".join(["What they work with here:", *told, "", _HOW])
+        if len(words) > 1 or not (words[0].lower() == DEFAULT or _MODEL.fullmatch(words[0])):
+            return f"{quoted(' '.join(words), 80)!r} is no model's name. {_HOW}"
+        if len(here) == 1:
+            whose = list(here)
+        if not whose:
+            names = ", ".join(f"`!model {one.name} {words[0]}`" for one in here)
+            return f"Several are here; say whose: {names}."
+        return "\n".join([await self._choose(one, words[0], turn, asked) for one in whose])
+
+    async def _told(self, persona: Persona, scope: str) -> str:
+        program = self._program(persona)
+        if not program.takes_model:
+            return f"- @{persona.name}: {program.title}, which takes no model's name"
+        chosen = await self._settings.model(persona.name, scope)
+        own = chosen in (None, program.own_model)
+        model = _configured(persona) if own else f"`{chosen}` (chosen here)"
+        return f"- @{persona.name}: {program.title}, {model}"
+
+    async def _choose(self, persona: Persona, word: str, turn: Turn, asked: StoredMessage) -> str:
+        program = self._program(persona)
+        if not program.takes_model:
+            return f"@{persona.name}: {program.title} takes no model's name; it works with its own."
+        model = None if word.lower() == DEFAULT else word
+        scope = _scope(turn, asked, persona)
+        kept_own = None if persona.front.model else program.own_model or None
+        await self._settings.choose_model(persona.name, scope, model or kept_own, asked.by)
+        what = f"`{model}`" if model else _configured(persona)
+        kept = (
+            "The conversation goes on."
+            if program.resumes
+            else f"{program.title} can't take its conversation along: it reads what was said again."
+        )
+        back = " `!model default` goes back." if model else ""
+        return f"From its next turn on @{persona.name} works with {what} here. {kept}{back}"
+
+
+_HOW = "`!model opus` chooses one, `!model default` goes back."
+
+
+def _configured(persona: Persona) -> str:
+    return f"`{persona.front.model}`" if persona.front.model else _OWN
+
+
+def _whose(
+    argument: str, asked: StoredMessage, here: Sequence[Persona]
+) -> tuple[list[Persona], list[str]]:
+    """Those of whom the message tells by name, and the words about the model."""
+    words = argument.split()
+    first = words[0].removeprefix("@").lower() if words else ""
+    if said := [persona for persona in here if first in persona.names]:
+        return said, words[1:]
+    return named(asked.content, here), words
+
+
+def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
+    return home_scope(turn.room, asked.by.id, persona.name)

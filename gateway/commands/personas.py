@@ -1,0 +1,157 @@
+"""`!persona`: who is here, what they are told, and how that came to be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from contract.errors import MootError
+from gateway.access.access import Access
+from gateway.core.ledger import Turn
+from gateway.personas.service import PersonaFile, PersonaService
+from gateway.personas.versions import Version
+from gateway.settings.personas.faults import Unknown
+from gateway.settings.personas.personas import Persona
+from store.transcript import StoredMessage
+
+USAGE = "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
+BEGINNING = 1_500  # characters of a text, so that the reply is one post on most platforms
+LATEST = 12  # versions that a history shows
+_VERBS = ("history", "diff", "rollback")
+
+
+class PersonaCommands:
+    """Carries them out. The replies are Markdown."""
+
+    def __init__(
+        self, desk: PersonaService, access: Access, zone: ZoneInfo, page_url: Callable[[], str]
+    ) -> None:
+        self._desk = desk
+        self._access = access
+        self._zone = zone
+        self._page_url = page_url
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Do what it says; return the reply."""
+        words = argument.split()
+        verb = words[0].lower() if words and words[0].lower() in _VERBS else ""
+        rest = words[1:] if verb else words
+        numbers = [int(word) for word in rest if re.fullmatch(r"[0-9]{1,9}", word)]
+        names = [word for word in rest if not re.fullmatch(r"[0-9]{1,9}", word)]
+        if not verb and not names and not numbers:
+            return await self._who(here)
+        if len(names) > 1 or len(numbers) > 2 or (numbers and not verb):
+            return USAGE
+        try:
+            name = self._name(names, turn, asked, here, sure=verb == "rollback")
+            match verb:
+                case "history":
+                    return await self._history(name)
+                case "diff":
+                    return await self._diff(name, numbers)
+                case "rollback":
+                    return await self._roll_back(name, numbers, turn, asked)
+            return _told(await self._desk.sheet(name))
+        except MootError as error:
+            return f"{error.say[0].upper()}{error.say[1:]}."
+
+    def _name(
+        self,
+        names: list[str],
+        turn: Turn,
+        asked: StoredMessage,
+        here: Sequence[Persona],
+        *,
+        sure: bool,
+    ) -> str:
+        """Whom it is about. Owners may name any persona, the others those who are here.
+
+        sure: with several of them here it must be said. Raises Unknown.
+        """
+        known = {called: persona.name for persona in here for called in persona.names}
+        if names:
+            wanted = names[0].removeprefix("@").lower()
+            if wanted in known:
+                return known[wanted]
+            if self._access.is_owner(turn.room, asked.by.id):
+                return wanted
+            raise Unknown(f"there is no persona {wanted!r} here")
+        if len(here) == 1:
+            return here[0].name
+        if turn.persona in known and not sure:
+            return turn.persona
+        raise Unknown("say which one: " + ", ".join(f"`{p.name}`" for p in here))
+
+    async def _who(self, here: Sequence[Persona]) -> str:
+        if not here:
+            return "No persona is here."
+        lines = ["Who is here:"]
+        for persona in here:
+            number = await self._desk.number(persona)
+            about = persona.front.description or persona.front.agent
+            lines.append(f"- @{persona.name}: {about} (version {number})")
+        return "\n".join(lines)
+
+    async def _history(self, name: str) -> str:
+        await self._desk.sheet(name)
+        versions = await self._desk.versions.of(name)
+        lines = [f"@{name}'s versions, the newest first:"]
+        lines += [f"- {v.number}: {v.about()}, {self._when(v)}" for v in versions[:LATEST]]
+        if len(versions) > LATEST:
+            lines.append(f"All of them: {self._page_url()}#personas/{name}")
+        return "\n".join(lines)
+
+    def _when(self, version: Version) -> str:
+        at: datetime = version.at.astimezone(self._zone)
+        return f"{at:%Y-%m-%d %H:%M}"
+
+    async def _diff(self, name: str, numbers: list[int]) -> str:
+        """Of the version before the newest, or of those that were named."""
+        versions = [v.number for v in await self._desk.versions.of(name)]
+        if not numbers:
+            if len(versions) < 2:
+                return f"@{name} has only one version."
+            numbers = [versions[1], versions[0]]
+        older, newer = numbers[0], numbers[1] if len(numbers) > 1 else None
+        text = await self._desk.diff(name, older, newer)
+        if not text:
+            return "They are the same."
+        return _fenced(_cut(text), "diff")
+
+    async def _roll_back(
+        self, name: str, numbers: list[int], turn: Turn, asked: StoredMessage
+    ) -> str:
+        if len(numbers) > 1:
+            return USAGE
+        wanted = numbers[0] if numbers else None
+        version = await self._desk.roll_back(name, wanted, asked.by, room=turn.room)
+        what = f"version {wanted}" if wanted else "the version before"
+        return (
+            f"@{name} is as in {what} again, now version {version.number}: from its next turn on."
+        )
+
+
+def _told(sheet: PersonaFile) -> str:
+    """A persona's file: its front matter and how its body begins."""
+    number = f"version {sheet.version.number}" if sheet.version else "no good version yet"
+    state = {"good": "", "broken": "; the file is broken, its last good form is used"}
+    about = f"@{sheet.name} ({number}{state.get(sheet.state, '; deleted')}) is told:"
+    return f"{about}\n{_fenced(_cut(sheet.text), 'markdown')}"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= BEGINNING:
+        return text
+    cut = text[:BEGINNING].rpartition("\n")[0] or text[:BEGINNING]
+    return f"{cut}\n… ({len(text) - len(cut):,} more characters)"
+
+
+def _fenced(text: str, language: str) -> str:
+    """A code block that no back-ticks in the text can end."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

@@ -1,0 +1,156 @@
+"""`!pin` and its kin, `!unpin`, `!landmarks`; and the suggestion to pin, which never pins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from contract.chat import Room
+from gateway.core.ledger import Turn
+from gateway.core.pins import Pin, pins_in, worth_pinning
+from gateway.core.quoting import number_in, quoted
+from gateway.settings.personas.personas import Persona
+from memory.landmarks import Landmarks, NewLandmark
+from memory.readable import ReadableMessages
+from store.transcript import StoredMessage, Transcript
+
+ECHOED_CHARS = 80
+LISTED_CHARS = 200
+HOW = "Say what: `!pin <text>`, or `!pin` as a reply to a message."
+KEPT_OUT = "That is kept out of memory, so I don't pin it."
+SUGGESTED = {
+    "decision": "💡 Sounds like a decision. To keep it: reply `!pin` to it, or `!decision <text>`.",
+    "code": "💡 To keep that code in view: reply `!pin` to it.",
+}
+SUGGEST_EVERY = timedelta(hours=1)
+
+
+class PinCommands:
+    """Carries them out, for people; a bot's words pin nothing."""
+
+    def __init__(
+        self, landmarks: Landmarks, slices: ReadableMessages, transcript: Transcript
+    ) -> None:
+        self._landmarks = landmarks
+        self._slices = slices
+        self._transcript = transcript
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Do it; return the reply."""
+        if asked.by.kind != "human":
+            return ""
+        match name:
+            case "landmarks":
+                return await self._list(turn.scope, number_in(argument))
+            case "unpin":
+                return await self._unpin(turn.scope, argument)
+        return await self.pin(turn, asked)
+
+    async def pin(self, turn: Turn, asked: StoredMessage) -> str:
+        """Pin what a message says; harmless when it is done twice."""
+        if asked.by.kind != "human" or asked.deleted:
+            return ""
+        pins = pins_in(asked.content, reply=asked.reply_to is not None)
+        return "\n".join([await self._pin(pin, turn, asked) for pin in pins])
+
+    async def _pin(self, pin: Pin, turn: Turn, asked: StoredMessage) -> str:
+        if pin.text:
+            text = await self._slices.keepable(asked.seq, pin.text)
+            return await self._put(pin.kind, text, asked, turn, asked)
+        if asked.reply_to is None:
+            return HOW
+        said = await self._transcript.find(turn.room.id, asked.reply_to)
+        if said is None or said.scope != turn.scope or said.deleted:
+            return "I don't know the message that you reply to; say it behind `!pin`."
+        if await self._slices.keepable(asked.seq, "") is None:
+            return KEPT_OUT
+        part = await self._slices.after(said.scope, said.seq - 1, until=said.seq)
+        text = part.spoken[0].text if part and part.spoken else None
+        return await self._put(pin.kind, text, said, turn, asked, author_id=said.by.id)
+
+    async def _put(
+        self,
+        kind: str,
+        text: str | None,
+        said: StoredMessage,
+        turn: Turn,
+        asked: StoredMessage,
+        author_id: str | None = None,
+    ) -> str:
+        if not text:
+            return KEPT_OUT
+        pinned = await self._landmarks.pin(
+            NewLandmark(
+                scope=turn.scope,
+                kind=kind,
+                text=text,
+                by_id=asked.by.id,
+                by_name=asked.by.name,
+                message_seq=said.seq,
+                at=asked.sent_at,
+                author_id=author_id,
+            )
+        )
+        return f"📌 Pinned as {pinned.seq}: {quoted(pinned.text, ECHOED_CHARS)}"
+
+    async def _unpin(self, scope: str, argument: str) -> str:
+        seq = number_in(argument)
+        if seq is None:
+            return "Say which: `!unpin 12`; `!landmarks` lists them."
+        gone = await self._landmarks.unpin(scope, seq)
+        if gone is None:
+            return f"Nothing is pinned as {seq} here; `!landmarks` lists what is."
+        return f"Unpinned {seq}: {quoted(gone.text, ECHOED_CHARS)}"
+
+    async def _list(self, scope: str, most: int | None) -> str:
+        found = list(await self._landmarks.listed(scope))
+        found = found[-most:] if most else found
+        if not found:
+            return f"Nothing is pinned here. {HOW}"
+        lines = (
+            f"- {item.seq} [{self._landmarks.date(item.at)}] "
+            f"{quoted(item.text, LISTED_CHARS)} (by {quoted(item.by_name, ECHOED_CHARS)})"
+            for item in found
+        )
+        return "\n".join(["Pinned here (agents see the newest ten):", *lines])
+
+
+class Suggestions:
+    """Says at most once an hour a room, after an agent answered, that a pin would be worth it.
+
+    Only then, and only of what the person had written: among people who talk to each other a bot
+    keeps quiet, and long code is what agents write all day. The hour begins anew with the process.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        slices: ReadableMessages,
+        clock: Callable[[], datetime],
+        *,
+        enabled: bool,
+    ) -> None:
+        self._transcript = transcript
+        self._slices = slices
+        self._clock = clock
+        self._enabled = enabled
+        self._told: dict[str, datetime] = {}
+
+    async def after(self, turn: Turn) -> str | None:
+        """The line to be said after an agent's answer, or None."""
+        if not self._enabled or turn.fault or not self._is_due(turn.room):
+            return None
+        asked = await self._transcript.get(turn.message_seq)
+        if asked is None or asked.by.kind != "human" or pins_in(asked.content, reply=True):
+            return None
+        what = worth_pinning(asked.content)
+        if what is None or await self._slices.keepable(asked.seq, "") is None:
+            return None
+        self._told[turn.room.id] = self._clock()
+        return SUGGESTED[what]
+
+    def _is_due(self, room: Room) -> bool:
+        told = self._told.get(room.id)
+        return told is None or self._clock() - told >= SUGGEST_EVERY

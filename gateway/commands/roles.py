@@ -1,0 +1,228 @@
+"""`!role` and `!pair`: owners give roles, and let in who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from contract.chat import Room, Speaker, stands
+from contract.errors import MootError
+from gateway.access.access import TRUSTED, Access, Grant
+from gateway.access.grants import Grants, GrantSpan, KeptGrant, of_person
+from gateway.access.pairing_rows import Pairing
+from gateway.access.pairings import Pairings
+from gateway.access.people import People
+from gateway.access.permits import NAME_CHARS
+from gateway.core.ledger import Turn
+from gateway.core.quoting import quoted
+from gateway.settings.access import EVERYBODY, Role
+from gateway.settings.personas.personas import Persona
+from store.transcript import StoredMessage
+
+HOW = "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."
+WHERE = "Roles are for rooms: say `everywhere` at its end, or say it in the room that you mean."
+ONLY_EVERYWHERE = "That is for owners of the whole house, not of one room or persona."
+NO_CODE = "No such code waits: `!pair` lists those that do. A code is good for 24 hours."
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRequest:
+    """What was said behind `!role`. role: None: "none"."""
+
+    who: str
+    role: Role | None
+    everywhere: bool
+    persona: str | None
+
+
+def parse_wish(argument: str) -> RoleRequest | None:
+    """None when it isn't one. A person's name may have blanks in it."""
+    words = argument.split()
+    persona = None
+    if len(words) > 2 and words[-2].lower() == "with":
+        persona = words[-1].lstrip("@").lower()
+        words = words[:-2]
+    everywhere = bool(words) and words[-1].lower() == "everywhere"
+    if words and words[-1].lower() in ("everywhere", "here"):
+        words = words[:-1]
+    if len(words) < 2:
+        return None
+    *who, role = words
+    if role.lower() == "none":
+        return RoleRequest(" ".join(who), None, everywhere, persona)
+    given = next((known for known in get_args(Role) if known == role.lower()), None)
+    return RoleRequest(" ".join(who), given, everywhere, persona) if given else None
+
+
+@dataclass(frozen=True, slots=True)
+class RoleCommands:
+    """Carries them out. That an owner asks is known already; what of, is asked here."""
+
+    access: Access
+    grants: Grants
+    pairings: Pairings
+    people: People
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Do it; return the reply."""
+        try:
+            if name == "pair":
+                return await self._pair(argument, turn.room, asked.by)
+            if not argument:
+                return await self._list(turn.room)
+            return await self._role(argument, turn, asked, here)
+        except MootError as error:
+            return error.say
+
+    # ── !role ───────────────────────────────────────────────────────────────────────────
+
+    async def _role(
+        self, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        wish, room, by = parse_wish(argument), turn.room, asked.by
+        if wish is None:
+            return HOW
+        if wish.everywhere and not self.access.is_owner_everywhere(room, by.id):
+            return ONLY_EVERYWHERE
+        if not wish.everywhere and (room.source in TRUSTED or room.kind not in ("room", "gdm")):
+            return WHERE
+        persona = next((p.name for p in here if wish.persona in p.names), None)
+        if wish.persona and persona is None:
+            return f"There is no persona `{quoted(wish.persona, NAME_CHARS)}` here."
+        meant = await self.people.meant(wish.who, room, turn.bot)
+        if len(meant) != 1:
+            return _whom(wish.who, meant)
+        span = GrantSpan(None if wish.everywhere else room.id, persona)
+        if wish.role is None:
+            return await self._take_back(meant[0], span, room, by)
+        await self.grants.grant(meant[0], wish.role, span, by)
+        told = self._given(meant[0], wish.role, span, room)
+        took_effect = self.access.role(room, meant[0].id, persona) == wish.role
+        return told + (_news(meant[0], wish.role, asked) if took_effect else "")
+
+    def _given(self, person: Speaker, role: Role, span: GrantSpan, room: Room) -> str:
+        holds = self.access.role(room, person.id, span.persona)
+        told = f"{_called(person)} is {_a(role)} {_where(span)} now."
+        if holds in (None, role) or room.source in TRUSTED:
+            return told
+        return f"{told} {self._still(person, room, span.persona)}"
+
+    async def _take_back(self, person: Speaker, span: GrantSpan, room: Room, by: Speaker) -> str:
+        def chosen(held: KeptGrant) -> bool:
+            at = held.span
+            in_place = span.room_id is None or at.room_id == span.room_id
+            with_persona = span.persona is None or at.persona == span.persona
+            return of_person(person.id)(held) and in_place and with_persona
+
+        gone = await self.grants.revoke(by, chosen)
+        told = f"{_called(person)} has no kept role {_where(span)}" + (
+            " any more." if gone else "."
+        )
+        return f"{told} {self._still(person, room, span.persona)}".rstrip()
+
+    def _still(self, person: Speaker, room: Room, persona: str | None) -> str:
+        """What they are all the same, and why."""
+        if room.source in TRUSTED:
+            held = [g for g in self.access.configured if g.is_for(person.id)]
+            return "moot.toml gives them a role, which stays." if held else ""
+        holds = self.access.role(room, person.id, persona)
+        if holds is None:
+            return ""
+        from_file = any(
+            grant.role == holds and grant.holds(room, person.id, persona)
+            for grant in self.access.configured
+        )
+        if from_file:
+            return f"moot.toml makes them {_a(holds)} here, and only there can that be changed."
+        return (
+            f"They are {_a(holds)} here by a role that holds elsewhere, too: "
+            f"`!role {person.id} none everywhere` takes it back."
+        )
+
+    async def _list(self, room: Room) -> str:
+        lines = [f"- {_configured(grant)}" for grant in self.access.configured]
+        for held in await self.grants.listed():
+            if room.source in TRUSTED or held.span.room_id in (None, room.id):
+                what = f"{_a(held.role)} {_where(held.span, held.room_name)}"
+                lines.append(f"- {_called(held.person)}: {what} (by {_name(held.by)})")
+        if not lines:
+            return f"Nobody has a role here yet. {HOW}"
+        return "\n".join(["Who may do what here:", *lines])
+
+    # ── !pair ───────────────────────────────────────────────────────────────────────────
+
+    async def _pair(self, argument: str, room: Room, by: Speaker) -> str:
+        if not self.access.is_owner_everywhere(room, by.id):
+            return ONLY_EVERYWHERE
+        if not argument:
+            return _waiting(await self.pairings.waiting())
+        first, *rest = argument.split()
+        if first.lower() == "refuse" and rest:
+            refused = await self.pairings.refuse("".join(rest), by)
+            return f"{_called(refused.person)} is refused, and was told." if refused else NO_CODE
+        found = await self.pairings.approve(argument, by)
+        return let_in(found) if found else NO_CODE
+
+
+def let_in(found: Pairing) -> str:
+    """What is told to whoever approved."""
+    question = " Their question is being answered." if found.question_seq else ""
+    return f"{_called(found.person)} is a member in direct messages now.{question}"
+
+
+def _waiting(waiting: Sequence[Pairing]) -> str:
+    if not waiting:
+        return "Nobody waits to be let in."
+    lines = (f"- `{one.code}` {_called(one.person)}" for one in waiting)
+    return "\n".join(["They wait to be let in (`!pair CODE`, `!pair refuse CODE`):", *lines])
+
+
+def _news(person: Speaker, role: Role, asked: StoredMessage) -> str:
+    """What the person themselves is told, where they see it."""
+    if not person.mention or not stands(asked.message_id) or person.id == asked.by.id:
+        return ""
+    what = "ask an agent by mentioning it" if role != "owner" else "ask and administer"
+    return f"\n\n{person.mention} you are {_a(role)} now: you can {what}; `!help` tells more."
+
+
+def _whom(who: str, meant: Sequence[Speaker]) -> str:
+    if not meant:
+        return (
+            f"I don't know {quoted(who, NAME_CHARS)} here: mention them, or say their id, "
+            "e.g. `slack:U06STGBF4Q0`."
+        )
+    ids = ", ".join(f"`{one.id}`" for one in meant)
+    return f"{len(meant)} people are called {quoted(who, NAME_CHARS)}: say which, {ids}."
+
+
+def _called(person: Speaker) -> str:
+    return f"{_name(person)} (`{person.id}`)"
+
+
+def _name(person: Speaker) -> str:
+    return quoted(person.name, NAME_CHARS)
+
+
+def _a(role: Role) -> str:
+    return f"an {role}" if role == "owner" else f"a {role}"
+
+
+def _where(span: GrantSpan, room_name: str | None = None) -> str:
+    where = "everywhere" if span.room_id is None else "here"
+    if room_name:
+        where = f"in {quoted(room_name, NAME_CHARS)}"
+    if span.within:
+        where = "in direct messages" if span.within == "dms" else "in rooms"
+    return f"{where} with {span.persona}" if span.persona else where
+
+
+def _configured(grant: Grant) -> str:
+    people = "everybody" if EVERYBODY in grant.people else ", ".join(sorted(grant.people))
+    where = {"rooms": " in rooms", "dms": " in direct messages"}.get(grant.where, "")
+    if grant.rooms:
+        where = f" in {', '.join(sorted(grant.rooms))}"
+    whose = f" with {', '.join(sorted(grant.personas))}" if grant.personas else ""
+    return f"{quoted(people, 500)}: {_a(grant.role)}{where}{whose} (moot.toml)"

@@ -1,0 +1,116 @@
+"""`!every` and `!once`: a persona is asked again and again, or later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from contract.errors import MootError
+from gateway.access.access import Access
+from gateway.core.addressing import unaddressed
+from gateway.core.ledger import Turn
+from gateway.core.quoting import number_in, quoted
+from gateway.schedules.scheduled import Schedule
+from gateway.schedules.schedules import Schedules
+from gateway.settings.personas.personas import Persona
+from store.transcript import StoredMessage
+
+TEXT_CHARS = 100
+_VERBS = ("stop", "pause", "resume")
+_NONE = "Nothing is scheduled here. `!every weekday 9:00 summarise yesterday` does it."
+
+
+class ScheduleCommands:
+    """Carries them out."""
+
+    def __init__(self, schedules: Schedules, access: Access, clock: Callable[[], datetime]) -> None:
+        self._schedules = schedules
+        self._access = access
+        self._clock = clock
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Do it; return the reply."""
+        if asked.by.kind != "human":
+            return ""
+        verb, _, which = argument.partition(" ")
+        try:
+            if not argument:
+                return await self._list(turn)
+            if verb.lower() in _VERBS:
+                return await self._change(verb.lower(), which, turn, asked)
+            return await self._make(unaddressed(argument), turn, asked, once=name == "once")
+        except MootError as error:
+            return error.say
+
+    async def _list(self, turn: Turn) -> str:
+        found = await self._schedules.rows.of_room(turn.room.id)
+        if not found:
+            return _NONE
+        lines = ["Scheduled here (`!every stop 3` ends one, `pause` and `resume` likewise):"]
+        return "\n".join([*lines, *(_line(one) for one in found)])
+
+    async def _make(self, said: str, turn: Turn, asked: StoredMessage, *, once: bool) -> str:
+        wanted = Schedule(
+            seq=0,
+            key=None,
+            room_id=turn.room.id,
+            thread_id=asked.thread_id,
+            bot=turn.bot,
+            persona=turn.persona,
+            words="",
+            cron="",
+            timezone=self._schedules.zone.key,
+            text="",
+            missed="once",
+            by=asked.by,
+            created_at=self._clock(),
+        )
+        one = await self._schedules.make(wanted, said, once=once)
+        often = "once" if once else f"every {one.words}"
+        text = quoted(one.text, TEXT_CHARS)
+        return (
+            f"⏰ Scheduled as {one.seq}: I ask @\u2060{one.persona} {often}: {text} "
+            f"(next: {_moment(one)}; `!every stop {one.seq}` ends it)"
+        )
+
+    async def _change(self, verb: str, which: str, turn: Turn, asked: StoredMessage) -> str:
+        seq = number_in(which.strip(" .!"))
+        if seq is None:
+            return f"Say which: `!every {verb} 3`; `!every` lists them."
+        one = await self._schedules.rows.get(seq)
+        if one is None or one.room_id != turn.room.id:
+            return f"Nothing is scheduled as {seq} here; `!every` lists what is."
+        if one.key is not None:
+            return f"{seq} stands in moot.toml; an administrator changes it there."
+        if one.by.id != asked.by.id and not self._access.is_owner(turn.room, asked.by.id):
+            return f"Only {quoted(one.by.name, 80)}, who made {seq}, or an owner may do that."
+        match verb:
+            case "stop":
+                await self._schedules.end(one, asked.by)
+                return f"Ended {seq}: {quoted(one.text, TEXT_CHARS)}"
+            case "pause":
+                await self._schedules.pause(one, asked.by)
+                return f"Paused {seq}; `!every resume {seq}` goes on."
+        due = await self._schedules.resume(one, asked.by)
+        return f"{seq} goes on; next: {_at(one, due)}." if due else f"The time of {seq} is over."
+
+
+def _line(one: Schedule) -> str:
+    often = f"every {one.words}" if one.cron else f"once, {one.words}"
+    state = f"next {_moment(one)}"
+    if one.paused:
+        state = f"paused: {quoted(one.why, 200)}" if one.why else "paused"
+    by = "moot.toml" if one.key is not None else quoted(one.by.name, 80)
+    text = quoted(one.text, TEXT_CHARS)
+    return f"- {one.seq}: {often}, @\u2060{one.persona}: {text} ({state}; by {by})"
+
+
+def _moment(one: Schedule) -> str:
+    return _at(one, one.due_at) if one.due_at else "never"
+
+
+def _at(one: Schedule, due: datetime) -> str:
+    return f"{due.astimezone(ZoneInfo(one.timezone)):%a %Y-%m-%d %H:%M} {one.timezone}"

@@ -1,0 +1,164 @@
+"""`!status` and `!agents`: what happens in a room, and who can be asked there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bots.bot import Bot
+from gateway.access.access import Access
+from gateway.core.addressing import unaddressed
+from gateway.core.ledger import Ledger, Turn
+from gateway.core.quoting import quoted
+from gateway.sessions.pool import SessionPool
+from gateway.sessions.room_settings import RoomSettings
+from gateway.sessions.sessions import AgentProgram, LiveSession
+from gateway.settings.personas.personas import Persona
+from memory.scopes import home_scope
+from store.timestamps import micros
+from store.transcript import StoredMessage, Transcript
+
+QUOTED_CHARS = 60
+WAITING_SHOWN = 5
+
+Queued = Callable[[str, str], tuple[Turn | None, Sequence[Turn]]]
+"""Of a persona and a scope: what the session works on, and what waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCommands:
+    """Carries them out."""
+
+    sessions: SessionPool
+    settings: RoomSettings
+    ledger: Ledger
+    transcript: Transcript
+    access: Access
+    bots: Mapping[str, Bot]
+    queue: Queued
+    clock: Callable[[], datetime]
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """Tell it."""
+        if name == "agents":
+            return await self._agents(turn, asked, here)
+        return await self._status(turn, asked, here)
+
+    # ── !agents ─────────────────────────────────────────────────────────────────────────
+
+    async def _agents(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
+        lines = ["Who can be asked here:"]
+        lines += [await self._agent(one, turn, asked) for one in here]
+        return "\n".join(lines)
+
+    async def _agent(self, persona: Persona, turn: Turn, asked: StoredMessage) -> str:
+        program = self.sessions.program(persona)
+        scope = _scope(turn, asked, persona)
+        if not program.available:
+            state = f"not available: {program.hint}"
+        elif not self.access.may_invoke(turn.room, asked.by.id, persona.name):
+            state = "not for you, here"
+        else:
+            state = await self._state(persona, scope)
+        about = f" ({quoted(persona.front.description, 120)})" if persona.front.description else ""
+        return f"- @{persona.name}{about}: {program.title}, {state}"
+
+    async def _state(self, persona: Persona, scope: str) -> str:
+        current, waiting = self.queue(persona.name, scope)
+        if current is not None:
+            return f"working, {len(waiting)} waiting" if waiting else "working"
+        if self._live(persona, scope) is not None:
+            return "ready"
+        return "asleep" if await self.sessions.known(persona, scope) else "not started yet"
+
+    # ── !status ─────────────────────────────────────────────────────────────────────────
+
+    async def _status(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
+        lines = ["Nobody answers here."] if not here else []
+        for persona in here:
+            lines += ["", *await self._persona(persona, _scope(turn, asked, persona))]
+        if self.access.is_owner(turn.room, asked.by.id):
+            lines += ["", "The bots:", *(_bot(bot) for bot in self.bots.values())]
+            lines += ["", f"Sessions: {self._sessions()}"]
+        return "\n".join(lines).lstrip("\n")
+
+    async def _persona(self, persona: Persona, scope: str) -> list[str]:
+        current, waiting = self.queue(persona.name, scope)
+        doing = "nothing to do"
+        if current is not None:
+            doing = f"works on {await self._asked(current)}, {self._since(current)}"
+        lines = [f"@{persona.name}: {doing}"]
+        lines += [f"- waits: {await self._asked(one)}" for one in waiting[:WAITING_SHOWN]]
+        if (more := len(waiting) - WAITING_SHOWN) > 0:
+            lines.append(f"- and {more} more")
+        lines.append(f"- session: {await self._session(persona, scope)}")
+        return lines
+
+    async def _session(self, persona: Persona, scope: str) -> str:
+        program = self.sessions.program(persona)
+        applied = await self.settings.applied(persona, scope)
+        told = [program.title, f"model {_model(applied, program)}"]
+        if (live := self._live(persona, scope)) is not None:
+            age = _lasting(self.clock() - live.started_at)
+            told += [live.state, _counted(live.turns, "turn"), f"open for {age}"]
+        elif not program.available:
+            told.append(f"not available ({program.hint})")
+        else:
+            known = await self.sessions.known(persona, scope)
+            told.append("asleep" if known else "not started yet")
+        if program.context_tokens:
+            told.append(f"context {program.context_tokens // 1000}k tokens")
+        return ", ".join(told)
+
+    async def _asked(self, turn: Turn) -> str:
+        asked = await self.transcript.get(turn.message_seq)
+        if asked is None or asked.deleted:
+            return "a message that is gone"
+        text = unaddressed(asked.content) or asked.content
+        return f'what {quoted(asked.by.name, 80)} said: "{quoted(text, QUOTED_CHARS)}"'
+
+    def _since(self, turn: Turn) -> str:
+        """How long ago it was asked."""
+        return f"for {_lasting(timedelta(microseconds=micros(self.clock()) - turn.asked_at))}"
+
+    def _live(self, persona: Persona, scope: str) -> LiveSession | None:
+        found = (one for one in self.sessions.all() if one.persona == persona.name)
+        return next((one for one in found if one.scope == scope), None)
+
+    def _sessions(self) -> str:
+        told = [f"{len(self.sessions.all())} of {self.sessions.most} open"]
+        told += [f"{self.sessions.asleep} asleep"] if self.sessions.asleep else []
+        told += [f"{self.sessions.waiting} waiting"] if self.sessions.waiting else []
+        return ", ".join(told)
+
+
+def _model(applied: Persona, program: AgentProgram) -> str:
+    model = applied.front.model
+    return "its own default" if model in (None, "", program.own_model) else str(model)
+
+
+def _bot(bot: Bot) -> str:
+    # a bot knows its own account as soon as it has connected; the page's has none
+    connected = bot.platform == "web" or bot.own_ids
+    return f"- {bot.name} ({bot.platform}): {'connected' if connected else 'not connected'}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"
+
+
+def _lasting(time: timedelta) -> str:
+    """In the largest unit that says it: `40 s`, `12 min`, `3 h`, `2 days`."""
+    seconds = max(int(time.total_seconds()), 0)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    return f"{seconds // 3600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
+
+
+def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
+    return home_scope(turn.room, asked.by.id, persona.name)

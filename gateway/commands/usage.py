@@ -1,0 +1,77 @@
+"""`!usage`: what agents took, told to whom it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from gateway.access.access import TRUSTED, Access
+from gateway.core.ledger import Turn
+from gateway.core.quoting import quoted
+from gateway.limits.counters import start_of
+from gateway.limits.usage import Sum, UsageBook
+from gateway.settings.personas.personas import Persona
+from store.transcript import StoredMessage
+
+TOP = 10
+NAME_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class UsageCommands:
+    """Carries `!usage` out: a hand of gateway/turns/commands.py."""
+
+    usage: UsageBook
+    access: Access
+    clock: Callable[[], datetime]
+    zone: tzinfo
+
+    async def run(
+        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
+    ) -> str:
+        """The reply, in Markdown. Everybody's is told to owners, alone or on the page."""
+        now = self.clock()
+        day, month = (start_of(window, now, self.zone) for window in ("day", "month"))
+        mine, room = {"person_id": asked.by.id}, {"room_id": turn.room.id}
+        lines = [
+            f"You today: {told(await self.usage.total(day, **mine))}",
+            f"You this month: {told(await self.usage.total(month, **mine))}",
+            f"Here this month: {told(await self.usage.total(month, **room))}",
+        ]
+        personas = await self.usage.sums(month, "persona", **room)
+        lines += [f"- @{one.key}: {told(one)}" for one in personas[:TOP]]
+        alone = turn.room.kind == "dm" or turn.room.source in TRUSTED
+        if alone and self.access.is_owner_everywhere(turn.room, asked.by.id):
+            lines += await self._everybody(month)
+        return "\n".join(lines)
+
+    async def _everybody(self, since: datetime) -> list[str]:
+        people = await self.usage.sums(since, "person_id")
+        if not people:
+            return []
+        told_of = [f"{n}. {quoted(p.name, NAME_CHARS)}: {told(p)}" for n, p in enumerate(people, 1)]
+        return ["", "Everybody this month:", *told_of[:TOP]]
+
+
+def told(one: Sum) -> str:
+    """A sum in a few words."""
+    parts = [_plural(one.turns, "question")]
+    if one.input_tokens is not None or one.output_tokens is not None:
+        parts.append(f"{one.tokens:,} tokens")
+    if one.cost_usd is not None:
+        parts.append(f"{one.cost_usd:,.2f} USD")
+    if one.turns:
+        parts.append(f"{_clock(one.seconds)} of work")
+    return ", ".join(parts)
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _clock(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,1 @@
+"""Values and rules that every package of the gateway stands on."""

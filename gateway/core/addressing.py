@@ -1,0 +1,107 @@
+"""Whom a message is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from contract.chat import Inbound
+from gateway.settings.personas.personas import Persona
+
+_CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
+_NAME = re.compile(r"(?<![\w@.<])@([a-zA-Z][\w-]*)")
+_ACCOUNT = re.compile(
+    r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>"  # Slack, Discord
+    r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
+    r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
+)
+_LEADING = re.compile(
+    r"\s*(?:<@[!&]?[\w|]+>"
+    r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server
+    r"|@[\w.-]+"
+    r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
+)
+_UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
+_SLASH = re.compile(r"/moot\b[ \t]*", re.IGNORECASE)
+
+
+def named(text: str, personas: Sequence[Persona]) -> list[Persona]:
+    """The personas that a text addresses as `@name`, in its order; code doesn't count."""
+    by_name = {name: persona for persona in personas for name in persona.names}
+    found = (by_name.get(name.lower()) for name in _NAME.findall(_CODE.sub(" ", text)))
+    return list(dict.fromkeys(persona for persona in found if persona is not None))
+
+
+Named = TypeVar("Named")
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing(Generic[Named]):
+    """What some are called in a text, in lower case.
+
+    names: behind an `@`. accounts: external ids, which stand in a mention token (`<@U09>`,
+    `@codex:example.org`).
+    """
+
+    names: Mapping[str, Named]
+    accounts: Mapping[str, Named] = field(default_factory=dict)
+
+    def mentions(self, text: str) -> Iterator[Named | None]:
+        """Everybody whom a text mentions, in its order; None: somebody else. Code doesn't count."""
+        for match in _ACCOUNT.finditer(_CODE.sub(" ", text)):
+            tagged, full, name = (part and part.lower() for part in match.groups())
+            somebody_elses = full is not None and "." in full.partition(":")[2]
+            yield self._tagged(tagged or full) or self._named(
+                None if somebody_elses else full or name
+            )
+
+    def _tagged(self, token: str | None) -> Named | None:
+        return self.accounts.get(token.rstrip(".:-")) if token else None
+
+    def _named(self, name: str | None) -> Named | None:
+        """By the whole name, else by what stands before the first sign that no persona's has."""
+        if not name:
+            return None
+        bare = name.lstrip("@")
+        whole = self.names.get(bare.rstrip(".:-"))
+        return whole or self.names.get(re.split(r"[^\w-]", bare, maxsplit=1)[0])
+
+
+def route(
+    inbound: Inbound, personas: Sequence[Persona], *, require_mention: bool = True
+) -> list[Persona]:
+    """The personas (of those that the bot serves) that must answer a message; often none.
+
+    A bot's account that serves several personas answers with the first one when no name was
+    said. In a direct message exactly one answers: its scope is that one's alone.
+    """
+    if inbound.meta.passive or not personas:
+        return []
+    if inbound.meta.recipient_id:
+        wanted = inbound.meta.recipient_id.removeprefix("bot:").lower()
+        return [persona for persona in personas if wanted in persona.names][:1]
+    said = named(inbound.content, personas)
+    if inbound.room.kind not in ("room", "gdm"):
+        return said[:1] or list(personas[:1])
+    if said:
+        return said
+    return list(personas[:1]) if inbound.mentioned or not require_mention else []
+
+
+def unaddressed(text: str) -> str:
+    """A text without the mentions it begins with."""
+    while match := _LEADING.match(text):
+        text = text[match.end() :]
+    return text.strip()
+
+
+def as_typed(text: str) -> str:
+    """A text without the mentions it begins with, and a command in it as keyboards write it: what
+    can't be seen before it gone, `\uff01` as `!`, and without the `/moot` that may stand before it.
+    """
+    bare = unaddressed(text.lstrip(_UNSEEN)).lstrip(_UNSEEN)
+    if match := _SLASH.match(bare):
+        bare = f"!{bare[match.end() :].lstrip('!/') or 'help'}"
+    return f"!{bare[1:].lstrip(_UNSEEN)}" if bare[:1] in ("!", "\uff01") else bare

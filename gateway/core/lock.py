@@ -1,0 +1,75 @@
+"""Who works with a data directory: one Moot at a time, and whoever must not meet one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from contract.errors import MootError
+
+NAME = "moot.lock"
+ADDRESS = "moot.address"
+
+
+class InUse(MootError):
+    """A Moot works with this data directory. pid: its process, where it is known."""
+
+    def __init__(self, folder: Path, pid: int | None) -> None:
+        who = f"process {pid}" if pid else "another process"
+        super().__init__(f"Moot runs with {folder} ({who}); stop it first")
+        self.pid = pid
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Be the only one at work in a data directory. Raises InUse.
+
+    The kernel lets go of the lock when the process ends, however it ends.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / NAME).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            written = file.read(20).strip()
+            raise InUse(folder, int(written) if written.isdecimal() else None) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        address = folder / ADDRESS
+        address.unlink(missing_ok=True)  # of one that was killed
+        try:
+            yield
+        finally:
+            address.unlink(missing_ok=True)
+
+
+def tell_address(folder: Path, url: str) -> None:
+    """Say where the page of whoever holds the directory is."""
+    (folder / ADDRESS).write_text(f"{url}\n")
+
+
+def address_of(folder: Path) -> str | None:
+    """Where it is; None: it doesn't serve yet."""
+    try:
+        return (folder / ADDRESS).read_text().strip() or None
+    except OSError:
+        return None
+
+
+def holder(folder: Path) -> int | None:
+    """The process that holds it; 0: one that didn't say which; None: nobody. Changes nothing."""
+    try:
+        with (folder / NAME).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                written = file.read(20).strip()
+                return int(written) if written.isdecimal() else 0
+    except OSError:
+        return None
+    return None

@@ -1,0 +1,119 @@
+"""What in a message is to be pinned, and what sounds as if it should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from contract.chat import Inbound
+from gateway.core.addressing import as_typed
+from memory.landmarks import KINDS
+from memory.private import has_private
+
+PINNER = "Moot"  # whose turn a pin is: no persona's name has a capital letter
+CODE_LINES = 20
+
+_PIN = re.compile(rf"!({'|'.join(KINDS)})(?::|(?=\s)|\Z)[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
+_BREAK = re.compile("\r\n|\r|\u2028|\u2029")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A pin in a message. kind: one of KINDS. text: empty when the message replied to is meant."""
+
+    kind: str
+    text: str
+
+
+def begins_with_pin(content: str) -> bool:
+    """Whether a message is a pin as a whole: no part of it asks an agent anything."""
+    return _PIN.match(as_typed(content)) is not None
+
+
+def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
+    """The pins of a message, in its order.
+
+    One at its beginning takes all that follows, code included, until the next one; one at the
+    beginning of a later line takes that line. reply: the message answers another one, so a bare
+    `!pin` on a later line means that one; else it is only a word.
+    """
+    first, *later = _pieces(_BREAK.sub("\n", as_typed(content)))
+    pins = [Pin(match[1].lower(), match[2].strip()) for match in [_PIN.match(first)] if match]
+    for piece in later:
+        line = piece.partition("\n")[0]
+        if (match := _PIN.match(line)) and (reply or match[2].strip()):
+            pins.append(Pin(match[1].lower(), match[2].strip()))
+    return tuple(pins)
+
+
+def asks_to_pin(inbound: Inbound) -> bool:
+    """Whether a message pins something. Only people pin; a stored-only message does nothing."""
+    if inbound.meta.sender_type != "human" or inbound.meta.passive:
+        return False
+    return bool(pins_in(inbound.content, reply=inbound.reply_to is not None))
+
+
+def _pieces(text: str) -> list[str]:
+    """The text, parted before each line outside of code that begins with a pin."""
+    pieces: list[list[str]] = [[]]
+    for line, code in _lines(text):
+        if not code and _PIN.match(line) and pieces[-1]:
+            pieces.append([])
+        pieces[-1].append(line)
+    return ["\n".join(piece) for piece in pieces]
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it stands in a code block; the fences count as code."""
+    fence = ""
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence:
+            closes = match is not None and match[1].startswith(fence)
+            yield line, True
+            fence = "" if closes else fence
+        else:
+            fence = match[1] if match else ""
+            yield line, bool(fence)
+
+
+# ── What sounds like a decision ─────────────────────────────────────────────────────────
+
+_DECIDED = re.compile(
+    r"\b(?:we(?:['’]ve| have)?(?: all| now| finally)? (?:decided|agreed|settled on|chose)\b"
+    r"|(?:it(?:['’]s| is) )(?:decided|agreed|settled)\b"
+    r"|let['’]s (?:go with|stick with|settle on)\b"
+    r"|we(?:['’]ll| will|['’]re going to| are going to)"
+    r" (?:go with|stick with|adopt|switch to|standardi[sz]e on)\b"
+    r"|(?:the|our|final) decision (?:is|was)\b|(?:final )?decision:)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?\n]|\Z")
+
+
+def worth_pinning(text: str) -> Literal["decision", "code"] | None:
+    """Whether what a person wrote sounds like a decision, in English, or has long code.
+
+    A question is no decision.
+    """
+    if has_private(text):
+        return None
+    lines = list(_lines(_BREAK.sub("\n", text)))
+    prose = "\n".join(line for line, code in lines if not code)
+    for match in _DECIDED.finditer(prose):
+        end = _SENTENCE_END.search(prose, match.end())
+        if end is None or end[0] != "?":
+            return "decision"
+    return "code" if _longest_code(lines) >= CODE_LINES else None
+
+
+def _longest_code(lines: list[tuple[str, bool]]) -> int:
+    """Lines of the longest code block, without its fences."""
+    longest = current = 0
+    for line, code in lines:
+        current = current + 1 if code and not _FENCE.match(line) else 0
+        longest = max(longest, current)
+    return longest

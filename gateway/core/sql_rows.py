@@ -1,0 +1,192 @@
+"""The ledger's statements, and its rows as values. Statements are built once: building one costs
+more than running it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+
+from contract.chat import Room
+from gateway.core.ledger import Post, State, Turn, UnusedSession
+from memory.layer import EndedSession
+from store.schema import decisions, messages, posts, rooms, sessions, turns
+from store.timestamps import micros
+
+TURNS = (
+    select(
+        turns,
+        rooms.c.name.label("room_name"),
+        rooms.c.kind.label("room_kind"),
+        rooms.c.project,
+        messages.c.sent_at.label("asked_at"),
+    )
+    .join(rooms, rooms.c.id == turns.c.room_id)
+    .join(messages, messages.c.seq == turns.c.message_seq)
+)
+ASKED = (
+    select(messages.c.seq, messages.c.sent_at, messages.c.scope, rooms)
+    .add_columns(rooms.c.id.label("room_id"))
+    .join(rooms, rooms.c.id == messages.c.room_id)
+    .where(messages.c.seq == bindparam("of"))
+)
+TURN = TURNS.where(turns.c.id == bindparam("of"))
+OPEN_TURNS = TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(turns.c.seq)
+LAST_TURN = (
+    TURNS.where(turns.c.scope == bindparam("scope"), turns.c.header.is_not(None))
+    .where(turns.c.state == "posted")
+    .order_by(turns.c.seq.desc())
+    .limit(1)
+)
+TURNS_OF = TURNS.where(turns.c.message_seq == bindparam("seq"))
+SAVE = (
+    update(turns)
+    .where(turns.c.id == bindparam("of"))
+    .values(
+        {
+            name: bindparam(name)
+            for name in (
+                "state",
+                "states",
+                "header",
+                "record",
+                "answer",
+                "answer_source",
+                "ended_by",
+                "fault",
+            )
+        }
+    )
+)
+POSTS = (
+    select(posts)
+    .where(posts.c.turn_id == bindparam("turn"), posts.c.kind != "question")
+    .order_by(posts.c.number)
+)
+MARK = (
+    update(posts)
+    .where(posts.c.key == bindparam("of"))
+    .values(platform_id=bindparam("platform_id"), state=bindparam("state"))
+)
+CLOSE_QUESTION = update(posts).where(posts.c.key == bindparam("of")).values(state="closed")
+LEFT_QUESTIONS = select(posts.c.key, posts.c.platform_id, posts.c.text).where(
+    posts.c.turn_id == bindparam("turn"), posts.c.kind == "question", posts.c.state == "sent"
+)
+KNOWN_POSTS = (
+    select(posts.c.platform_id)
+    .join(turns, turns.c.id == posts.c.turn_id)
+    .where(turns.c.room_id == bindparam("room"), posts.c.platform_id.is_not(None))
+)
+ANSWER_WITH = (
+    select(messages.c.message_id)
+    .join(posts, posts.c.turn_id == messages.c.turn_id)
+    .where(messages.c.room_id == bindparam("room"), posts.c.platform_id == bindparam("post"))
+    .where(posts.c.kind != "question")
+)
+SESSION = select(sessions.c.agent_session_id).where(
+    sessions.c.persona == bindparam("persona"),
+    sessions.c.scope == bindparam("scope"),
+    sessions.c.agent == bindparam("agent"),
+)
+_LAST_ROOM = (
+    select(turns.c.room_id)
+    .where(turns.c.scope == sessions.c.scope, turns.c.persona == sessions.c.persona)
+    .order_by(turns.c.seq.desc())
+    .limit(1)
+    .correlate(sessions)
+    .scalar_subquery()
+)
+_UNENDED = sessions.c.ended_at.is_(None)
+_ENDS = select(sessions, rooms.c.id, rooms.c.name, rooms.c.kind, rooms.c.project).select_from(
+    sessions.join(rooms, rooms.c.id == _LAST_ROOM)
+)
+IDLE_SESSIONS = _ENDS.where(_UNENDED, sessions.c.used_at <= bindparam("since")).order_by(
+    sessions.c.used_at
+)
+USED_FIRST = select(func.min(sessions.c.used_at)).where(_UNENDED)
+_THIS = (sessions.c.persona == bindparam("of_persona"), sessions.c.scope == bindparam("of_scope"))
+ONE_SESSION = _ENDS.where(*_THIS, _UNENDED, sessions.c.agent != "")
+RETIRE_SESSION = update(sessions).where(*_THIS).values(agent="")
+END_SESSION = (
+    update(sessions)
+    .where(*_THIS, sessions.c.used_at == bindparam("last_used_at"))
+    .values(ended_at=bindparam("at"))
+)
+DECIDE = insert(decisions)
+DECISIONS = (
+    select(decisions).where(decisions.c.turn_id == bindparam("turn")).order_by(decisions.c.seq)
+)
+
+
+def entered(turn: Turn, state: State, now: datetime) -> Turn:
+    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
+
+
+def save(connection: Connection, turn: Turn) -> None:
+    values = {
+        "of": turn.id,
+        "state": turn.state,
+        "states": [list(item) for item in turn.states],
+        "header": turn.header,
+        "record": turn.record,
+        "answer": turn.answer,
+        "answer_source": turn.answer_source,
+        "ended_by": turn.ended_by,
+        "fault": turn.fault,
+    }
+    connection.execute(SAVE, values)
+
+
+def turn_of(row: Row[Any]) -> Turn:
+    return Turn(
+        id=row.id,
+        seq=row.seq,
+        message_seq=row.message_seq,
+        asked_at=row.asked_at,
+        persona=row.persona,
+        scope=row.scope,
+        room=Room(row.room_id, row.room_name, row.room_kind, row.project),
+        thread_id=row.thread_id,
+        bot=row.bot,
+        hop=row.hop,
+        state=row.state,
+        states=tuple((name, at) for name, at in row.states),
+        header=row.header,
+        record=row.record or {},
+        answer=row.answer,
+        answer_source=row.answer_source,
+        ended_by=row.ended_by,
+        fault=row.fault,
+    )
+
+
+def posts_of(connection: Connection, turn_id: str) -> list[Post]:
+    return [
+        Post(
+            key=row.key,
+            turn_id=row.turn_id,
+            number=row.number,
+            kind=row.kind,
+            text=row.text,
+            state=row.state,
+            platform_id=row.platform_id,
+            created_at=row.created_at,
+            drafted=row.drafted,
+            uncertain=row.drafted and row.platform_id is None,
+        )
+        for row in connection.execute(POSTS, {"turn": turn_id})
+    ]
+
+
+def ended_of(row: Row[Any]) -> UnusedSession:
+    room = Room(row.id, row.name, row.kind, row.project)
+    return UnusedSession(
+        EndedSession(row.scope, row.persona, room, row.agent_session_id or ""), row.used_at
+    )
+
+
+def mark(connection: Connection, post: Post) -> None:
+    values = {"of": post.key, "platform_id": post.platform_id, "state": post.state}
+    connection.execute(MARK, values)

@@ -1,0 +1,114 @@
+"""What is written of a turn beside its answer: who asked, and what it took; and whether more may be
+asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import uuid4
+
+from contract.agent import Usage
+from contract.chat import Inbound, Speaker
+from gateway.audit.audit import Audit
+from gateway.core.ledger import Ledger, Turn, TurnRequest
+from gateway.core.pins import PINNER
+from gateway.limits.limits import Limits
+from gateway.limits.usage import TurnUsage, UsageBook
+from store.transcript import StoredMessage, Transcript
+
+LINKS = 50  # of a chain of agents that is followed to its beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """The audit log, the usage and the limits, as turns need them."""
+
+    audit: Audit
+    usage: UsageBook
+    limits: Limits
+    ledger: Ledger
+    transcript: Transcript
+    count: Callable[[TurnUsage], None]
+    clock: Callable[[], datetime]
+
+    # ── At the door ─────────────────────────────────────────────────────────────────────
+
+    async def admit(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
+        """Those of a message's turns that its sender's limits allow, and one line for the rest."""
+        by, room = inbound.meta.speaker(), inbound.room
+        await self.limits.ready()
+        asked = [want for want in wanted if want.answer is None]
+        allowed, over = self.limits.take(by, room, [want.persona for want in asked])
+        kept = [want for want in wanted if want.answer is not None or want.persona in allowed]
+        if over is None or (line := self.limits.line(over, by, room)) is None:
+            return kept
+        self.audit.note_later(
+            "limit", by, persona=over.subject.id if over.subject.kind == "persona" else None,
+            room=room, whose=over.subject.kind, what=over.what, window=over.window,
+            most=str(over.most),
+        )  # fmt: skip
+        refused = next(want for want in asked if want.persona not in allowed)
+        return [*kept, replace(refused, answer=line)]
+
+    def give_back(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> None:
+        """The message was there before."""
+        personas = [want.persona for want in wanted if want.answer is None]
+        self.limits.give_back(inbound.meta.speaker(), inbound.room, personas)
+
+    # ── A turn ──────────────────────────────────────────────────────────────────────────
+
+    async def began(self, turn: Turn, asked: StoredMessage, agent: str) -> Speaker:
+        """An agent is about to be asked; returns who began the chain."""
+        person = await self.beginner(asked)
+        self.audit.note_later(
+            "invoke",
+            person,
+            persona=turn.persona,
+            room=turn.room,
+            turn_id=turn.id,
+            hop=turn.hop,
+            agent=agent,
+        )
+        return person
+
+    def took(
+        self, turn: Turn, person: Speaker, agent: str, told: Usage | None, seconds: float
+    ) -> None:
+        """It ended, with an answer or without one."""
+        took = TurnUsage(
+            turn_id=turn.id,
+            at=self.clock(),
+            person_id=person.id,
+            room_id=turn.room.id,
+            persona=turn.persona,
+            agent=agent,
+            seconds=round(seconds, 6),
+            usage=self.usage.priced(told, agent),
+        )
+        self.usage.note(took)
+        self.limits.took(took)
+        self.count(took)
+
+    async def hand_over(self, turn: Turn, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
+        """Those of the turns that an answer asks for which its chain's beginner may still ask."""
+        asked = await self.transcript.get(turn.message_seq) if wanted else None
+        if asked is None:
+            return list(wanted)
+        person = await self.beginner(asked)
+        await self.limits.ready()
+        allowed, over = self.limits.take(person, turn.room, [want.persona for want in wanted])
+        kept = [want for want in wanted if want.persona in allowed]
+        if over is None or (line := self.limits.line(over, person, turn.room)) is None:
+            return kept
+        return [*kept, TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+
+    async def beginner(self, asked: StoredMessage) -> Speaker:
+        """Who began the chain that a message is of: its sender, where no agent of ours said it."""
+        for _ in range(LINKS):
+            turn = await self.ledger.turn(asked.turn_id) if asked.turn_id else None
+            before = await self.transcript.get(turn.message_seq) if turn else None
+            if before is None:
+                break
+            asked = before
+        return asked.by

@@ -1,0 +1,105 @@
+"""The loopback door through which one agent's session looks into the memory."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adapters.agent import MemoryServer
+from adapters.cli.hooks import HookListener
+from gateway.mcp.pipe import URL
+from gateway.mcp.tools import MemoryTools
+from memory.gate import Gate
+from memory.observations.work_log import WorkReader
+from memory.scopes import Invocation
+
+if TYPE_CHECKING:
+    from gateway.mcp.server import Pipe, Spawn
+
+_HOUSE = str(Path(__file__).parents[2])
+COMMAND = (
+    sys.executable,
+    "-P",  # the agent's working directory is no place to import from
+    "-c",
+    f"import sys; sys.path.insert(0, {_HOUSE!r}); from gateway.mcp.pipe import main; main()",
+)
+"""What `moot mcp` does in a session, wherever and with whatever PATH it is started."""
+READS = (
+    Path(__file__).parents[1] / "__init__.py",
+    Path(__file__).with_name("__init__.py"),
+    Path(__file__).with_name("pipe.py"),
+)
+"""What of Moot it reads: a sandbox shows it no more."""
+MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves the old ones
+
+
+@dataclass(slots=True)
+class McpGrant:
+    """What one session may see: what its newest turn may, and nothing before its first.
+
+    url: where it is served, "" when it is not.
+    """
+
+    persona: str = ""
+    scope: str = ""
+    invocation: Invocation | None = None
+    url: str = ""
+    pipes: dict[str, Pipe] = field(default_factory=dict)
+
+    def reader(self) -> WorkReader | None:
+        """Who looks; None while there is nothing to be seen."""
+        asked = self.invocation
+        if asked is None or asked.home != self.scope:
+            return None
+        return WorkReader(Gate.of(asked), frozenset({self.persona}))
+
+
+class McpEndpoint:
+    """Gives each session an address that nobody can guess, behind which its own memory is."""
+
+    def __init__(self, listener: HookListener, tools: MemoryTools, spawn: Spawn) -> None:
+        self._listener = listener
+        self._tools = tools
+        self._spawn = spawn
+
+    def open(self, admission: McpGrant) -> MemoryServer:
+        """Serve a session until it is closed."""
+
+        async def receive(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await self._answer(payload, admission)
+
+        admission.url = self._listener.register(receive)
+        return MemoryServer(COMMAND, ((URL, admission.url),), READS)
+
+    def close(self, admission: McpGrant) -> None:
+        """Forget a session: its address answers no more."""
+        self._listener.release(admission.url)
+        for pipe in admission.pipes.values():
+            pipe.close()
+        admission.pipes.clear()
+        admission.url, admission.invocation = "", None
+
+    async def _answer(self, payload: Mapping[str, Any], admission: McpGrant) -> Mapping[str, Any]:
+        name, message = payload.get("pipe"), payload.get("message")
+        if not isinstance(name, str) or not isinstance(message, dict):
+            return {"message": None}
+        pipe = admission.pipes.get(name) or await self._new_pipe(name, admission)
+        return {"message": await pipe.say(message)}
+
+    async def _new_pipe(self, name: str, admission: McpGrant) -> Pipe:
+        server = await asyncio.to_thread(_import_server)
+        pipe: Pipe = server.Pipe(server.make_server(self._tools, admission.reader), self._spawn)
+        if len(admission.pipes) >= MOST_PIPES:
+            admission.pipes.pop(next(iter(admission.pipes))).close()
+        admission.pipes[name] = pipe
+        return pipe
+
+
+def _import_server() -> Any:
+    from gateway.mcp import server as mcp_server
+
+    return mcp_server

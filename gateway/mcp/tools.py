@@ -1,0 +1,205 @@
+"""The memory as tools that an agent may call, each answered within one reader's scopes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, tzinfo
+from typing import Annotated, Any
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from composer.guard import flat
+from gateway.settings.config import place_of, reason_of
+from memory.observations.records import Kind
+from memory.observations.rows import StoredObservation
+from memory.observations.work_log import WorkLog, WorkQuery, WorkReader
+from memory.recall.facts import StoredFact
+from memory.recall.recall import Recall
+from store.timestamps import day
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+PATIENCE_S = 10.0  # somebody in the chat, or an agent's call of a tool, waits for it
+TITLE_CHARS = 200
+FACT_CHARS = 300
+NOTHING = "Nothing was found."
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SearchArguments(_Arguments):
+    """Step 1 of 3: titles of what was done here earlier, with about how many tokens each costs.
+
+    Without any argument: the newest.
+    """
+
+    text: str = Field("", description="words to look for")
+    concept: str = Field("", description="a concept, exactly")
+    file: str = Field("", description="a path relative to the workspace, or its end")
+    type: tuple[Kind, ...] = Field((), description="only these types")
+    since: date | None = Field(None, description="YYYY-MM-DD")
+    until: date | None = Field(None, description="YYYY-MM-DD, that day included")
+    limit: Annotated[int, Field(ge=1, le=50)] = 20
+
+
+class TimelineArguments(_Arguments):
+    """Step 2 of 3: the titles around one observation, oldest first."""
+
+    id: str = Field(description="an id that search gave")
+    before: Annotated[int, Field(ge=0, le=25)] = 5
+    after: Annotated[int, Field(ge=0, le=25)] = 5
+
+
+class ReadArguments(_Arguments):
+    """Step 3 of 3: observations whole, by their ids. Read only those that you need."""
+
+    ids: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+
+
+class RecallArguments(_Arguments):
+    """Facts from long-term memory that bear on a question: what people decided, want and prefer."""
+
+    text: str = Field(min_length=1, description="a question, or some words")
+    limit: Annotated[int, Field(ge=1, le=20)] = 5
+
+
+TOOLS: Mapping[str, type[_Arguments]] = {
+    "search": SearchArguments,
+    "timeline": TimelineArguments,
+    "read": ReadArguments,
+    "recall": RecallArguments,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """What a tool answers. failed: it was called wrongly, and the text says how."""
+
+    text: str
+    failed: bool = False
+
+
+class MemoryTools:
+    """Answers the tools. recall: None when there is none."""
+
+    def __init__(self, log: WorkLog, recall: Recall | None, zone: tzinfo = UTC) -> None:
+        """zone: in which the dates of facts are told; those of observations are UTC, as in ids."""
+        self._log = log
+        self._recall = recall
+        self._zone = zone
+
+    def offered(self) -> list[dict[str, Any]]:
+        """Name, description and JSON Schema of each tool that can answer."""
+        return [
+            {
+                "name": name,
+                "description": " ".join((model.__doc__ or "").split()),
+                "input_schema": model.model_json_schema(),
+            }
+            for name, model in TOOLS.items()
+            if name != "recall" or self._recall is not None
+        ]
+
+    async def answer(
+        self, tool: str, arguments: Mapping[str, Any], reader: WorkReader
+    ) -> ToolReply:
+        """The answer of a tool. What the reader may not see is not there for it."""
+        if (model := TOOLS.get(tool)) is None:
+            return ToolReply(f"There is no tool {tool[:40]!r}.", failed=True)
+        try:
+            wanted = model.model_validate(dict(arguments))
+        except ValidationError as error:
+            first = error.errors()[0]
+            return ToolReply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
+        match wanted:
+            case SearchArguments():
+                return ToolReply(index(await self._log.search(reader, _query(wanted))))
+            case TimelineArguments(id=id, before=before, after=after):
+                around = await self._log.timeline(reader, id, before=before, after=after)
+                return ToolReply(index(around))
+            case ReadArguments(ids=ids):
+                found = await self._log.read(reader, ids)
+                whole = json.dumps([whole_record(item) for item in found], ensure_ascii=False)
+                return ToolReply(whole if found else NOTHING)
+            case RecallArguments(text=text, limit=limit):
+                return ToolReply(self._list(await self.facts(text, reader, limit)))
+        raise AssertionError(tool)
+
+    async def titles(self, text: str, reader: WorkReader, limit: int) -> list[StoredObservation]:
+        """Observations that bear on some words."""
+        return await self._log.search(reader, WorkQuery(text=text, limit=limit))
+
+    async def observation(self, id: str, reader: WorkReader) -> StoredObservation | None:
+        """One observation whole."""
+        return next(iter(await self._log.read(reader, [id])), None)
+
+    async def facts(self, text: str, reader: WorkReader, limit: int) -> list[StoredFact]:
+        """Facts that bear on some words; none when the index gives no answer."""
+        if self._recall is None:
+            return []
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self._recall.search(text, reader.gate, limit=limit)
+        except Exception as error:  # a layer's border: whoever asked can't mend it
+            log.warning("memory.not_searched", error=type(error).__name__)
+            log.debug("memory.not_searched", exc_info=True)
+            return []
+        return [fact for fact, _ in found]
+
+    def fact_line(self, fact: StoredFact) -> str:
+        """`#number date kind: text (origin)`."""
+        origin = f" ({flat(fact.origin)[:80]})" if fact.origin else ""
+        said, text = day(fact.said_at, self._zone), flat(fact.text)[:FACT_CHARS]
+        return f"#{fact.seq} {said} {fact.kind}: {text}{origin}"
+
+    def _list(self, found: Sequence[StoredFact]) -> str:
+        """A line each."""
+        return "\n".join(map(self.fact_line, found)) or NOTHING
+
+
+def _query(wanted: SearchArguments) -> WorkQuery:
+    def moment(day: date | None, at: time) -> datetime | None:
+        return None if day is None else datetime.combine(day, at, UTC)
+
+    return WorkQuery(
+        text=wanted.text,
+        concept=wanted.concept,
+        file=wanted.file,
+        kinds=frozenset(wanted.type),
+        since=moment(wanted.since, time.min),
+        until=moment(wanted.until, time.max),
+        limit=wanted.limit,
+    )
+
+
+def index(found: Sequence[StoredObservation]) -> str:
+    """A line each: `id | date | type | title | ~tokens`."""
+    return "\n".join(map(index_line, found)) or NOTHING
+
+
+def index_line(item: StoredObservation) -> str:
+    """One of them."""
+    title = flat(item.title)[:TITLE_CHARS]
+    return f"{item.id} | {item.at:%Y-%m-%d} | {item.kind} | {title} | ~{item.tokens} tokens"
+
+
+def whole_record(item: StoredObservation) -> dict[str, Any]:
+    """An observation as JSON values: nothing in it can be taken for a line of ours."""
+    return {
+        "id": item.id,
+        "date": f"{item.at:%Y-%m-%d %H:%M} UTC",
+        "type": item.kind,
+        "title": item.title,
+        "subtitle": item.subtitle,
+        "facts": item.facts,
+        "narrative": item.narrative,
+        "concepts": item.concepts,
+        "files": item.files,
+        "plain": any(note.startswith("plain") for note in item.notes),
+    }

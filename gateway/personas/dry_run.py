@@ -1,0 +1,231 @@
+"""What a persona would be given for a message, and what it would say to it; nothing is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from adapters.agent import TurnContext
+from bots.bot import Bot
+from composer.header import compose
+from composer.typed import typable, untyped
+from contract.agent import Answer, Question
+from contract.briefing import Header
+from contract.chat import Room, Speaker
+from contract.errors import AgentError, MootError, Rejected
+from gateway.core.ledger import Turn
+from gateway.sessions.opener import Opener
+from gateway.sessions.sessions import AgentProgram, LiveSession
+from gateway.settings.personas.personas import Persona, Personas
+from gateway.turns.briefing import BriefingMaker
+from gateway.turns.turn_context import turn_context_of
+from gateway.turns.window import Window, Windows
+from memory.scopes import home_scope
+from store.timestamps import micros
+from store.transcript import StoredMessage, Transcript
+
+NEVER = 1 << 62  # the seq of a message that is not stored: behind all that are
+ANSWER_S = 120.0  # for one answer; somebody sits before the page and waits
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """system: the persona's part of the system prompt. missing: layers that gave nothing."""
+
+    system: str
+    header: Header
+    program: AgentProgram
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """asked: titles of the permission questions that were refused. trouble: why there is no
+    answer; "": there is one."""
+
+    preview: Preview
+    answer: str
+    asked: Sequence[str]
+    tools: Sequence[str]
+    seconds: float
+    trouble: str = ""
+
+
+class Busy(MootError):
+    """There is one stage, and somebody is on it."""
+
+
+class _Nobody:
+    """Stands where an agent would: a preview asks none."""
+
+    session_id: str | None = None
+    resumed = False
+    pid: int | None = None
+
+    async def ask(self, prompt: str, reply: object) -> Answer:
+        raise AgentError("missing", "a preview asks nobody")
+
+    async def interrupt(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
+
+    def alive(self) -> bool:
+        return True
+
+    def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
+        return ()
+
+
+@dataclass(slots=True)
+class _Refusing:
+    """The room's side of a dry run: every permission question is refused."""
+
+    occasion: TurnContext
+    asked: list[str] = field(default_factory=list)
+    said: str = ""
+
+    def draft(self, text: str) -> None:
+        self.said = text
+
+    async def choose(self, question: Question) -> int:
+        self.asked.append(question.title)
+        refusing = (i for i, option in enumerate(question.options) if option.refuses)
+        return next(refusing, len(question.options) - 1)
+
+
+class DryRuns:
+    """Previews and dry runs, of a persona as it is or as it would be. One dry run at a time."""
+
+    def __init__(
+        self,
+        *,
+        briefings: BriefingMaker,
+        windows: Windows,
+        transcript: Transcript,
+        personas: Personas,
+        bots: Mapping[str, Bot],
+        opener: Opener,
+        data_dir: Path,
+        clock: Callable[[], datetime],
+        answer_s: float = ANSWER_S,
+    ) -> None:
+        self._briefings = briefings
+        self._windows = windows
+        self._transcript = transcript
+        self._personas = personas
+        self._bots = bots
+        self._opener = opener
+        self._data_dir = data_dir
+        self._clock = clock
+        self.answer_s = answer_s
+        self._stage = asyncio.Lock()
+
+    async def preview(self, persona: Persona, room_id: str, by: Speaker, text: str) -> Preview:
+        """What it would be given if `by` wrote `text` in a room now."""
+        return (await self._compose(persona, room_id, by, text))[0]
+
+    async def dry_run(self, persona: Persona, room_id: str, by: Speaker, text: str) -> DryRun:
+        """The same, and the answer of its agent, asked in a HOME and a workspace that are gone
+        afterwards. Raises Busy when another one is under way."""
+        if self._stage.locked():
+            raise Busy("another dry run is under way; wait for its end")
+        async with self._stage:
+            preview, prompt, occasion, room = await self._compose(persona, room_id, by, text)
+            reply = _Refusing(occasion)
+            began = time.perf_counter()
+            answer, trouble = Answer(""), ""
+            try:
+                async with asyncio.timeout(self.answer_s):
+                    answer = await self._ask(persona, room, prompt, reply)
+            except AgentError as error:
+                answer, trouble = Answer(error.partial), error.say
+            except TimeoutError:
+                answer = Answer(reply.said)
+                trouble = f"No end after {self.answer_s:g} s."
+            seconds = time.perf_counter() - began
+            said = untyped(answer.text)
+            return DryRun(preview, said, reply.asked, answer.tools, seconds, trouble)
+
+    async def _compose(
+        self, persona: Persona, room_id: str, by: Speaker, text: str
+    ) -> tuple[Preview, str, TurnContext, Room]:
+        program = self._opener.programs(persona.front.agent)
+        room = await self._room(room_id, persona, by)
+        bot = self._bot(room, persona)
+        asked = self._message(room, persona, by, text)
+        turn = self._turn(asked, room, persona, bot)
+        live = LiveSession(
+            persona.name, turn.scope, room, program, _Nobody(),
+            started_at=asked.sent_at, used_at=asked.sent_at,
+        )  # fmt: skip
+        window = await self._windows.choose(turn, live)
+        size = self._briefings.budget.window_messages
+        lines = [*window.lines, asked][-size:]
+        shown = replace(turn, room=replace(room, project=room.project or persona.front.project))
+        sample = Window(lines, False, window.covered)
+        briefing, known = await self._briefings.brief(shown, asked, sample, live, peek=True)
+        header = compose(briefing)
+        prompt = header.text
+        if program.typed:
+            names = [name for p in self._personas.all().values() for name in p.names]
+            people = (*briefing.participants, briefing.triggered_by)
+            mentions = [p.mention for p in people if p.mention]
+            prompt = typable(prompt, [*names, *(p.name for p in people)], mentions)
+        preview = Preview(persona.body, header, program, known.missing)
+        return preview, prompt, turn_context_of(briefing, asked), room
+
+    async def _room(self, room_id: str, persona: Persona, by: Speaker) -> Room:
+        """The room, as it is known; a direct message with the page when none is named."""
+        if not room_id:
+            slug = by.id.partition(":")[2]
+            return Room(f"web:dm-{slug}-{persona.name}", persona.name, "dm")
+        room = await self._transcript.room(room_id)
+        if room is None:
+            raise Rejected("room_id", f"there is no room {room_id}")
+        return room
+
+    def _bot(self, room: Room, persona: Persona) -> Bot:
+        """Through which account it would speak there."""
+        there = [bot for bot in self._bots.values() if bot.platform == room.source]
+        serving = (bot for bot in there if persona.name in bot.personas)
+        return next(serving, there[0] if there else self._bots["web"])
+
+    def _message(self, room: Room, persona: Persona, by: Speaker, text: str) -> StoredMessage:
+        return StoredMessage(
+            seq=NEVER, room_id=room.id, message_id="", scope=home_scope(room, by.id, persona.name),
+            thread_id=None, reply_to=None, by=by, persona=None, turn_id=None, hop=0, content=text,
+            original=None, sent_at=self._clock(), edited_at=None, deleted=False, attachments=(),
+            meta={},
+        )  # fmt: skip
+
+    def _turn(self, asked: StoredMessage, room: Room, persona: Persona, bot: Bot) -> Turn:
+        return Turn(
+            id="", seq=NEVER, message_seq=NEVER, asked_at=micros(asked.sent_at),
+            persona=persona.name, scope=asked.scope, room=room, thread_id=None, bot=bot.name,
+            hop=0, state="queued",
+        )  # fmt: skip
+
+    async def _ask(self, persona: Persona, room: Room, prompt: str, reply: _Refusing) -> Answer:
+        """Raises AgentError. Nothing of the program is left when this returns."""
+        self._data_dir.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="dry-run-", dir=self._data_dir))
+        own = folder / "work"
+        own.mkdir()
+        apart = replace(persona, front=persona.front.model_copy(update={"workspace": own}))
+        opener = self._opener.apart(folder)
+        try:
+            live = await opener.open(apart, "dm:web:dry-run:rehearsal", room)
+            try:
+                return await live.agent.ask(prompt, reply)
+            finally:
+                await opener.close(live)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

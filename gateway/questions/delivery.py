@@ -1,0 +1,119 @@
+"""An answer to the platform: each piece once, whatever fails in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from bots.bot import Bot
+from contract.chat import Destination
+from contract.errors import PlatformError
+from gateway.core.ledger import Ledger, Post, Turn
+from gateway.core.trace import TurnTrace
+from store.timestamps import moment
+
+log = structlog.stdlib.get_logger("moot.delivery")
+
+LONGEST_WAIT_S = 30.0
+QUICK_CHARS = 1_500  # splitting takes about 10 ms for a thousand characters of dense Markdown
+
+
+async def pieces(text: str, bot: Bot) -> list[str]:
+    """A text as pieces that each fit one post; a long one is split off the loop."""
+    if len(text) <= QUICK_CHARS:
+        return bot.split(text)
+    return await asyncio.to_thread(bot.split, text)
+
+
+async def plan(answer: str, bot: Bot) -> list[tuple[str, str]]:
+    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file."""
+    split = await pieces(answer, bot)
+    if len(split) <= bot.manners.max_posts or not bot.manners.files:
+        return [("text", piece) for piece in split]
+    return [("text", _summary(answer)), ("file", answer)]
+
+
+def _summary(answer: str) -> str:
+    lines = answer.count("\n") + 1
+    first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
+    shown = first if len(first) <= 200 else first[:199] + "…"
+    return f"{shown}\n\n(The whole answer, {lines} lines, is in the attached file.)"
+
+
+async def deliver(
+    turn: Turn,
+    posts: Sequence[Post],
+    bot: Bot,
+    place: Destination,
+    ledger: Ledger,
+    trail: TurnTrace,
+) -> list[Post]:
+    """Send every piece that the platform doesn't have yet; return them as sent.
+
+    Waits out rate limits and outages. Raises PlatformError when the platform refuses for good.
+    """
+    sent = []
+    for post in posts:
+        done = post
+        if post.state != "sent":
+            with trail.step("post.send", "post") as told:
+                told["moot.post.kind"] = post.kind
+                done = await _send(turn, post, bot, place, ledger)
+            log.info("post.sent", kind=post.kind, chars=len(post.text), key=post.key)
+            if len(posts) > 1:
+                done = await ledger.sent(done, done.platform_id or "")
+        sent.append(done)
+    return sent
+
+
+async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Ledger) -> Post:
+    uncertain = post.uncertain
+    message_id = post.platform_id
+    wait_s = 0.5
+    while True:
+        try:
+            if message_id is None and uncertain:
+                message_id = await look(turn, post.key, bot, place, ledger)
+                uncertain = False
+            if message_id is None:
+                message_id = await _put(post, bot, place)
+            elif post.kind == "text" and post.drafted:
+                await bot.edit(place, message_id, post.text)
+            return post.as_sent(message_id)
+        except PlatformError as error:
+            if error.outcome == "refused" and message_id is None:
+                raise
+            if error.outcome == "refused":  # its draft is gone or can't be edited: say it anew
+                message_id = None
+                continue
+            if error.outcome == "unknown" and message_id is None:
+                uncertain = True
+            delay_s = error.retry_after_s if error.outcome == "retry" else wait_s
+            log.warning("post.retry", key=post.key, in_s=round(delay_s, 1), reason=str(error))
+            await asyncio.sleep(delay_s)
+            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+
+async def _put(post: Post, bot: Bot, place: Destination) -> str:
+    if post.kind == "text":
+        return await bot.post(place, post.text, post.key)
+    data = post.text.encode("utf-8", "replace")
+    return await bot.upload(place, "answer.md", data, "", post.key)
+
+
+async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: Ledger) -> str | None:
+    """The platform's id of a post that may have arrived: it is not older than its question.
+
+    Raises PlatformError when the platform can't tell now; None when it never can.
+    """
+    since = moment(turn.asked_at)
+    known = await ledger.known_posts(turn.room.id)
+    try:
+        return await bot.find(place, key, since, known)
+    except PlatformError as error:
+        if error.outcome != "refused":
+            raise
+        log.warning("post.unverifiable", key=key, reason=str(error))
+        return None

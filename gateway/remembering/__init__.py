@@ -1,0 +1,1 @@
+"""The memory layers, put together and fed in the background."""

@@ -1,0 +1,73 @@
+"""What is said, whether or not an agent is asked: the layers that read the chat follow it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from memory.extraction.extraction import Extraction
+from memory.extraction.plain import MessageFacts
+from memory.layers import Spawn
+from memory.recall.recall import Recall
+from store.transcript import StoredMessage
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
+
+
+class MemoryIngest:
+    """Tells the layers, in the background. extraction, recall: None when there is none."""
+
+    def __init__(
+        self,
+        messages: MessageFacts,
+        extraction: Extraction | None,
+        recall: Recall | None,
+        spawn: Spawn,
+        *,
+        heard_s: float = HEARD_S,
+    ) -> None:
+        self._messages = messages
+        self._extraction = extraction
+        self._recall = recall
+        self._spawn = spawn
+        self._heard_s = heard_s
+        self._heard = set[str]()
+
+    def begin(self) -> None:
+        """Take up what an earlier process left undone."""
+        if self._recall is not None:
+            self._spawn(_guarded(self._recall.begin()), "recall begins")
+        if self._extraction is not None:
+            self._spawn(_guarded(self._extraction.begin()), "extraction begins")
+
+    def heard(self, scope: str) -> None:
+        """Something was said: it is taken in a little later."""
+        if scope not in self._heard:
+            self._heard.add(scope)
+            self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
+
+    def changed(self, message: StoredMessage) -> None:
+        """A message was edited or deleted: what was remembered of it follows."""
+        work = self._messages.follow(message.scope, message.seq)
+        self._spawn(_guarded(work), f"memory follows message {message.seq}")
+
+    async def _take_in(self, scope: str) -> None:
+        await asyncio.sleep(self._heard_s)
+        self._heard.discard(scope)
+        if self._messages.learns:
+            await self._messages.run(scope)
+        if self._extraction is not None:
+            await self._extraction.run(scope)
+
+
+async def _guarded(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as error:  # a memory layer's border: its failure is nobody else's
+        log.warning("memory.not_kept_up", error=type(error).__name__)
+        log.debug("memory.not_kept_up", exc_info=True)

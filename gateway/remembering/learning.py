@@ -1,0 +1,25 @@
+"""Learning in the background: what its log lines and its trace are about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gateway.core.log_context import LogContext, log_context
+from gateway.core.show import session_id
+from gateway.observability.telemetry import Telemetry
+from memory.layer import AnsweredTurn, EndedSession
+
+
+@contextmanager
+def learning(told: AnsweredTurn | EndedSession, telemetry: Telemetry | None) -> Iterator[None]:
+    """The block learns from a turn, or from a session's end."""
+    turn_id = told.turn_id if isinstance(told, AnsweredTurn) else ""
+    session = session_id(told.persona, told.scope)
+    began_ns = time.time_ns()
+    with log_context(LogContext(turn_id, told.room.id, told.persona, session, trace_id=turn_id)):
+        yield
+    if telemetry is not None:
+        learned = {"moot.room.id": told.room.id, "moot.persona": told.persona}
+        telemetry.learned(learned, turn_id, began_ns)

@@ -1,0 +1,168 @@
+"""The memory, put together from the configuration: a table of its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from contract.briefing import Budget
+from gateway.mcp.tools import MemoryTools
+from gateway.remembering.ingest import HEARD_S, MemoryIngest
+from gateway.remembering.recall import RecallCommands
+from gateway.settings.tables import MemoryTable
+from memory.calls import Called, Calls
+from memory.extraction.consolidation import Consolidation
+from memory.extraction.extraction import Extraction
+from memory.extraction.plain import MessageFacts
+from memory.insights.insights import Insights
+from memory.landmarks import Landmarks
+from memory.layer import Learner
+from memory.layers import About, Layers, Source, Spawn
+from memory.members import Members
+from memory.model import Model, ModelOf
+from memory.observations.observer import Observer
+from memory.observations.work_log import WorkLog
+from memory.owner.commands import MemoryCommands
+from memory.readable import ReadableMessages
+from memory.recall.index import Index
+from memory.recall.recall import Recall
+from memory.summaries.episodes import Episodes
+from store.database import Store
+
+LEARN_AFTER_S = 2.0  # a busy room's turns are learned from together, and no answer waits for it
+
+
+class Memories:
+    """Every layer of one gateway, and who works with them."""
+
+    def __init__(
+        self,
+        table: MemoryTable,
+        *,
+        store: Store,
+        index: Index | None,
+        model: Model | None,
+        spawn: Spawn,
+        learned: Callable[[str], None] = lambda room_id: None,
+        called: Called = lambda purpose, model, usage, ms, fault: None,
+        clock: Callable[[], datetime],
+        zone: tzinfo,
+        budget: Budget,
+        own_workspaces: Path | None = None,
+        heard_s: float = HEARD_S,
+        learn_after_s: float = LEARN_AFTER_S,
+        clean: Callable[[str], str] = lambda text: text,
+        about: About = lambda told: nullcontext(),
+    ) -> None:
+        """index, model: None when there is none. learned: told the id of a room that was learned
+        from. called: told of each call of the model. own_workspaces: folder of the agents'
+        workspaces that nobody configured. clean: see Slices. about: see Layers."""
+        self.calls = Calls(model, store, clock, called=called) if model is not None else None
+
+        # What is read, and from where it comes
+        self.store = store
+        self.slices = ReadableMessages(store, table.excluded_rooms, clean)
+        self.members = Members(store)
+
+        # The layers
+        self.landmarks = Landmarks(store, zone)
+        self.recall = Recall(store, index, zone) if index is not None else None
+        self.messages = MessageFacts(
+            store,
+            self.slices,
+            clock,
+            found=self._index,
+            gone=self._unindex,
+            learns=_remembers("messages", table, has_model=model is not None),
+        )
+        self.extraction = self._extraction(table, clock)
+        self.episodes = Episodes(
+            store,
+            self.slices,
+            self._model_of("episodes"),
+            budget=budget,
+            clock=clock,
+            before_compaction=self._extract_all,
+        )
+        insights = Insights(store, self._model_of("insights"), clock) if table.insights else None
+        observations = self._model_of("observations")
+        observer = (
+            Observer(store, observations, clock, own_workspaces, zone)
+            if table.observations
+            else None
+        )
+        messages = self.messages if self.messages.learns else None
+        sources: list[Source | None] = [
+            self.landmarks, self.episodes, self.recall, insights, observer,
+        ]  # fmt: skip
+        learners: list[Learner | None] = [
+            messages, self.extraction, insights, self.episodes, observer,
+        ]  # fmt: skip
+        self.layers = Layers(
+            _present(sources),
+            _present(learners),
+            self.slices,
+            spawn,
+            learned,
+            after_s=learn_after_s,
+            about=about,
+        )
+
+        # Who follows the chat, and who goes over what is known at night
+        self.hearing = MemoryIngest(
+            self.messages, self.extraction, self.recall, spawn, heard_s=heard_s
+        )
+        self.consolidation = Consolidation(
+            store, index=index, model=self._model_of("consolidation"), clock=clock
+        )
+
+        # Who asks: people of their own memory and of their room's, agents by their tools
+        self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
+        self.tools = MemoryTools(WorkLog(store), self.recall, zone)
+        self.recalling = RecallCommands(store, self.tools)
+
+    def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:
+        """None where nothing is to be extracted, or nobody is there to do it."""
+        if self.calls is None or not _remembers("extracted", table, has_model=True):
+            return None
+        return Extraction(
+            self.store,
+            self.slices,
+            self.calls,
+            clock,
+            found=self._index,
+            threshold_tokens=table.extract_tokens,
+        )
+
+    def _model_of(self, purpose: str) -> ModelOf | None:
+        return partial(self.calls.of, purpose) if self.calls is not None else None
+
+    async def _extract_all(self, scope: str) -> None:
+        """What is about to be summarised is first read for facts."""
+        if self.extraction is not None:
+            await self.extraction.run(scope, force=True)
+
+    async def _index(self) -> None:
+        if self.recall is not None:
+            await self.recall.index_pending()
+
+    async def _unindex(self, ids: Sequence[str]) -> None:
+        if self.recall is not None:
+            await self.recall.forget(ids)
+
+
+Layer = TypeVar("Layer")
+
+
+def _present(layers: Sequence[Layer | None]) -> list[Layer]:
+    return [layer for layer in layers if layer is not None]
+
+
+def _remembers(what: str, table: MemoryTable, *, has_model: bool) -> bool:
+    """Whether recall is fed with people's "messages", or with what is "extracted" from them."""
+    auto = "extracted" if has_model else "messages"
+    return table.remember in (what, "both") or (table.remember == "auto" and what == auto)

@@ -1,1 +1,0 @@
-"""Setting up, looking after, backing up."""

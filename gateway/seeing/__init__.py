@@ -1,1 +1,0 @@
-"""Logs, traces, figures, and no secrets in them."""

@@ -1,0 +1,1 @@
+"""The agents' sessions: opened, pooled, suspended."""

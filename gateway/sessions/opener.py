@@ -1,0 +1,154 @@
+"""Opens one session: its folders, its door to the memory, and its agent's program."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from adapters.agent import Agent, Launch
+from adapters.sandbox.bubblewrap import Sandbox
+from adapters.session.disk import told_when_full
+from contract.chat import Room
+from contract.errors import AgentError
+from gateway.core.private_folders import SCOPES, make_private
+from gateway.mcp.endpoint import McpEndpoint, McpGrant
+from gateway.sessions.sandbox import Sandboxing
+from gateway.sessions.sessions import AgentProgram, LiveSession, scope_folder
+from gateway.settings.personas.personas import Persona
+
+log = structlog.stdlib.get_logger("moot.sessions")
+
+OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one another down
+
+
+class KnownSessions(Protocol):
+    """Which of an agent's sessions there are to resume."""
+
+    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+        """See Ledger."""
+
+
+class _NoSessions:
+    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+        return None
+
+
+class Opener:
+    """Opens sessions on this machine, and closes them."""
+
+    def __init__(
+        self,
+        *,
+        programs: Callable[[str], AgentProgram],
+        ledger: KnownSessions,
+        data_dir: Path,
+        clock: Callable[[], datetime],
+        memory_door: McpEndpoint | None = None,
+        sandboxing: Sandboxing | None = None,
+    ) -> None:
+        self.programs = programs
+        self._ledger = ledger
+        self._data_dir = data_dir
+        self._clock = clock
+        self._memory_door = memory_door
+        self._sandboxing = sandboxing
+        self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
+
+    def apart(self, data_dir: Path) -> Opener:
+        """One whose sessions begin anew in another folder, and are shown no memory."""
+        other = copy(self)
+        other._data_dir = data_dir
+        other._ledger = _NoSessions()
+        other._memory_door = None
+        return other
+
+    async def open(self, persona: Persona, scope: str, room: Room) -> LiveSession:
+        """Start or resume it. Raises AgentError."""
+        program = self.programs(persona.front.agent)
+        folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
+        home = folder / "home"
+        with told_when_full(folder):
+            make_private(home, below=self._data_dir / SCOPES)
+            workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
+        session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        sandbox = await self._sandbox(persona, program, room)
+        admission = McpGrant(persona.name, scope)
+        launch = Launch(
+            home=home,
+            workspace=workspace,
+            persona=persona.body,
+            model=persona.front.model,
+            session_id=session_id,
+            login=persona.front.login and persona.front.login.expanduser(),
+            driver=persona.front.driver,
+            memory=self._memory_door.open(admission) if self._memory_door else None,
+            sandbox=sandbox,
+            files=folder / "files" if sandbox else None,
+        )
+        try:
+            agent = await self._start(program, launch)
+        except BaseException:
+            self._shut(admission)
+            raise
+        resumed = agent.resumed
+        log.info("session.opened", persona=persona.name, agent=program.name, resumed=resumed)
+        now = self._clock()
+        return LiveSession(
+            persona.name,
+            scope,
+            room,
+            program,
+            agent,
+            started_at=now,
+            used_at=now,
+            workspace=workspace,
+            kept=session_id,
+            admission=admission,
+            began_as=persona.start(),
+            lends=launch.files,
+        )
+
+    async def _sandbox(self, persona: Persona, program: AgentProgram, room: Room) -> Sandbox | None:
+        """The session's sandbox; none for an agent that runs no program."""
+        if self._sandboxing is None or not program.runs:
+            return None
+        return await self._sandboxing.of(persona, room)
+
+    async def _start(self, program: AgentProgram, launch: Launch) -> Agent:
+        """The program, resumed if it can be."""
+        async with self._starting:
+            try:
+                return await program.open(launch)
+            except AgentError as error:
+                if launch.session_id is None or error.kind != "startup":
+                    raise
+                log.warning("session.not_resumed", agent=program.name, reason=str(error))
+                return await program.open(replace(launch, session_id=None))
+
+    async def close(self, live: LiveSession) -> None:
+        """End its program; its door answers no more."""
+        self._shut(live.admission)
+        await live.agent.close()
+
+    def _shut(self, admission: McpGrant) -> None:
+        if self._memory_door:
+            self._memory_door.close(admission)
+
+
+def _workspace(configured: Path | None, own: Path) -> Path:
+    """The configured working directory, which must be there, or the scope's own."""
+    if configured is None:
+        own.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return own
+    workspace = configured.expanduser().absolute()
+    if not workspace.is_dir():
+        say = f"My working directory {workspace} is not there; `workspace` names it."
+        raise AgentError("startup", f"no workspace {workspace}", say=say)
+    return workspace

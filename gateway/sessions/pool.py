@@ -1,0 +1,282 @@
+"""Sessions whose programs run on this machine: so many at a time, the others asleep.
+
+A sleeping session has no process. Its agent's id is in the ledger, and its next use resumes it
+and gives it the whole window again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
+
+import structlog
+
+from contract.chat import Room
+from contract.errors import AgentError
+from gateway.core.ledger import Ledger, UnusedSession
+from gateway.core.log_context import LogContext, log_context
+from gateway.core.show import session_id
+from gateway.sessions.opener import Opener
+from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
+from gateway.sessions.slots import SessionSlots
+from gateway.settings.personas.personas import Persona
+
+log = structlog.stdlib.get_logger("moot.sessions")
+
+LOOK_S = 30.0  # at least so often: a program may have ended by itself
+SOONEST_S = 1.0
+
+Why = Literal["idle", "cap", "died", "replaced", "shutdown"]
+Key = tuple[str, str]  # persona and scope
+AsSet = Callable[[Persona, str], Awaitable[Persona]]
+
+
+async def _as_it_is(persona: Persona, scope: str) -> Persona:
+    return persona
+
+
+class Counts(Protocol):
+    """Counts starts and ends."""
+
+    def session_started(self, program: str, *, resumed: bool) -> None:
+        """A program is ready."""
+
+    def session_ended(self, program: str, why: str) -> None:
+        """A program is being ended."""
+
+
+class SessionPool:
+    """Sessions that run on this machine."""
+
+    def __init__(
+        self,
+        *,
+        opener: Opener,
+        ledger: Ledger,
+        clock: Callable[[], datetime],
+        counts: Counts,
+        most: int,
+        sleep_s: float,
+        as_set: AsSet = _as_it_is,
+    ) -> None:
+        """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never. as_set: a
+        persona as people set it in a scope.
+        """
+        self.opener = opener
+        self._ledger = ledger
+        self._clock = clock
+        self._counts = counts
+        self._as_set = as_set
+        self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
+        self._seats = SessionSlots(most, self._make_room)
+        self._live: dict[Key, LiveSession] = {}  # the one used last at the end
+        self._opening: dict[Key, asyncio.Task[LiveSession]] = {}
+        self._ending: dict[Key, asyncio.Task[None]] = {}
+        self._asleep: set[Key] = set()
+
+    def program(self, persona: Persona) -> AgentProgram:
+        """What the persona's `agent` stands for now."""
+        return self.opener.programs(persona.front.agent)
+
+    def all(self) -> list[LiveSession]:
+        """The sessions that live now."""
+        return [live for live in self._live.values() if live.agent.alive()]
+
+    @property
+    def asleep(self) -> int:
+        """How many were put to sleep since the start and not woken yet."""
+        return len(self._asleep)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait until another one may be put to sleep."""
+        return self._seats.waiting
+
+    @property
+    def most(self) -> int:
+        """How many may live at a time."""
+        return self._seats.most
+
+    # ── Using one ───────────────────────────────────────────────────────────────────────
+
+    @asynccontextmanager
+    async def use(
+        self, persona: Persona, scope: str, room: Room, waits: Waits
+    ) -> AsyncIterator[LiveSession]:
+        key = (persona.name, scope)
+        persona = await self._as_set(persona, scope)
+        live = await self._usable(key, persona, room, waits)
+        live.users += 1  # nothing was awaited since: nobody can have put it to sleep
+        try:
+            yield live
+        finally:
+            live.users -= 1
+            live.used_at = self._clock()
+            if self._live.get(key) is live:
+                self._live[key] = self._live.pop(key)
+            self._make_room()
+
+    async def _usable(self, key: Key, persona: Persona, room: Room, waits: Waits) -> LiveSession:
+        while (opening := self._opening.get(key)) is not None:
+            await asyncio.wait({opening})
+        live = self._live.get(key)
+        if live is not None and live.usable_by(persona):
+            return live
+        return await self._open_unless_stopped(key, persona, room, waits)
+
+    async def _open_unless_stopped(
+        self, key: Key, persona: Persona, room: Room, waits: Waits
+    ) -> LiveSession:
+        opening = self._opening[key] = asyncio.create_task(
+            self._open_in_turn(key, persona, room, waits), name=f"open session {persona.name}"
+        )
+        try:
+            live = await opening
+        except BaseException as error:
+            del self._opening[key]
+            self._make_room()  # it may be open: it was stopped in the last moment
+            task = asyncio.current_task()
+            if not isinstance(error, asyncio.CancelledError) or (task and task.cancelling()):
+                raise
+            raise AgentError("stopped", "stopped while it started", say="Stopped.") from None
+        del self._opening[key]
+        return live
+
+    async def _open_in_turn(
+        self, key: Key, persona: Persona, room: Room, waits: Waits
+    ) -> LiveSession:
+        """Open a session when its last process is gone and there is a place for it."""
+        if (old := self._live.get(key)) is not None:
+            self._end(key, old, "replaced" if old.agent.alive() else "died")
+        if (ending := self._ending.get(key)) is not None:
+            await asyncio.wait({ending})
+        await self._seats.take(waits)
+        try:
+            live = self._live[key] = await self.opener.open(persona, key[1], room)
+        except BaseException:
+            self._seats.leave()
+            raise
+        self._asleep.discard(key)
+        self._counts.session_started(live.program.name, resumed=live.agent.resumed)
+        return live
+
+    async def known(self, persona: Persona, scope: str) -> bool:
+        live = self._live.get((persona.name, scope))
+        if live is not None and live.usable_by(await self._as_set(persona, scope)):
+            return True
+        program = self.opener.programs(persona.front.agent)
+        if not program.resumes:
+            return False
+        return await self._ledger.agent_session(persona.name, scope, program.name) is not None
+
+    async def keep(self, live: LiveSession) -> None:
+        live.turns += 1
+        if live.retire:
+            return
+        session_id = live.agent.session_id
+        used = (live.persona, live.scope, live.program.name, session_id, self._clock())
+        if session_id in (None, live.kept):
+            self._ledger.use_session(*used)
+        else:
+            live.kept = session_id
+            await self._ledger.keep_session(*used)
+
+    async def interrupt(self, persona: str, scope: str) -> bool:
+        if (opening := self._opening.get((persona, scope))) is not None:
+            # a second cancel would break off how the first one ends the program
+            return opening.cancelling() > 0 or opening.cancel()
+        live = self._live.get((persona, scope))
+        if live is None or live.state != "working":
+            return False
+        await live.agent.interrupt()
+        return True
+
+    async def renew(self, persona: str, scope: str) -> UnusedSession | None:
+        live = self._live.get((persona, scope))
+        if live is not None:
+            live.retire = True
+        return await self._ledger.retire_session(persona, scope)
+
+    # ── Their ends ──────────────────────────────────────────────────────────────────────
+
+    async def run(self) -> None:
+        """Put to sleep what is idle, for ever."""
+        while True:
+            self.look()
+            await asyncio.sleep(self._due_in_s())
+
+    def look(self) -> int:
+        """Put to sleep what nobody asked for; return how many. What died is put away, too."""
+        now = self._clock()
+        free = [(key, live) for key, live in self._live.items() if self._is_free(key, live)]
+        for key, live in [(key, live) for key, live in free if not live.agent.alive()]:
+            self._end(key, live, "died")
+        idle = [
+            (key, live)
+            for key, live in free
+            if self._sleep and live.agent.alive() and live.used_at + self._sleep <= now
+        ]
+        slept = [(key, live) for key, live in idle if live.keeps()]
+        for key, live in slept:
+            self._end(key, live, "idle")
+        return len(slept)
+
+    def sleep(self, live: LiveSession) -> bool:
+        """Put it to sleep now; False when somebody uses it, or it could not be gone on with."""
+        key = (live.persona, live.scope)
+        if self._live.get(key) is not live or not self._is_free(key, live) or not live.keeps():
+            return False
+        self._end(key, live, "idle")
+        return True
+
+    def _due_in_s(self) -> float:
+        if self._sleep is None:
+            return LOOK_S
+        due = [live.used_at + self._sleep for live in self._live.values() if not live.users]
+        soonest_s = min(((at - self._clock()).total_seconds() for at in due), default=LOOK_S)
+        return min(max(soonest_s, SOONEST_S), LOOK_S)
+
+    def _is_free(self, key: Key, live: LiveSession) -> bool:
+        """Whether nobody uses it: it neither works nor waits for a permission, nor will it soon."""
+        return live.users == 0 and key not in self._opening
+
+    def _make_room(self) -> bool:
+        """End sessions for those who wait, the one used longest ago first; whether that is enough.
+
+        What would lose its conversation by it goes last.
+        """
+        while len(self._ending) < self._seats.waiting:
+            free = [(key, live) for key, live in self._live.items() if self._is_free(key, live)]
+            if not free:
+                return False
+            key, live = min(free, key=lambda item: (item[1].agent.alive(), not item[1].keeps()))
+            self._end(key, live, "cap" if live.agent.alive() else "died")
+        return True
+
+    def _end(self, key: Key, live: LiveSession, why: Why) -> None:
+        """End its program in a task of its own, which no `!stop` breaks off."""
+        del self._live[key]
+        if why in ("idle", "cap"):
+            self._asleep.add(key)
+        self._counts.session_ended(live.program.name, why)
+        name = f"end session {live.persona}"
+        with log_context(LogContext("", live.room.id, live.persona, session_id(*key))):
+            log.info("session.ended", persona=live.persona, agent=live.program.name, why=why)
+            self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
+
+    async def _close(self, key: Key, live: LiveSession) -> None:
+        try:
+            await self.opener.close(live)
+        finally:
+            del self._ending[key]
+            self._seats.leave()
+
+    async def close(self) -> None:
+        """End every program."""
+        for key, live in list(self._live.items()):
+            self._end(key, live, "shutdown")
+        if self._ending:
+            await asyncio.wait(self._ending.values())

@@ -1,0 +1,160 @@
+"""What a persona's `agent` stands for: a profile or an API, with what moot.toml says of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from adapters.agent import ACP_SESSION, Agent, Driver, Launch
+from adapters.catalog import find_program, profiles
+from adapters.cli.hooks import HookListener
+from adapters.cli.session import CliAgent
+from adapters.cli_profile import Profile
+from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
+from contract.errors import AgentError, ConfigError
+from gateway.sessions.api_programs import API_PROGRAMS
+from gateway.sessions.sessions import AgentProgram
+from gateway.settings.config import place_of, reason_of
+from gateway.settings.tables import AgentTable
+
+if TYPE_CHECKING:
+    from adapters.acp.session import AcpAgent
+
+
+class Programs:
+    """Agents by name: those of [agents.NAME], and every profile under its own name."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, AgentTable],
+        environment: Mapping[str, str],
+        hooks: HookListener,
+        on_disagreement: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._tables = tables
+        self._environment = environment
+        self._hooks = hooks
+        self._on_disagreement = on_disagreement
+
+    def __call__(self, name: str) -> AgentProgram:
+        """The program of that name. One that can't be had says why in its hint."""
+        table = self._tables.get(name, AgentTable(profile=name))
+        try:
+            if by_api := API_PROGRAMS.get(table.profile):
+                return by_api(name, table, self._environment)
+            profile = make_profile(name, table)
+        except ConfigError as error:
+            return _unknown(name, str(error))
+        path = find_program(profile, table.command, self._environment.get("PATH", ""))
+
+        async def start(launch: Launch) -> Agent:
+            env = self.environment_of(profile, table)
+            filled = replace(
+                launch,
+                command=() if table.profile == GENERIC.name else table.command,
+                env=tuple(env.items()),
+                login=launch.login or table.login,
+            )
+            agent = await self._agent(profile, filled, launch.driver or table.driver)
+            try:
+                await agent.start()
+            except BaseException:
+                await agent.close()
+                raise
+            return agent
+
+        return AgentProgram(
+            name=name,
+            title=profile.title,
+            agent=profile.agent,
+            available=path is not None,
+            hint=profile.missing,
+            open=start,
+            workspace=table.workspace,
+            context_tokens=profile.context_tokens,
+            resumes=bool(profile.resume) or table.driver == "acp",
+            takes_model=profile.takes_model or table.driver == "acp",
+            own_model="" if table.driver == "acp" else profile.own_model,
+        )
+
+    async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:
+        if driver == "acp":
+            if say := without_acp(profile):
+                raise AgentError("missing", f"{profile.name}: no ACP", say=say)
+            acp_agent = await asyncio.to_thread(_import_acp)  # 0.3 s and 9 MB, where it is used
+            return acp_agent(profile, launch)
+        begun = launch.session_id or ""
+        own = None if begun.startswith(ACP_SESSION) else launch.session_id
+        told = partial(self._on_disagreement, profile.name)
+        return CliAgent(profile, replace(launch, session_id=own), self._hooks, told)
+
+    def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
+        """What a program gets of the gateway's own environment, and what moot.toml adds."""
+        base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.passes)
+        return {k: v for k in base if (v := self._environment.get(k))} | table.env
+
+
+def agent_names(tables: Mapping[str, AgentTable]) -> list[str]:
+    """Every agent that a persona can name, those of moot.toml first."""
+    known = [name for name in (*profiles(), *API_PROGRAMS) if name != GENERIC.name]
+    return list(dict.fromkeys([*tables, *known]))
+
+
+def make_profile(name: str, table: AgentTable) -> Profile:
+    """The profile of [agents.`name`]. Raises ConfigError with the remedy."""
+    if table.profile == GENERIC.name:
+        return _described(name, table)
+    profile = profiles().get(table.profile)
+    if profile is None:
+        raise ConfigError(
+            f"agents.{name}.profile: there is no {table.profile!r}; "
+            f"known: {', '.join((*profiles(), *API_PROGRAMS))} "
+            f"({GENERIC.name}: any terminal program, by its `command`)"
+        )
+    if table.settings:
+        raise ConfigError(f"agents.{name}.settings: only the profile {GENERIC.name!r} has settings")
+    return profile
+
+
+def _import_acp() -> type[AcpAgent]:
+    from adapters.acp.session import AcpAgent
+
+    return AcpAgent
+
+
+def without_acp(profile: Profile) -> str:
+    """What to say when the program does not speak the Agent Client Protocol; "": it does."""
+    if profile.acp:
+        return ""
+    speaking = ", ".join(name for name, known in profiles().items() if known.acp)
+    return (
+        f"{profile.title} does not speak the Agent Client Protocol: an administrator sets "
+        f'`driver` to "terminal" (those that speak it: {speaking}).'
+    )
+
+
+def _described(name: str, table: AgentTable) -> Profile:
+    """A program that moot.toml describes."""
+    try:
+        settings = GenericSettings.model_validate({"command": table.command, **table.settings})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = place_of(first)
+        inside = "command" if where == "command" else f"settings.{where}"
+        raise ConfigError(f"agents.{name}.{inside}: {reason_of(first)}") from None
+    return generic_profile(name, settings)
+
+
+def _unknown(name: str, reason: str) -> AgentProgram:
+    hint = f"Describe it under [agents.{name}] in moot.toml: {reason}."
+    say = f"My agent {name!r} is not set up: an administrator describes it under [agents.{name}]."
+
+    async def refuse(_launch: Launch) -> Agent:
+        raise AgentError("missing", reason, say=say)
+
+    return AgentProgram(name, name, f"{name} agent", False, hint, refuse)

@@ -1,0 +1,137 @@
+"""The agents' living sessions: one a persona and scope, each with its own HOME and workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from adapters.agent import Agent, Compacting, Launch
+from contract.chat import Room
+from contract.errors import AgentError
+from gateway.core.ledger import UnusedSession
+from gateway.mcp.endpoint import McpGrant
+from gateway.settings.personas.personas import Persona
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProgram:
+    """What a persona's `agent` stands for.
+
+    title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
+    when it is not available. open: starts a session. resumes: a session that was ended can be
+    gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
+    else they go as they are. takes_model: it can be told a model's name. runs: it is a program on
+    this machine, not an API. own_model: its word for the model that it works with when it is told
+    none, where a conversation that goes on keeps the last one else.
+    """
+
+    name: str
+    title: str
+    agent: str
+    available: bool
+    hint: str
+    open: Callable[[Launch], Awaitable[Agent]]
+    workspace: Path | None = None
+    context_tokens: int | None = None
+    resumes: bool = True
+    typed: bool = True
+    takes_model: bool = True
+    runs: bool = True
+    own_model: str = ""
+
+
+Waits = Callable[[], Awaitable[None]]
+"""Told once when a session has to wait until another one may be put to sleep."""
+
+
+@dataclass(slots=True)
+class LiveSession:
+    """A living session.
+
+    given: seq of the newest message that the agent was told of; given_from: of the oldest.
+    turns: taken since it began. users: how many use it now; used_at: when the last of them left.
+    """
+
+    persona: str
+    scope: str
+    room: Room
+    program: AgentProgram
+    agent: Agent
+    started_at: datetime
+    used_at: datetime
+    workspace: Path = Path()
+    given: int = 0
+    given_from: int = 0
+    turns: int = 0
+    state: Literal["idle", "working"] = "idle"
+    retire: bool = False  # somebody said !new: its next turn begins a session of its own
+    kept: str | None = None  # the agent's session id as the ledger has it
+    admission: McpGrant = field(default_factory=McpGrant)
+    began_as: tuple[object, ...] = ()  # see Persona.start
+    lends: Path | None = None  # where its program finds copies of attachments; None: it sees them
+    compacted: bool = False  # its program has forgotten some of it, and got no summary since
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+    def usable_by(self, persona: Persona) -> bool:
+        """Whether the persona's next turn can go on in this session."""
+        same = self.began_as == persona.start()
+        return same and self.agent.alive() and not self.retire
+
+    def keeps(self) -> bool:
+        """Whether nothing of it is lost when its program is ended: it can be resumed."""
+        if self.retire or not self.given or not self.agent.alive():
+            return True
+        session_id = self.agent.session_id
+        return self.program.resumes and session_id is not None and session_id == self.kept
+
+
+async def compact(live: LiveSession) -> None:
+    """Let its agent condense what it holds of the conversation. Raises AgentError."""
+    if not isinstance(live.agent, Compacting):
+        say = f"{live.program.title} can't do that. Say `!new` to begin a new conversation."
+        raise AgentError("missing", f"{live.program.name} can't compact", say=say)
+    async with live.asking:
+        live.state = "working"
+        try:
+            await live.agent.compact()
+        finally:
+            live.state = "idle"
+        live.compacted = True
+
+
+class Sessions(Protocol):
+    """What the middle asks for agents; workers on other machines could serve it."""
+
+    def use(
+        self, persona: Persona, scope: str, room: Room, waits: Waits
+    ) -> AbstractAsyncContextManager[LiveSession]:
+        """The session, started or resumed if it doesn't run; it lives on until this is left.
+
+        Raises AgentError, also when it is stopped while it waits or starts.
+        """
+
+    async def keep(self, live: LiveSession) -> None:
+        """Remember that it was used, and the agent's session id, to resume it after a restart."""
+
+    async def known(self, persona: Persona, scope: str) -> bool:
+        """Whether there is a session to go on with, living or asleep."""
+
+    async def interrupt(self, persona: str, scope: str) -> bool:
+        """Break off what it does or waits for; False when it does nothing."""
+
+    async def renew(self, persona: str, scope: str) -> UnusedSession | None:
+        """Let the next turn begin a new session; the one that ends by this, if there was one."""
+
+
+def scope_folder(scope: str) -> str:
+    """A folder's name for a scope: readable, and unlike that of any other scope."""
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", scope).strip("-")[:40]
+    return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:16]}"

@@ -1,0 +1,1 @@
+"""moot.toml, the environment and the persona files, as values."""

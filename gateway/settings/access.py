@@ -1,0 +1,107 @@
+"""[access] in moot.toml: who may do what. Ids are `<source>:<external id>`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import regex
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from gateway.settings.danger import DANGEROUS, Danger
+from gateway.settings.person_ids import is_person_id
+from gateway.settings.tables import Table, words
+
+Role = Literal["guest", "member", "owner"]
+SecondPerson = Literal["never", "dangerous", "always"]
+EVERYBODY = "*"
+_EXAMPLE = "an id is <platform>:<external id>, e.g. slack:U06STGBF4Q0"
+
+
+def _people(ids: frozenset[str]) -> frozenset[str]:
+    for id_ in sorted(ids):
+        if id_ == EVERYBODY:
+            raise ValueError('"*" stands in [[access.grants]] only; or say rooms = "open"')
+        if not is_person_id(id_):
+            raise ValueError(f"{id_!r} is nobody's id; {_EXAMPLE}")
+    return ids
+
+
+def _people_or_everybody(ids: frozenset[str]) -> frozenset[str]:
+    _people(ids - {EVERYBODY})
+    return ids
+
+
+def _rooms(ids: frozenset[str]) -> frozenset[str]:
+    for id_ in sorted(ids):
+        if not is_person_id(id_):  # a room's id has the same form
+            raise ValueError(f"{id_!r} is no room's id; {_EXAMPLE.replace('U06', 'C06')}")
+    return ids
+
+
+def _patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        try:
+            Danger.of([pattern])
+        except regex.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    return patterns
+
+
+Words = Annotated[frozenset[str], BeforeValidator(words)]
+People = Annotated[Words, AfterValidator(_people)]
+
+
+class GrantTable(Table):
+    """[[access.grants]]: people who have a role.
+
+    people: ids, or "*": everybody. rooms: ids of rooms; none: everywhere. personas: none: all.
+    """
+
+    role: Role
+    people: Annotated[Words, Field(min_length=1), AfterValidator(_people_or_everybody)]
+    rooms: Annotated[Words, AfterValidator(_rooms)] = frozenset()
+    personas: Words = frozenset()
+
+    @model_validator(mode="after")
+    def _named_owners(self) -> GrantTable:
+        if self.role == "owner" and EVERYBODY in self.people:
+            raise ValueError('owners are named: role = "owner" doesn\'t go with people = "*"')
+        return self
+
+
+class PersonaAccessTable(Table):
+    """[access.personas.NAME]: what one persona asks for instead of [access]'s own rule."""
+
+    invoke: Role | None = None
+    approve: Role | None = None
+    second_person: SecondPerson | None = None
+
+
+class AccessTable(Table):
+    """[access]: closed unless this says otherwise; see docs/access.md.
+
+    rooms: "open": everybody in a room that a bot was invited to is a member there. dms: likewise in
+    direct messages; "pairing": an unknown person gets a code that an owner approves. people:
+    members everywhere. approvers: members who may also answer permission questions. owners: may do
+    everything. invoke, approve: the least role that may ask an agent, or answer its questions.
+    second_person: which of these questions two people must allow; dangerous: patterns that make one
+    a dangerous question, see docs/audit.md.
+    """
+
+    rooms: Literal["open", "closed"] = "closed"
+    dms: Literal["open", "pairing", "closed"] = "pairing"
+    people: People = frozenset()
+    approvers: People = frozenset()
+    owners: People = frozenset()
+    grants: tuple[GrantTable, ...] = ()
+    invoke: Role = "guest"
+    approve: Role = "owner"
+    second_person: SecondPerson = "never"
+    dangerous: Annotated[tuple[str, ...], AfterValidator(_patterns)] = DANGEROUS
+    personas: dict[str, PersonaAccessTable] = Field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody at all may ask by it."""
+        named = self.people | self.approvers | self.owners
+        return not named and not self.grants and "open" not in (self.rooms, self.dms)

@@ -1,0 +1,187 @@
+"""moot.toml and the environment, read once into values. Nothing else reads the environment."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic_core import ErrorDetails
+
+from contract.errors import ConfigError
+from gateway.settings.access import AccessTable
+from gateway.settings.backup import BackupTable
+from gateway.settings.bots import TABLES, AnyBotTable
+from gateway.settings.limits import LimitsTable, PriceTable
+from gateway.settings.logs import LogsTable, TelemetryTable
+from gateway.settings.sandbox import SandboxTable
+from gateway.settings.schedules import ScheduleTable, SchedulingTable
+from gateway.settings.tables import (
+    AgentTable,
+    BudgetTable,
+    GatewayTable,
+    MemoryTable,
+    SessionsTable,
+    StoreTable,
+    Table,
+    TurnsTable,
+)
+
+SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
+
+
+class Config(Table):
+    """The whole of moot.toml."""
+
+    gateway: GatewayTable = GatewayTable()
+    store: StoreTable = StoreTable()
+    bots: tuple[AnyBotTable, ...] = ()
+    agents: dict[str, AgentTable] = Field(default_factory=dict)
+    access: AccessTable = AccessTable()
+    turns: TurnsTable = TurnsTable()
+    sessions: SessionsTable = SessionsTable()
+    budget: BudgetTable = BudgetTable()
+    limits: LimitsTable = LimitsTable()
+    prices: dict[str, PriceTable] = Field(default_factory=dict)
+    memory: MemoryTable = MemoryTable()
+    schedules: tuple[ScheduleTable, ...] = ()
+    scheduling: SchedulingTable = SchedulingTable()
+    sandbox: SandboxTable = SandboxTable()
+    backup: BackupTable = BackupTable()
+    logs: LogsTable = LogsTable()
+    telemetry: TelemetryTable = TelemetryTable()
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def file(self) -> Path | None:
+        """Where it was read from; None: there is no file."""
+        return self._file
+
+    @property
+    def personas_folder(self) -> Path:
+        """The configured folder, or the personas that come with Moot."""
+        configured = self.gateway.personas_dir
+        return configured if configured.is_dir() else SHIPPED_PERSONAS
+
+    @property
+    def store_url(self) -> str:
+        """The database's address; SQLite in the data directory unless another is set."""
+        return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
+
+    @property
+    def database_file(self) -> Path | None:
+        """SQLite's file in the data directory; None when another address is set."""
+        return None if self.store.url else self.gateway.data_dir / "moot.db"
+
+
+def load_config(path: Path | None, *, base: Path) -> Config:
+    """Read moot.toml. `path` None: `base`/moot.toml if there, else the embedded default.
+
+    Relative paths in it are relative to its own folder. Raises ConfigError: one sentence with
+    file, key and remedy.
+    """
+    file = path or base / "moot.toml"
+    if path is None and not file.exists():
+        return _anchored(Config(), base)
+    try:
+        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
+    return parse_config(raw, file)
+
+
+def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
+    """What stands, or would stand, in `file`. Raises ConfigError."""
+    try:
+        config = Config.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError(f"{file}: {_sentence(error.errors()[0])}") from None
+    config = _anchored(config, file.resolve().parent)
+    config._file = file.resolve()
+    return config
+
+
+def _anchored(config: Config, base: Path) -> Config:
+    gateway = config.gateway.model_copy(
+        update={
+            "data_dir": base / config.gateway.data_dir,
+            "personas_dir": base / config.gateway.personas_dir,
+        }
+    )
+    agents = {
+        name: agent.model_copy(
+            update={
+                "workspace": agent.workspace and base / agent.workspace.expanduser(),
+                "login": agent.login and base / agent.login.expanduser(),
+            }
+        )
+        for name, agent in config.agents.items()
+    }
+    minilm = config.memory.minilm
+    memory = config.memory.model_copy(update={"minilm": minilm and base / minilm.expanduser()})
+    return config.model_copy(update={"gateway": gateway, "agents": agents, "memory": memory})
+
+
+def place_of(error: ErrorDetails) -> str:
+    """The key of a mistake, e.g. bots.0.platform."""
+    loc = error["loc"]
+    if loc[:1] == ("bots",):
+        missing = ("platform",) if error["type"].startswith("union_tag") else ()
+        loc = (*loc[:2], *loc[3:], *missing)  # without the platform, which chose the table
+    return ".".join(str(part) for part in loc)
+
+
+def reason_of(error: ErrorDetails) -> str:
+    """What is wrong, to go on a sentence with."""
+    if error["type"] == "union_tag_invalid":
+        return f"{error['ctx']['tag']!r} is not one of {error['ctx']['expected_tags']}"
+    if error["type"] == "union_tag_not_found":
+        return "field required"
+    message = error["msg"].removeprefix("Value error, ")
+    return message[0].lower() + message[1:]
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """One mistake as a sentence that names the key and the remedy."""
+    where = place_of(error)
+    if error["type"] == "extra_forbidden":
+        key, known = str(error["loc"][-1]), _known_keys(error["loc"][:-1])
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+        return f"{where} is not a key that Moot knows; {hint}"
+    return f"{where}: {reason_of(error)}"
+
+
+def _known_keys(location: Sequence[str | int]) -> list[str]:
+    """The keys of the table at a place."""
+    model: Any = Config
+    for step in location:
+        model = _below(model, step)
+    keys = {"platform"} if location[:1] == ("bots",) else set()
+    return sorted(keys | set(model.model_fields))
+
+
+def _below(model: Any, step: str | int) -> Any:
+    """What stands below a table's key, or below a list's or a dict's item."""
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return model.model_fields[str(step)].annotation
+    if step in TABLES:
+        return TABLES[str(step)]
+    inner = [arg for arg in get_args(model) if arg is not Ellipsis]
+    return inner[-1] if inner else model
+
+
+def secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:
+    """A bot's secret: KEY_<BOT NAME> if set, else KEY."""
+    return own_secret(environment, key, bot_name) or environment.get(key) or None
+
+
+def own_secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:
+    """KEY_<BOT NAME>, which no other bot has."""
+    suffix = "".join(c if c.isalnum() else "_" for c in bot_name).upper()
+    return environment.get(f"{key}_{suffix}") or None

@@ -1,0 +1,79 @@
+"""moot.env: secrets beside moot.toml, in a file that its owner alone may read.
+
+Lines of `NAME=value`, as a shell and systemd's EnvironmentFile read them. What the environment
+itself says goes before it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from contract.errors import ConfigError
+
+NAME = "moot.env"
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
+_OTHERS = 0o077  # permission bits of everybody but the owner
+
+
+def env_file(config_file: Path | None, base: Path) -> Path:
+    """Where it lies: beside moot.toml."""
+    return (config_file.resolve().parent if config_file else base) / NAME
+
+
+def with_secrets(
+    environment: Mapping[str, str], config_file: Path | None, *, base: Path
+) -> Mapping[str, str]:
+    """The environment with what moot.env adds, if it is there. Raises ConfigError.
+
+    config_file, base: as load_config takes them.
+    """
+    file = env_file(config_file, base)
+    try:
+        if file.stat().st_mode & _OTHERS:
+            raise ConfigError(f"{file}: others on this machine may read it; run: chmod 600 {file}")
+        kept = parse_env(file.read_text(encoding="utf-8"), str(file))
+    except FileNotFoundError:
+        return environment
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
+        raise ConfigError(f"{file}: can't be read: {reason}") from None
+    return {**kept, **{key: value for key, value in environment.items() if value}}
+
+
+def parse_env(text: str, where: str) -> dict[str, str]:
+    """What it sets. Raises ConfigError, which names the line but tells nothing of it."""
+    values: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        match = _LINE.fullmatch(line)
+        words = _words(match[2]) if match else None
+        if match is None or words is None or len(words) > 1:
+            raise ConfigError(f"{where}: line {number} is not NAME=value, or 'value' in quotes")
+        values[match[1]] = words[0] if words else ""
+    return values
+
+
+def _words(value: str) -> list[str] | None:
+    try:
+        return shlex.split(value, comments=True)
+    except ValueError:  # a quote that nothing ends
+        return None
+
+
+def set_values(text: str, values: Mapping[str, str]) -> str:
+    """The text with these values; what it says beside them stays where it is."""
+    left = dict(values)
+    lines = []
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        if match and match[1] in values:
+            if match[1] in left:
+                lines.append(f"{match[1]}={shlex.quote(left.pop(match[1]))}")
+            continue
+        lines.append(line)
+    lines += [f"{key}={shlex.quote(value)}" for key, value in left.items()]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,19 @@
+"""Ids of people: `<source>:<external id>`, or a source's alias before the colon."""
+
+from __future__ import annotations
+
+from contract.chat import EXTERNAL_ID, SOURCE, SOURCE_ALIASES
+
+_SOURCES = {alias: source for source, alias in SOURCE_ALIASES.items()}
+
+
+def unaliased(person_id: str) -> str:
+    """A person's id by its source's full name."""
+    prefix, colon, external = person_id.partition(":")
+    return f"{_SOURCES.get(prefix, prefix)}{colon}{external}"
+
+
+def is_person_id(text: str) -> bool:
+    """Whether it is the id of one person: no `*`, no white space, nothing empty."""
+    source, colon, external = text.partition(":")
+    return bool(colon and SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external))

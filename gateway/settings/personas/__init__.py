@@ -1,0 +1,1 @@
+"""Persona files: read and checked."""

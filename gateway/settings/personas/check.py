@@ -1,0 +1,296 @@
+"""What is wrong with a persona file's text: every fault with its place. Pure.
+
+Lines and columns count from 1, in characters; an end is behind the last character.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gateway.settings.config import place_of, reason_of
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+LONG_BODY = 20_000  # characters, about 5,000 tokens: each new session reads it before anything else
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
+_SECRETS = {
+    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    "an API key": r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"
+    r"|\bAIza[0-9A-Za-z_-]{30,}|\bAKIA[0-9A-Z]{16}\b",
+    "a platform's token": r"\bxox[a-z]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}",
+    "a signed token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]*",
+    "a password": r"(?i)\b(?:password|passwd|secret|token|api[_ -]?key)[ \t]*[:=][ \t]*"
+    r"[\"']?(?=\S*[0-9])[^\s\"'<>{}]{8,}",
+}
+
+Severity = Literal["error", "warning"]
+Front = TypeVar("Front", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaFinding:
+    """One fault. suggestion: what would mend it, "" when the message says so itself."""
+
+    severity: Severity
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.suggestion})" if self.suggestion else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContext:
+    """What a persona's file is held against.
+
+    agents: names that `agent` may have; empty: not known here. taken: names and aliases of the
+    other personas, each with whose it is. sections: names of the header's sections.
+    """
+
+    agents: Collection[str] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)
+    sections: Collection[str] = ()
+    is_folder: Callable[[Path], bool] = lambda path: True
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Generic[Front]):
+    """front: None when the text can't be used as a persona at all."""
+
+    front: Front | None
+    body: str
+    findings: tuple[PersonaFinding, ...]
+
+    @property
+    def errors(self) -> tuple[PersonaFinding, ...]:
+        """What keeps it from working."""
+        return tuple(f for f in self.findings if f.severity == "error")
+
+
+def check(name: str, text: str, model: type[Front], around: CheckContext) -> Checked[Front]:
+    """Every fault of a persona file, in the order of the text."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    page = _Page(text)
+    if not NAME.fullmatch(name):
+        page.add("error", 0, 0, "a persona's name is lower case, e.g. claude.md",
+                 "a letter, then at most 31 letters, digits, - and _")  # fmt: skip
+    if (at := text.find("\x00")) >= 0:
+        page.add("error", at, at + 1, "there is a NUL character, which no text has")
+    match = _FRONT_MATTER.match(text)
+    front = None
+    body_at = match.end() if match else 0
+    if match is None:
+        _no_front_matter(page)
+    else:
+        front = _read_front(page, match, model)
+        if front is not None:
+            _look_around(page, front, name, around)
+    _look_at_body(page, body_at, around.sections, alone=match is None)
+    usable = NAME.fullmatch(name) is not None and "\x00" not in text
+    findings = tuple(sorted(page.findings, key=lambda f: (f.line, f.column, f.severity)))
+    return Checked(front if usable else None, text[body_at:].strip(), findings)
+
+
+class _Page:
+    """The text, its findings so far, and where its lines and keys are."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.findings: list[PersonaFinding] = []
+        self.keys: dict[tuple[str, ...], tuple[int, int]] = {}
+        self.values: dict[tuple[str, ...], tuple[int, int]] = {}
+
+    def add(
+        self, severity: Severity, start: int, end: int, message: str, suggestion: str = ""
+    ) -> None:
+        """start, end: offsets in the text."""
+        line, column = self._place(start)
+        end_line, end_column = self._place(max(start, end))
+        self.findings.append(
+            PersonaFinding(severity, line, column, end_line, end_column, message, suggestion)
+        )
+
+    def _place(self, at: int) -> tuple[int, int]:
+        before = self.text[:at]
+        return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+
+
+def _no_front_matter(page: _Page) -> None:
+    first = page.text.split("\n", 1)[0]
+    if first.rstrip() == "---":
+        page.add("error", 0, 3, "the front matter has no end", "close it with a line ---")
+        return
+    message = "begin with --- , a line `agent: NAME`, and --- again"
+    page.add("error", 0, len(first), message)
+
+
+# ── The front matter ────────────────────────────────────────────────────────────────────
+
+
+def _read_front(page: _Page, match: re.Match[str], model: type[Front]) -> Front | None:
+    raw = _read_yaml(page, match[1] or "", match.start(1) if match[1] else match.end())
+    if raw is None:
+        return None
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            _tell_fault(page, fault, model)
+        return None
+
+
+def _read_yaml(page: _Page, source: str, offset: int) -> dict[Any, Any] | None:
+    """The mapping that stands there, and in `page` where its keys and values are."""
+    loader = None
+    try:
+        loader = yaml.SafeLoader(source)
+        node = loader.get_single_node()
+        if node is None:
+            return {}
+        _locate(page, node, offset)
+        raw = loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = offset + min(mark.index if mark else 0, len(source))
+        problem = " ".join(f"{error.problem or error.context}".split())
+        page.add("error", at, at + 1, f"front matter: {problem}", _hint(problem))
+    except yaml.reader.ReaderError as error:
+        at = offset + int(error.position)
+        page.add("error", at, at + 1, "front matter: a character that YAML doesn't allow")
+    except (ValueError, OverflowError) as error:  # a date or a number that is none
+        reason = f"front matter: {' '.join(str(error).split())[:120]}"
+        page.add("error", offset, offset + len(source.rstrip()), reason, "put the value in quotes")
+    except RecursionError:
+        page.add("error", offset, offset + 1, "front matter: it is nested too deeply")
+    else:
+        if isinstance(raw, dict):
+            return raw
+        end = offset + len(source.rstrip())
+        page.add("error", offset, end, "the front matter must be `key: value` lines")
+    finally:
+        if loader is not None:
+            loader.dispose()
+    return None
+
+
+def _hint(problem: str) -> str:
+    if "mapping values are not allowed" in problem:
+        return "put a value that holds a colon in quotes"
+    if "cannot start any token" in problem:
+        return "indent with blanks; put a value that begins with @, ` or % in quotes"
+    return ""
+
+
+def _locate(page: _Page, node: yaml.Node, offset: int) -> None:
+    """Note where each key, and each item of its list, stands; a key given twice is an error."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        path = (str(key.value),)
+        if path in page.keys:
+            page.add("error", *_span(key, offset), f"{path[0]}: the key is there twice")
+        page.keys[path] = _span(key, offset)
+        page.values[path] = _span(value, offset)
+        if isinstance(value, yaml.SequenceNode):
+            for number, item in enumerate(value.value):
+                page.values[(*path, str(number))] = _span(item, offset)
+
+
+def _span(node: yaml.Node, offset: int) -> tuple[int, int]:
+    return offset + node.start_mark.index, offset + node.end_mark.index
+
+
+def _tell_fault(page: _Page, fault: ErrorDetails, model: type[BaseModel]) -> None:
+    path = tuple(str(part) for part in fault["loc"])
+    if fault["type"] == "missing":
+        page.add("error", 0, 3, f"{place_of(fault)}: field required", f"add a line `{path[0]}: …`")
+        return
+    if fault["type"] == "extra_forbidden":
+        span = page.keys.get(path[:1], (0, 3))
+        hint = _nearest(path[0], model) if len(path) == 1 else ""
+        page.add("error", *span, f"{place_of(fault)}: there is no such key", hint)
+        return
+    span = page.values.get(path) or page.values.get(path[:1]) or (0, 3)
+    quotes = fault["type"] == "string_type" and not isinstance(fault["input"], list | dict)
+    reason = f"{place_of(fault)}: {reason_of(fault)}"
+    page.add("error", *span, reason, "put it in quotes" if quotes else "")
+
+
+def _nearest(key: str, model: type[BaseModel]) -> str:
+    near = difflib.get_close_matches(key.lower(), model.model_fields, 1, 0.6)
+    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(model.model_fields)}"
+
+
+# ── What it says of other things ────────────────────────────────────────────────────────
+
+
+def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext) -> None:
+    """An agent that is not there, a folder that is not there, a name that somebody else has."""
+    given = front.model_dump()
+    agent = given.get("agent")
+    if around.agents and agent not in around.agents:
+        near = difflib.get_close_matches(str(agent), around.agents, 1)
+        known = f"known: {', '.join(around.agents)}"
+        hint = f"did you mean `{near[0]}`? {known}" if near else known
+        page.add("error", *page.values[("agent",)], f"agent: there is no agent {agent!r}", hint)
+    workspace = given.get("workspace")
+    if isinstance(workspace, Path) and not around.is_folder(workspace):
+        span = page.values[("workspace",)]
+        page.add("error", *span, f"workspace: there is no folder {workspace}", "make it first")
+    if (owner := around.taken.get(name)) is not None:
+        page.add("error", 0, 3, f"@{owner} has {name!r} as an alias", "take another name")
+    for number, alias in enumerate(given.get("aliases", ())):
+        span = page.values.get(("aliases", str(number))) or page.values[("aliases",)]
+        if (owner := around.taken.get(alias)) is not None:
+            page.add("error", *span, f"aliases: {alias!r} is a name of @{owner}")
+        elif alias == name:
+            page.add("warning", *span, f"aliases: {alias!r} is its name anyway")
+
+
+# ── The body ────────────────────────────────────────────────────────────────────────────
+
+
+def _look_at_body(page: _Page, start: int, sections: Collection[str], *, alone: bool) -> None:
+    body = page.text[start:]
+    if not body.strip() and not alone:
+        end = len(page.text.rstrip())
+        page.add("warning", end, end, "the body is empty: the agent is told nothing of its role")
+    if len(body) > LONG_BODY:
+        far = start + LONG_BODY
+        message = f"the body has {len(body):,} characters; an agent reads all of it at each start"
+        page.add("warning", far, far, message, f"keep it below {LONG_BODY:,}")
+    for at, end, section in _named(body, sections):
+        message = (
+            f"the body names the section {section!r}; a persona is about role, scope, voice and "
+            "peers, the layout of the prompt may change"
+        )
+        page.add("warning", start + at, start + end, message)
+    for what, pattern in _SECRETS.items():
+        for match in re.finditer(pattern, page.text):
+            page.add(
+                "warning", *match.span(), f"this looks like {what}: the agent could tell it",
+                "keep secrets in the environment",
+            )  # fmt: skip
+
+
+def _named(body: str, sections: Collection[str]) -> Iterator[tuple[int, int, str]]:
+    """Where the body names a section. A name of one word is a word of everyday, too, unless it
+    stands in capitals or in a bracket."""
+    for section in sections:
+        words = r"\s+".join(map(re.escape, section.split()))
+        pattern = rf"(?i:\b{words}\b)" if " " in section else rf"\b{words}\b|(?i:\[{words}\b)"
+        for match in re.finditer(pattern, body):
+            yield *match.span(), section

@@ -1,0 +1,128 @@
+"""Persona files on disk: read and written without leaving their folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from contract.errors import ConfigError
+from gateway.settings.personas.check import NAME
+from gateway.settings.whole_file import put
+
+MOST_BYTES = 256 << 10  # a system prompt, not a library
+SCHEMA = "persona.schema.json"
+
+
+def read_text(folder: Path, name: str) -> str:
+    """The text of `name`.md. Raises ConfigError, also when it is a link out of the folder."""
+    return read_bytes(folder, name).decode("utf-8-sig")
+
+
+def read_bytes(folder: Path, name: str) -> bytes:
+    """The bytes of `name`.md, which are UTF-8. Raises ConfigError."""
+    try:
+        data = _read(_inside(folder, name))
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{name}.md: is not UTF-8: byte {error.start} begins no character"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{name}.md: can't be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{name}.md: {_too_large()}")
+    return data
+
+
+def _read(path: Path) -> bytes:
+    """At most a byte more than a file may have. A pipe or a device is no file to wait for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is no file")
+        return file.read(MOST_BYTES + 1)
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Where `name`.md is, links followed as long as they stay in the folder."""
+    path = folder / f"{name}.md"
+    if not path.is_symlink():
+        return path
+    try:
+        target = path.resolve(strict=True)
+    except FileNotFoundError:
+        raise ConfigError(f"{name}.md: the link leads to no file") from None
+    except (OSError, RuntimeError):  # a ring of links; RuntimeError before Python 3.13
+        raise ConfigError(f"{name}.md: the link leads to itself") from None
+    if not target.is_relative_to(folder.resolve()):
+        raise ConfigError(f"{name}.md: the link leads out of {folder}; copy the file instead")
+    return target
+
+
+def digest(data: bytes) -> str:
+    """What an edit carries to say which form of the file it began from."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def check_name(name: str) -> str:
+    """The name, if a persona may have it. Raises ConfigError: nothing else becomes a path."""
+    if not NAME.fullmatch(name):
+        raise ConfigError(
+            "a persona's name is a lower case letter, then at most 31 of a-z, 0-9, - and _"
+        )
+    return name
+
+
+def write_text(folder: Path, name: str, text: str) -> bytes:
+    """Replace `name`.md at once and whole; its mode stays. Returns what was written.
+
+    Raises ConfigError; the file is then as it was.
+    """
+    data = text.encode("utf-8")
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{name}.md: {_too_large()}")
+    path = _inside(folder, check_name(name))
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+        put(path, data, mode)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    return data
+
+
+def remove(folder: Path, name: str) -> None:
+    """Delete `name`.md; of a link, the link. Raises ConfigError."""
+    try:
+        (folder / f"{check_name(name)}.md").unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+def copy_all(source: Path, target: Path) -> None:
+    """Make the folder `target` with the personas of `source`. Raises ConfigError."""
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path in (*source.glob("*.md"), *source.glob(SCHEMA)):
+            if not (target / path.name).exists():
+                shutil.copyfile(path, target / path.name)
+    except OSError as error:
+        raise _unwritable(target, error) from None
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files can be made there."""
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _unwritable(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{folder} can't be written to: {error.strerror}; "
+        "let Moot's user write there, or edit the file yourself"
+    )
+
+
+def _too_large() -> str:
+    return f"has more than {MOST_BYTES >> 10} KB, which is what a persona may have"

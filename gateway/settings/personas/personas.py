@@ -1,0 +1,245 @@
+"""Persona files: YAML front matter and a Markdown body, re-read when they change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, overload
+
+import structlog
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from contract.errors import ConfigError
+from gateway.settings.personas.check import NAME, CheckContext, Checked, check
+from gateway.settings.personas.files import read_text
+from gateway.settings.sandbox import OwnSandbox
+from gateway.settings.tables import words
+
+log = structlog.stdlib.get_logger("moot.personas")
+
+
+class FrontMatter(BaseModel):
+    """The keys of a persona file's front matter."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: str = Field(description="The program that answers: `claude-code`, `codex`, `demo`, …")
+    description: str = Field(default="", description="One line for people: what to ask it for.")
+    project: str | None = Field(default=None, description="The project whose facts it may be told.")
+    model: str | None = Field(
+        default=None, description="The agent's model, by the agent's own name for it."
+    )
+    workspace: Path | None = Field(
+        default=None, description="The folder it works in; it must be there."
+    )
+    driver: Literal["terminal", "acp"] | None = Field(
+        default=None, description="How its program is driven: typed into a terminal, or by ACP."
+    )
+    login: Path | None = Field(default=None, description="A HOME whose login its program is given.")
+    sandbox: OwnSandbox | None = Field(
+        default=None,
+        description="`on` or `off`: whether its program runs in a sandbox; or a table.",
+    )
+    avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
+        default=None,
+        description="Its picture's address, where one account speaks for several personas.",
+    )
+    aliases: Annotated[
+        tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
+    ] = Field(default=(), description="Other names that people may call it.")
+
+
+SHOWN = frozenset({"description", "project", "avatar", "aliases"})
+"""Keys that a living session needs not be told of."""
+
+
+def front_matter_schema() -> dict[str, Any]:
+    """The JSON Schema of a persona file's front matter."""
+    schema = FrontMatter.model_json_schema()
+    aliases = schema["properties"]["aliases"]
+    listed = {key: aliases.pop(key) for key in ("type", "items") if key in aliases}
+    aliases["anyOf"] = [listed, {"type": "string"}]  # names with commas between them
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The front matter of a Moot persona",
+    }
+    return head | {key: value for key, value in schema.items() if key != "title"}
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Somebody to mention: the file's name, its front matter, and its body as system prompt.
+
+    text: the whole file.
+    """
+
+    name: str
+    front: FrontMatter
+    body: str
+    text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What people may call it: its name and aliases, lower case."""
+        return (self.name, *self.front.aliases)
+
+    def start(self) -> tuple[object, ...]:
+        """What its program is started with: a session that began with another can't go on."""
+        front = self.front.model_dump(exclude=set(SHOWN))
+        return (self.body, *front.items())
+
+
+def check_persona(name: str, text: str, around: CheckContext | None = None) -> Checked[FrontMatter]:
+    """Every fault of a persona file's text."""
+    return check(name, text, FrontMatter, around or CheckContext())
+
+
+def parse_persona(name: str, text: str) -> Persona:
+    """Read a persona file's text. Raises ConfigError: what is wrong, and how to mend it."""
+    return _persona(name, text, check_persona(name, text))
+
+
+def _persona(name: str, text: str, checked: Checked[FrontMatter]) -> Persona:
+    if checked.front is None:
+        first = checked.errors[0]
+        where = f", line {first.line}" if first.line > 1 else ""
+        raise ConfigError(f"{name}.md: {first}{where}")
+    return Persona(name, checked.front, checked.body, text)
+
+
+def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """What shows that a persona's file was changed, or another one put in its place."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            stem, suffix = os.path.splitext(entry.name)
+            if suffix != ".md" or stem == "README":
+                continue
+            with suppress(OSError):  # an editor may be replacing it just now
+                status = entry.stat()
+                yield stem, (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+class Names(Sequence[str]):
+    """The names of the personas as they are at each look, in alphabetical order, but one that
+    needs no key comes first: it is the one that can always answer."""
+
+    def __init__(self, personas: Mapping[str, Persona]) -> None:
+        self._personas = personas
+
+    def _now(self) -> list[str]:
+        return sorted(self._personas, key=lambda n: (self._personas[n].front.agent != "demo", n))
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._now()[index]
+
+    def __len__(self) -> int:
+        return len(self._personas)
+
+
+class Personas:
+    """The personas of a folder as they are now; a broken file keeps its last good form.
+
+    problems: file name → one sentence, for files that can't be read as they stand.
+    warnings: likewise, for files that work but should be mended.
+    """
+
+    def __init__(
+        self, folder: Path, section_names: Sequence[str] = (), agents: Collection[str] = ()
+    ) -> None:
+        """agents: the names that are known; empty: any is taken."""
+        self.folder = folder
+        self._section_names = tuple(section_names)
+        self._agents = tuple(agents)
+        self._seen: dict[str, tuple[int, ...]] = {}
+        self._good: dict[str, Persona] = {}
+        self._gone: dict[str, Persona] = {}
+        self.names = Names(self._good)
+        self.problems: dict[str, str] = {}
+        self.warnings: dict[str, str] = {}
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read what changed since the last call (a stat a file); True if anything did."""
+        now = dict(sorted(_stats(self.folder)))
+        if now == self._seen:
+            return False
+        for name in self._seen.keys() - now.keys():
+            if (gone := self._good.pop(name, None)) is not None:
+                self._gone[name] = gone
+            for table in (self.problems, self.warnings):
+                table.pop(name, None)
+        for name in now:
+            if now[name] != self._seen.get(name):
+                self._read(name)
+        self._seen = now
+        return True
+
+    def _read(self, name: str) -> None:
+        try:
+            text = read_text(self.folder, name)
+            checked = check_persona(name, text, self.around(name))
+            persona = _persona(name, text, checked)
+        except ConfigError as error:
+            self.problems[name] = str(error)
+            kept = "; its last good form stays in use" if name in self._good else ""
+            log.warning("persona.invalid", file=f"{name}.md", reason=f"{str(error)!r}{kept}")
+            return
+        self._good[name] = persona
+        self._gone.pop(name, None)
+        self.problems.pop(name, None)
+        self.warnings.pop(name, None)
+        if checked.findings:
+            first = (*checked.errors, *checked.findings)[0]
+            self.warnings[name] = f"{name}.md: {first}"
+            for found in checked.findings:
+                log.warning(
+                    "persona.doubtful",
+                    file=f"{name}.md",
+                    severity=found.severity,
+                    reason=str(found),
+                )
+        log.info("persona.loaded", name=name, agent=persona.front.agent)
+
+    def around(self, name: str) -> CheckContext:
+        """What the file of that name is held against."""
+        taken = {
+            called: other.name
+            for other in self._good.values()
+            if other.name != name
+            for called in other.names
+        }
+        return CheckContext(self._agents, taken, self._section_names, _is_folder)
+
+    def move(self, folder: Path) -> None:
+        """From now on the files of another folder count."""
+        self.folder = folder
+        self._seen = {}
+        self.refresh()
+
+    def all(self) -> Mapping[str, Persona]:
+        """Every persona by its name."""
+        return self._good
+
+    def of(self, names: Iterable[str]) -> list[Persona]:
+        """Those of these names that are there, in their order: whom a bot serves."""
+        return [self._good[name] for name in names if name in self._good]
+
+    def gone(self, names: Iterable[str]) -> list[Persona]:
+        """Those of these names whose file was there and is not any more: what they have begun goes
+        on, can be stopped, and asks for permission."""
+        return [self._gone[name] for name in names if name in self._gone]
+
+    def get(self, name: str) -> Persona | None:
+        """The persona of that name, as its file was last good."""
+        return self._good.get(name)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.expanduser().is_dir()

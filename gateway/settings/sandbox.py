@@ -1,0 +1,68 @@
+"""[sandbox] in moot.toml, and what an agent or a persona says instead; see docs/sandbox.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
+
+from adapters.sandbox.bubblewrap import Mount, Network
+
+Mode = Literal["off", "on", "dms"]
+
+
+def parse_mount(text: str) -> Mount:
+    """`~/src` or `~/src:ro`: read-only; `~/src:rw`. Raises ValueError."""
+    path, _, way = text.rpartition(":")
+    if way not in ("ro", "rw"):
+        path, way = text, "ro"
+    place = Path(path).expanduser()
+    if not place.is_absolute() or ".." in place.parts:
+        raise ValueError(f"{text!r} is not an absolute path, with :ro or :rw behind it")
+    return Mount(place, way == "rw")
+
+
+def _mode(value: Any) -> Any:
+    """YAML reads `on` and `off` as a truth value."""
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+def _words(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+class OwnSandboxTable(BaseModel):
+    """What an agent or a persona says. None: as [sandbox] has it. mounts: beside those of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Annotated[Mode | None, BeforeValidator(_mode)] = None
+    mounts: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
+    network: Network | None = None
+
+    @field_validator("mounts")
+    @classmethod
+    def _mounts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            parse_mount(text)
+        return value
+
+
+class SandboxTable(OwnSandboxTable):
+    """[sandbox]
+
+    mode: "on": every session's program runs in a sandbox; "dms": those of direct messages. mounts:
+    what they see beside their own folders. network: "none": no network but a loopback of its own.
+    """
+
+    mode: Annotated[Mode, BeforeValidator(_mode)] = "off"
+    network: Network = "host"
+
+
+def whole(value: Any) -> Any:
+    """`sandbox = "on"`, or true, for a table with that mode alone."""
+    return {"mode": value} if isinstance(value, bool | str) else value
+
+
+OwnSandbox = Annotated[OwnSandboxTable, BeforeValidator(whole)]

@@ -1,0 +1,203 @@
+"""The tables of moot.toml; bot_tables.py and access_tables.py have theirs. config.py reads it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from datetime import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from contract.briefing import Budget
+from gateway.settings.sandbox import OwnSandbox
+
+
+class Table(BaseModel):
+    """Unknown keys are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GatewayTable(Table):
+    """[gateway]
+
+    shutdown_s: how long turns that run may go on once Moot was told to stop.
+    """
+
+    timezone: str = "UTC"
+    data_dir: Path = Path("data")
+    personas_dir: Path = Path("personas")
+    listen: str = "127.0.0.1:8377"
+    shutdown_s: Annotated[float, Field(ge=0)] = 15.0
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            near = difflib.get_close_matches(value, available_timezones(), 1)
+            hint = f"; did you mean {near[0]}?" if near else ", e.g. Europe/Berlin"
+            raise ValueError(f"{value!r} is not an IANA time zone{hint}")
+        return value
+
+    @field_validator("listen")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        host, colon, port = value.rpartition(":")
+        if not colon or not host or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"{value!r} is not host:port, e.g. 127.0.0.1:8377")
+        return value
+
+    @property
+    def host(self) -> str:
+        """The address to listen on."""
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port to listen on; 0: any free one."""
+        return int(self.listen.rpartition(":")[2])
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone in which the header tells the time."""
+        return ZoneInfo(self.timezone)
+
+
+class StoreTable(Table):
+    """[store]"""
+
+    url: str | None = None  # default: moot.db in the data directory
+
+
+def words(value: Any) -> Any:
+    """A single word where a list of words may stand."""
+    return (value,) if isinstance(value, str) else value
+
+
+class AgentTable(Table):
+    """[agents.NAME]: a program that personas can name as their `agent`.
+
+    driver: its terminal, or the Agent Client Protocol where the program speaks it. login: a HOME
+    whose login and settings of the program are shared. settings: see docs/agents.md.
+    """
+
+    profile: str = "generic"
+    command: Annotated[tuple[str, ...], BeforeValidator(words)] = ()
+    env: dict[str, str] = {}
+    workspace: Path | None = None
+    driver: Literal["terminal", "acp"] = "terminal"
+    login: Path | None = None
+    sandbox: OwnSandbox | None = None
+    settings: dict[str, Any] = {}
+
+
+class TurnsTable(Table):
+    """[turns]
+
+    marks: reactions on messages that ask an agent: all; only on those that wait; none.
+    """
+
+    timeout_s: Annotated[float, Field(gt=0)] = 1800.0
+    question_timeout_s: Annotated[float, Field(gt=0)] = 600.0
+    full_window: bool = False
+    max_hops: Annotated[int, Field(ge=0)] = 2
+    marks: Literal["all", "waiting", "off"] = "all"
+
+
+class SessionsTable(Table):
+    """[sessions]: see docs/agents.md.
+
+    most: programs that live at the same time; default: one a GiB of memory. sleep_s: a session
+    that nobody asked for so long is put to sleep; 0: never.
+    """
+
+    most: Annotated[int, Field(ge=1)] | None = None
+    sleep_s: Annotated[float, Field(ge=0)] = 900.0
+
+
+class BudgetTable(Table):
+    """[budget]: see contract.Budget."""
+
+    total: Annotated[int, Field(ge=1000)] | None = None
+    message: Annotated[int, Field(ge=100)] | None = None
+    transcript: Annotated[int, Field(ge=100)] | None = None
+    window_messages: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    def budget(self) -> Budget:
+        """The budget with this table's changes."""
+        return Budget(**self.model_dump(exclude_none=True))
+
+
+class AnthropicTable(Table):
+    """[memory.anthropic]: the API; its key is ANTHROPIC_API_KEY in the environment.
+
+    base_url: default ANTHROPIC_BASE_URL, then the public API. effort: only for models that know it.
+    *_price: USD per million tokens; without the first two, costs are not told.
+    """
+
+    model: str = "claude-haiku-5-5"
+    base_url: str | None = None
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    input_price: Annotated[float, Field(ge=0)] | None = None
+    output_price: Annotated[float, Field(ge=0)] | None = None
+    cache_read_price: Annotated[float, Field(ge=0)] | None = None
+    cache_write_price: Annotated[float, Field(ge=0)] | None = None
+
+
+class HeadlessTable(Table):
+    """[memory.headless]: an agent as the model. model: its own name for one; "" its default."""
+
+    model: str = ""
+    timeout_s: Annotated[float, Field(gt=0)] = 180.0
+
+
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+class MemoryTable(Table):
+    """[memory]: see docs/memory.md.
+
+    model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
+    agent that can be run without a terminal. remember: what recall is fed with: people's messages
+    as they are, what the model extracts from them, or both; auto: extracted if there is a model.
+    extract_tokens: how much is said between two extractions. embedder, store: what recall is made
+    of. minilm: the folder with that model. excluded_rooms: ids of rooms of which nothing is kept in
+    memory. idle_s: a session that nobody
+    asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
+    something is worth a pin. mcp: may agents look into it by themselves. consolidate_at: when facts
+    that say the same become one, every night; "": never.
+    """
+
+    model: str = "off"
+    anthropic: AnthropicTable = AnthropicTable()
+    headless: HeadlessTable = HeadlessTable()
+    remember: Literal["auto", "messages", "extracted", "both", "off"] = "auto"
+    extract_tokens: Annotated[int, Field(ge=100)] = 2_000
+    embedder: str = "builtin"
+    store: str = "sqlite"
+    minilm: Path | None = None
+    embedder_settings: dict[str, Any] = {}
+    store_settings: dict[str, Any] = {}
+    excluded_rooms: frozenset[str] = frozenset()
+    insights: bool = True
+    observations: bool = True
+    mcp: bool = True
+    suggest_pins: bool = True
+    idle_s: Annotated[float, Field(gt=0)] = 3600.0
+    consolidate_at: str = "03:30"
+
+    @field_validator("consolidate_at")
+    @classmethod
+    def _time(cls, value: str) -> str:
+        if value and not _CLOCK.fullmatch(value):
+            raise ValueError(f'{value!r} is not a time of day like "03:30", nor "" for never')
+        return value
+
+    @property
+    def consolidates(self) -> time | None:
+        """When facts are consolidated; None: never."""
+        return time.fromisoformat(self.consolidate_at) if self.consolidate_at else None

@@ -1,0 +1,78 @@
+"""`!help`, and what an unknown command is answered."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+
+from gateway.core.command_table import GROUPS, NAMES, TABLE, CommandSpec, entry_of, one_line, usage
+from gateway.settings.personas.personas import Persona
+
+SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` may be anything
+
+
+def help_reply(argument: str, here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
+    """What can be said here; argument: a command of which everything is told."""
+    wanted = argument.strip("`").lstrip("!/").lower()
+    if not wanted:
+        return _all(here, may)
+    entry = entry_of(wanted)
+    return _one(entry) if entry else unknown(wanted)
+
+
+def _all(here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
+    lines = ["Mention somebody to ask:"]
+    lines += [f"- @{p.name}: {p.front.description or p.front.agent}" for p in here]
+    for group, title in GROUPS.items():
+        usable = [one_line(entry) for entry in TABLE if entry.group == group and may(entry)]
+        lines += ["", f"{title}:", *usable] if usable else []
+    return "\n".join([*lines, "", "`!help pin` tells more of one."])
+
+
+def _one(entry: CommandSpec) -> str:
+    lines = [f"`{usage(entry)}`: {entry.says}"]
+    if entry.more:
+        lines += ["", entry.more]
+    if entry.example:
+        lines += ["", f"For example: `{entry.example}`"]
+    if entry.role != "guest":
+        lines += ["", f"For {entry.role}s."]
+    return "\n".join(lines)
+
+
+def unknown(name: str) -> str:
+    """What a command that the table doesn't know is answered."""
+    near = nearest(name)
+    hint = f" Did you mean `!{near}`?" if near else " `!help` lists what I know."
+    return f"I don't know `!{name}`.{hint}"
+
+
+def nearest(name: str) -> str | None:
+    """The command that a mistyped one most likely is."""
+    typo = next((known for known in NAMES if _is_typo(name, known)), None)
+    return typo or next(iter(difflib.get_close_matches(name, NAMES, 1)), None)
+
+
+def surely_meant(name: str, rest: str) -> bool:
+    """Whether a word that nobody addressed to us is one of our commands, mistyped.
+
+    Two letters that changed places make one in any message; one letter too many or too few only in
+    a message that says nothing else. Another letter makes another word: `!shame`, `!held`.
+    """
+    near = nearest(name)
+    if near is None or len(near) < SHORTEST_TYPO or not _is_typo(name, near):
+        return False
+    return len(name) == len(near) or not rest
+
+
+def _is_typo(name: str, known: str) -> bool:
+    """Whether one letter is doubled, missing or too many, or two neighbours changed places."""
+    if len(name) == len(known):
+        swaps = (
+            known[:at] + known[at + 1] + known[at] + known[at + 2 :] for at in range(len(known) - 1)
+        )
+        return name != known and name in swaps
+    shorter, longer = sorted((name, known), key=len)
+    return len(longer) - len(shorter) == 1 and any(
+        longer[:at] + longer[at + 1 :] == shorter for at in range(1, len(longer))
+    )

@@ -1,0 +1,69 @@
+"""Handing over: the personas that an answer addresses have a turn each, if whoever began may ask
+them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+from bots.bot import Bot
+from contract.chat import Speaker
+from gateway.access.access import Access
+from gateway.access.accounts import Accounts
+from gateway.access.roster import Rosters
+from gateway.access.unknown_users import UnknownUsers
+from gateway.core.ledger import Ledger, Turn, TurnRequest
+from store.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """max_hops: how many bots in a row may do so."""
+
+    accounts: Accounts
+    rosters: Rosters
+    max_hops: int
+    access: Access
+    strangers: UnknownUsers
+    transcript: Transcript
+    ledger: Ledger
+
+    async def peers(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
+        """The peers that an answer addresses, within the hop limit. Each answers through an account
+        that is in the room, its own or this one."""
+        if turn.fault or turn.header is None or turn.room.kind not in ("room", "gdm"):
+            return []
+        if turn.hop + 1 > self.max_hops:
+            return []
+        peers = await self.accounts.peers(turn.room, bot)
+        text = turn.answer or ""
+        mentions = list(self.accounts.addressing(peers).mentions(text))
+        if None in mentions and any(peer.bot is not bot for peer in peers):
+            roster = await self.rosters.awaited(turn.room, bot)  # it tells what accounts are called
+            mentions = list(self.accounts.addressing(peers, roster).mentions(text))
+        addressed = {peer.persona.name: peer.bot.name for peer in mentions if peer is not None}
+        addressed.pop(turn.persona, None)
+        asker = await self._asker(turn) if addressed else None
+        if asker is None:
+            return []
+        wanted = [await self._wanted(turn, asker, *one) for one in addressed.items()]
+        return [one for one in wanted if one is not None]
+
+    async def _wanted(
+        self, turn: Turn, asker: Speaker, name: str, through: str
+    ) -> TurnRequest | None:
+        """The turn of a peer, or the line for somebody who may not ask it."""
+        line = None
+        if not self.access.may_invoke(turn.room, asker.id, name, is_bot=asker.kind == "bot"):
+            line = await self.strangers.handed_over(turn.room, asker, name)
+            if not line:
+                return None
+        return TurnRequest(uuid4().hex, name, through, turn.thread_id, turn.hop + 1, line)
+
+    async def _asker(self, turn: Turn) -> Speaker | None:
+        """Who began the chain: what a persona says to another is on that person's behalf."""
+        asked = await self.transcript.get(turn.message_seq)
+        while asked is not None and asked.turn_id is not None:
+            before = await self.ledger.turn(asked.turn_id)
+            asked = await self.transcript.get(before.message_seq) if before else None
+        return asked.by if asked else None

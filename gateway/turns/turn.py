@@ -1,0 +1,381 @@
+"""The middle: one turn from a stored question to a posted answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+
+from adapters.agent import TurnContext
+from bots.bot import Bot
+from composer.header import compose
+from composer.typed import typable, untyped
+from contract.agent import Answer
+from contract.briefing import Briefing
+from contract.chat import Destination
+from contract.errors import AgentError, AgentFault, PlatformError
+from gateway.access.presence import Presence
+from gateway.core import show
+from gateway.core.bus import Publish
+from gateway.core.destination import destination_of
+from gateway.core.events import MessagePosted, TurnChanged
+from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
+from gateway.core.pins import PINNER
+from gateway.core.redaction import Redactor
+from gateway.core.trace import StepTimer, TurnTraces
+from gateway.limits.accounting import Accounting
+from gateway.questions.delivery import deliver, plan
+from gateway.questions.questions import Questions
+from gateway.sessions.sessions import LiveSession, Sessions
+from gateway.settings.personas.personas import Persona, Personas
+from gateway.settings.tables import TurnsTable
+from gateway.turns.assembly import (
+    agent_attributes,
+    record_of,
+    tell_answered,
+    tell_asked,
+    tell_composed,
+    tell_layers,
+    tell_ready,
+    tell_window,
+)
+from gateway.turns.attachments import copy_attachments
+from gateway.turns.briefing import MOOT, BriefingMaker, speaker
+from gateway.turns.handover import HandOver
+from gateway.turns.reactions import TurnReactions
+from gateway.turns.reply import LiveReply
+from gateway.turns.turn_context import turn_context_of
+from gateway.turns.window import Windows
+from memory.layer import AnsweredTurn
+from memory.layers import Layers
+from store.transcript import StoredMessage, Transcript
+
+log = structlog.stdlib.get_logger("moot.turn")
+
+
+FULL_HOUSE = "waits for a free session"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """An answered turn, and what the memory may learn from it: nothing, when it failed."""
+
+    turn: Turn
+    lesson: AnsweredTurn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRunner:
+    """What a turn needs, and how one is taken."""
+
+    transcript: Transcript
+    windows: Windows
+    layers: Layers
+    briefings: BriefingMaker
+    hand_over: HandOver
+    suggest: Callable[[Turn], Awaitable[str | None]]
+    ledger: Ledger
+    sessions: Sessions
+    personas: Personas
+    bots: Mapping[str, Bot]
+    presence: Presence
+    questions: Questions
+    marks: TurnReactions
+    books: Accounting
+    publish: Publish
+    measure: Callable[[Turn], None]
+    clock: Callable[[], datetime]
+    limits: TurnsTable
+    version: Callable[[Persona], Awaitable[int]]
+    redactor: Redactor = field(default_factory=Redactor)
+    trails: TurnTraces = field(default_factory=TurnTraces)
+    waited: Callable[[float], None] = lambda seconds: None
+    withdrawn: set[str] = field(default_factory=set)
+    cast: dict[str, Persona] = field(default_factory=dict)  # who plays each turn that runs
+
+    async def take_turn(self, turn: Turn) -> tuple[Turn, ...]:
+        """Answer one question and post it; return the turns that the answer hands over to.
+
+        Its persona is the one that it begins with, whatever becomes of the file meanwhile.
+        """
+        self.personas.refresh()
+        persona = self.personas.get(turn.persona)
+        if persona is not None:
+            self.cast[turn.id] = persona
+        try:
+            return await self._take(turn, persona)
+        finally:
+            self.cast.pop(turn.id, None)
+
+    async def _take(self, turn: Turn, persona: Persona | None) -> tuple[Turn, ...]:
+        if turn.state == "answered":
+            posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
+            return await self._post(turn, posts)
+        clockwork = StepTimer(self.trails.of(turn.id))
+        try:
+            outcome = await self._ask(turn, persona, clockwork)
+        finally:
+            withdrawn = turn.id in self.withdrawn
+            self.withdrawn.discard(turn.id)
+        if outcome is None or withdrawn:
+            await self.drop(outcome.turn if outcome else turn)
+            return ()
+        more = await self.answer(outcome.turn, clockwork)
+        if outcome.lesson is not None:
+            self.layers.remember(outcome.lesson)
+        return more
+
+    async def withdraw(self, turn: Turn) -> None:
+        """The message of a turn that runs was deleted: nobody wants its answer any more."""
+        self.withdrawn.add(turn.id)
+        await self.sessions.interrupt(turn.persona, turn.scope)
+
+    async def drop(self, turn: Turn) -> None:
+        """End a turn whose message was deleted; nothing of it stays in the room."""
+        self.marks.ended(turn.id, None)
+        bot, place = self.bots[turn.bot], self.destination_of(turn)
+        for post in await self.ledger.posts(turn.id):
+            if post.platform_id is not None:
+                try:
+                    await bot.delete(place, post.platform_id)
+                except PlatformError as error:
+                    log.info("draft.not_deleted", turn=turn.id, reason=str(error))
+        dropped = await self.ledger.dropped(replace(turn, answer=None), self.clock())
+        self._tell(dropped)
+        self.trails.ended(dropped, "withdrawn")
+
+    def destination_of(self, turn: Turn) -> Destination:
+        """Where everything goes that is posted in a turn."""
+        persona = self.cast.get(turn.id) or self.personas.get(turn.persona)
+        return destination_of(turn, self.bots[turn.bot], persona)
+
+    async def close_questions(self, turn: Turn) -> None:
+        """Close the questions of a turn that an earlier process took."""
+        await self.questions.close_left(turn, self.bots[turn.bot], self.destination_of(turn))
+
+    async def answer(self, outcome: Turn, clockwork: StepTimer | None = None) -> tuple[Turn, ...]:
+        """Record an answer, then post it; an empty one is recorded only."""
+        bot = self.bots[outcome.bot]
+        if outcome.answer:
+            outcome = replace(outcome, answer=self.redactor(outcome.answer))
+        posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
+        log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(posts_to_be))
+        outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
+        self._tell(outcome)
+        if clockwork is not None:
+            clockwork.step("record")
+        return await self._post(outcome, posts, clockwork)
+
+    async def _ask(
+        self, turn: Turn, persona: Persona | None, clockwork: StepTimer
+    ) -> _Outcome | None:
+        """Brief the agent and get its answer, or the line that says why there is none.
+
+        None: the message that asked is not there any more.
+        """
+        try:
+            if persona is None:
+                raise AgentError("missing", f"there is no persona {turn.persona} any more")
+            turn = replace(turn, record={"persona_version": await self.version(persona)})
+            self._tell(replace(turn, state="running"))  # its program may have to start first
+            async with self.sessions.use(
+                persona, turn.scope, turn.room, lambda: self._waits(turn)
+            ) as live:
+                tell_ready(live, clockwork.step("agent ready"))
+                self.marks.goes_on(turn.id)
+                async with live.asking:
+                    return await self._ask_live(turn, persona, live, clockwork)
+        except AgentError as error:
+            if not clockwork.ms:
+                clockwork.step("agent ready", failed=error.kind)
+            return _Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
+
+    async def _waits(self, turn: Turn) -> None:
+        """Other sessions take all the places: say so, as to those who wait for a turn."""
+        asked = await self.transcript.get(turn.message_seq)
+        self._tell(replace(turn, state="queued"), asked, FULL_HOUSE)
+        if asked is not None:
+            self.marks.waiting(
+                turn.id, self.bots[turn.bot], self.destination_of(turn), asked.message_id
+            )
+
+    async def _ask_live(
+        self, turn: Turn, persona: Persona, live: LiveSession, clockwork: StepTimer
+    ) -> _Outcome | None:
+        began_ns = clockwork.since_ns
+        window = await self.windows.choose(turn, live)
+        tell_window(window)
+        asked = next((line for line in window.lines if line.seq == turn.message_seq), None)
+        if asked is None:
+            return None
+        room = replace(turn.room, project=turn.room.project or persona.front.project)
+        briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
+        tell_layers(known, clockwork.trail, began_ns)
+        clockwork.step("brief")
+        briefing = self.redactor.clean(await copy_attachments(briefing, live.lends))
+        header = self.redactor.clean(compose(briefing))
+        if turn.id in self.withdrawn:
+            return None
+        names = [name for p in self.personas.all().values() for name in p.names]
+        prompt = header.text
+        if live.program.typed:
+            prompt = typable(prompt, [*names, *_names(briefing)], _mentions(briefing))
+        tell_composed(header, clockwork.step("compose", {"moot.header.chars": len(header.text)}))
+        record = turn.record | record_of(header, briefing, known)
+        turn = self.ledger.running(turn, header.text, record, self.clock())
+        self._tell(turn, asked)
+        person = await self.books.began(turn, asked, live.program.name)
+        began_at = time.perf_counter()
+        live.state = "working"
+        reply = self._reply(turn, turn_context_of(briefing, asked), live.workspace)
+        tell_asked(live, prompt)
+        try:
+            async with reply.showing():
+                answer, fault = await self._answer(live, prompt, reply)
+        finally:
+            live.state = "idle"
+            live.given_from = live.given_from or window.lines[0].seq
+            live.given = max(live.given, window.lines[-1].seq)
+        seconds = time.perf_counter() - began_at
+        self.books.took(turn, person, live.program.name, answer.usage, seconds)
+        if fault == "context":  # the prompt was not taken, and what was given before is condensed
+            live.given = live.given_from = 0
+        live.compacted = answer.compacted or (live.compacted and not briefing.summary)
+        await self.sessions.keep(live)
+        ms = clockwork.step("agent", agent_attributes(turn, live, answer), failed=fault or "")
+        tell_answered(live, answer, fault, ms)
+        turn = replace(
+            turn,
+            answer=answer.text,
+            answer_source=answer.source,
+            ended_by=answer.ended_by,
+            fault=fault,
+            record={**record, "tools": list(answer.tools)},
+        )
+        return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
+
+    def _reply(self, turn: Turn, occasion: TurnContext, workspace: Path) -> LiveReply:
+        return LiveReply(
+            turn,
+            self.bots[turn.bot],
+            self.destination_of(turn),
+            occasion=occasion,
+            workspace=workspace,
+            ledger=self.ledger,
+            questions=self.questions,
+            publish=self.publish,
+            clock=self.clock,
+            shown=lambda text: self.redactor.unfinished(untyped(text)),
+            trail=self.trails.of(turn.id),
+        )
+
+    async def _answer(
+        self, live: LiveSession, prompt: str, reply: LiveReply
+    ) -> tuple[Answer, AgentFault | None]:
+        """The agent's answer, or the line that says why there is none, and the fault."""
+        try:
+            async with asyncio.timeout(self.limits.timeout_s):
+                answer = await live.agent.ask(prompt, reply)
+        except AgentError as error:
+            answer = Answer(_failure(error), usage=error.usage)
+            return self.redactor.clean(answer), _logged(error).kind
+        except TimeoutError:
+            say = f"No end after {self.limits.timeout_s / 60:g} minutes. Try a smaller step."
+            return Answer(_failure(AgentError("timeout", say))), "timeout"
+        text = untyped(answer.text) or "(The agent ended its turn without a word.)"
+        return self.redactor.clean(replace(answer, text=text)), None
+
+    async def _post(
+        self, turn: Turn, posts: list[Post], clockwork: StepTimer | None = None
+    ) -> tuple[Turn, ...]:
+        bot, place = self.bots[turn.bot], self.destination_of(turn)
+        trail = self.trails.of(turn.id)
+        began_ns = trail.now_ns()
+        try:
+            sent = await deliver(turn, posts, bot, place, self.ledger, trail)
+        except PlatformError as error:
+            log.error("turn.undeliverable", turn=turn.id, reason=str(error))
+            await self.presence.left(turn.room, turn.bot)
+            dropped = await self.ledger.dropped(replace(turn, fault="crash"), self.clock())
+            self._tell(dropped)
+            self.marks.ended(turn.id, "failed")
+            self.trails.ended(dropped, "undeliverable")
+            return ()
+        if clockwork is not None:
+            clockwork.step("post")
+            turn.record["timings"] = clockwork.ms
+        else:
+            trail.add("post", began_ns)
+        by = MOOT if turn.header is None else speaker(turn.persona)
+        peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
+        wanted = [*peers, *await self._suggested(turn)]
+        done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
+        if seq is not None:
+            self.publish(MessagePosted(show.answer(done, sent[0], by)))
+        self._tell(done)
+        self.marks.ended(done.id, "failed" if done.fault else "done")
+        self.measure(done)
+        log.info("turn.posted", turn=turn.id, persona=turn.persona, posts=len(sent))
+        self.trails.ended(done)
+        return more
+
+    async def _suggested(self, turn: Turn) -> list[TurnRequest]:
+        """What is to be said after an agent's answer, as a post of its own."""
+        line = await self.suggest(turn) if turn.header is not None else None
+        if line is None:
+            return []
+        line = self.redactor(line)
+        return [TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+
+    def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
+        message_id = asked.message_id if asked else None
+        card = show.turn_card(turn, message_id=message_id)
+        self.publish(TurnChanged(replace(card, status=status)))
+
+
+def _lesson(turn: Turn, asked: StoredMessage, live: LiveSession, answer: Answer) -> AnsweredTurn:
+    return AnsweredTurn(
+        turn_id=turn.id,
+        scope=turn.scope,
+        room=turn.room,
+        persona=turn.persona,
+        sender=asked.by,
+        text=asked.content,
+        reply=answer.text,
+        message_seq=asked.seq,
+        at=asked.sent_at,
+        session_id=live.agent.session_id or "",
+        workspace=str(live.workspace),
+        uses=answer.uses,
+        compacted=answer.compacted,
+    )
+
+
+def _after_restart(post: Post) -> Post:
+    return replace(post, uncertain=post.platform_id is None)
+
+
+def _logged(error: AgentError) -> AgentError:
+    log.warning("turn.failed", kind=error.kind, reason=str(error))
+    return error
+
+
+def _failure(error: AgentError) -> str:
+    """What is posted when there is no answer: what it had said so far, and the one line."""
+    line = f"{'⏹️' if error.kind == 'stopped' else '⚠️'} {error.say}"
+    return f"{error.partial}\n\n{line}" if error.partial else line
+
+
+def _names(briefing: Briefing) -> list[str]:
+    return [speaker.name for speaker in (*briefing.participants, briefing.triggered_by)]
+
+
+def _mentions(briefing: Briefing) -> list[str]:
+    speakers = (*briefing.participants, *(line.by for line in briefing.transcript))
+    return [speaker.mention for speaker in speakers if speaker.mention]

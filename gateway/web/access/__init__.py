@@ -1,0 +1,1 @@
+"""Roles and pairing codes in the HTTP API."""

@@ -1,0 +1,113 @@
+"""The routes below /api/admin: the whole house, for whoever administers it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from contract.errors import Rejected
+from gateway.web.admin.values import SessionAct, WantedTurns
+from gateway.web.admin.views import (
+    BotView,
+    TurnPageView,
+    days_view,
+    room_line_view,
+    session_line_view,
+    summary_view,
+)
+from gateway.web.body import ChoosingBody, answer, error, parse, read_object
+from gateway.web.protocols import WebServiceProtocol
+
+END = 2**62  # after every turn
+PAGE, MOST_PAGE = 50, 200
+DAYS, MOST_DAYS = 14, 90
+STATES = ("open", "queued", "running", "answered", "posted", "failed", "stopped")
+MOST_SLOW_MS = 24 * 3_600_000
+
+
+class ActBody(ChoosingBody):
+    """What is to be done with a session, and who says so."""
+
+    act: SessionAct
+
+
+@dataclass(frozen=True, slots=True)
+class AdminApi:
+    """The routes, over the House."""
+
+    house: WebServiceProtocol
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route below /api/admin."""
+        return [
+            web.get("/api/admin/overview", self.overview),
+            web.get("/api/admin/bots", self.bots),
+            web.get("/api/admin/rooms", self.rooms),
+            web.get("/api/admin/sessions", self.sessions),
+            web.post("/api/admin/sessions/{session_id}", self.act),
+            web.get("/api/admin/turns", self.turns),
+            web.get("/api/admin/statistics", self.statistics),
+        ]
+
+    async def overview(self, request: web.Request) -> web.Response:
+        return answer(summary_view(await self.house.admin.summary()))
+
+    async def bots(self, request: web.Request) -> web.Response:
+        bots = [BotView.model_validate(bot) for bot in self.house.admin.bots()]
+        return answer({"bots": [bot.json_ready() for bot in bots]})
+
+    async def rooms(self, request: web.Request) -> web.Response:
+        lines = await self.house.admin.rooms()
+        return answer({"rooms": [room_line_view(line).json_ready() for line in lines]})
+
+    async def sessions(self, request: web.Request) -> web.Response:
+        lines = await self.house.admin.sessions()
+        return answer({"sessions": [session_line_view(line).json_ready() for line in lines]})
+
+    async def act(self, request: web.Request) -> web.Response:
+        body = parse(ActBody, await read_object(request))
+        acted = await self.house.admin.act(
+            request.match_info["session_id"], body.act, body.speaker()
+        )
+        match acted:
+            case "unknown":
+                return error(404, "there is no such session")
+            case "busy":
+                return error(409, "it works, or would lose its conversation")
+            case "nothing":
+                return error(409, "it does nothing that could be stopped")
+            case "done":
+                return answer({"acted": body.act})
+
+    async def turns(self, request: web.Request) -> web.Response:
+        query = request.query
+        state = query.get("state") or None
+        if state is not None and state not in STATES:
+            raise Rejected("state", f"must be one of {', '.join(STATES)}")
+        wanted = WantedTurns(
+            room_id=query.get("room") or None,
+            persona=query.get("persona") or None,
+            person_id=query.get("person") or None,
+            state=state,
+            slow_ms=_number(request, "slow_ms", 0, MOST_SLOW_MS),
+        )
+        before = _number(request, "before", 0, END) or END
+        limit = _number(request, "limit", 1, MOST_PAGE) or PAGE
+        page = await self.house.admin.turns(wanted, before=before, limit=limit)
+        return answer(TurnPageView.model_validate(page))
+
+    async def statistics(self, request: web.Request) -> web.Response:
+        count = _number(request, "days", 1, MOST_DAYS) or DAYS
+        return answer(days_view(await self.house.admin.days(count)))
+
+
+def _number(request: web.Request, name: str, least: int, most: int) -> int | None:
+    """A parameter; None when it is not given."""
+    given = request.query.get(name)
+    if not given:
+        return None
+    if not re.fullmatch(r"[0-9]{1,19}", given) or not least <= int(given) <= most:
+        raise Rejected(name, f"must be {least} to {most:,}")
+    return int(given)

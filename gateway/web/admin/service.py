@@ -1,0 +1,236 @@
+"""The administrator's view of the whole house, over the real rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from contract.chat import Room, Speaker
+from gateway.app.supervisor import BotHealth
+from gateway.audit.audit import Audit
+from gateway.core import show
+from gateway.core.cards import RoomCard
+from gateway.core.ledger import UnusedSession
+from gateway.observability.metering import Taken, measure
+from gateway.questions.questions import Questions
+from gateway.sessions.pool import SessionPool
+from gateway.sessions.sessions import LiveSession
+from gateway.settings.personas.personas import Personas
+from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
+from gateway.web.admin.statistics import days_of, last_day
+from gateway.web.admin.turn_pages import failed_since, page_of_turns
+from gateway.web.admin.values import (
+    Acted,
+    BotCard,
+    Day,
+    Disk,
+    Problem,
+    RoomLine,
+    SessionAct,
+    SessionLine,
+    Summary,
+    TurnPage,
+    WantedTurns,
+)
+from store.database import Store
+from store.timestamps import micros
+from store.transcript import Transcript
+
+LATELY_DAYS = 7  # what a room's list counts
+FAILED = 20  # shown of the last day; the list of turns has them all
+DAY = timedelta(days=1)
+LOW_DISK_BYTES = 1 << 30  # a busy house writes tens of MB a day: weeks of warning
+LEAST_DISK_BYTES = 100 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class AdminService:
+    """`gateway.web.admin.protocol.Admin`. data_dir: where the data lies; database: its file."""
+
+    store: Store
+    transcript: Transcript
+    sessions_here: SessionPool
+    personas: Personas
+    questions: Questions
+    health: Mapping[str, BotHealth]
+    data_dir: Path
+    database: Path | None
+    zone: ZoneInfo
+    waiting: Callable[[], int]
+    ended: Callable[[UnusedSession], object]
+    audit: Audit
+    clock: Callable[[], datetime]
+
+    # ── Is all well? ────────────────────────────────────────────────────────────────────
+
+    async def summary(self) -> Summary:
+        now = self.clock()
+        since, until = micros(now - DAY), micros(now) + 1
+        failed = await self.store.read(lambda c: failed_since(c, since, FAILED))
+        today = await self.store.read(lambda c: last_day(c, since, until, self.waiting()))
+        disk = await asyncio.to_thread(_disk, self.data_dir, self.database)
+        bots = self.bots()
+        return Summary(
+            at=now,
+            bots=bots,
+            problems=[*_bots_down(bots), *self._personas_wrong(), *_disk_low(disk)],
+            questions=self.questions.all_open(),
+            failed=failed,
+            today=today,
+            sessions=len(self.sessions_here.all()),
+            asleep=self.sessions_here.asleep,
+            most_sessions=self.sessions_here.most,
+            disk=disk,
+        )
+
+    def bots(self) -> Sequence[BotCard]:
+        return [
+            BotCard(
+                name=name,
+                platform=health.bot.platform,
+                personas=tuple(health.bot.personas),
+                state=health.state,
+                since=health.since,
+                event_at=health.event_at,
+                error=health.error,
+                error_at=health.error_at,
+                restarts=health.restarts,
+            )
+            for name, health in self.health.items()
+        ]
+
+    def _personas_wrong(self) -> list[Problem]:
+        """Files that can't be read as they stand, and agents that aren't there."""
+        self.personas.refresh()
+        wrong = [
+            Problem("persona", name, text, "Mend the file; until then the last good form answers.")
+            for name, text in self.personas.problems.items()
+        ]
+        for persona in self.personas.all().values():
+            program = self.sessions_here.program(persona)
+            if not program.available:
+                text = f"@{persona.name} can't answer: {program.title} is not there."
+                wrong.append(Problem("agent", persona.name, text, program.hint, grave=False))
+        return wrong
+
+    # ── Rooms ───────────────────────────────────────────────────────────────────────────
+
+    async def rooms(self) -> Sequence[RoomLine]:
+        since = micros(self.clock() - LATELY_DAYS * DAY)
+        known = await self.transcript.rooms()
+        lately = await self.store.read(lambda c: rooms_lately(c, since))
+        kept, models = await self.store.read(room_choices)
+        nothing = Lately(0, (), ())
+        return [
+            RoomLine(
+                card=RoomCard(room, at),
+                platform=room.source,
+                people=found.people,
+                personas=found.personas,
+                messages=found.messages,
+                days=LATELY_DAYS,
+                in_memory=kept.get(room.id, True),
+                models=models.get(_scope(room), {}),
+            )
+            for room, at in known
+            for found in [lately.get(room.id, nothing)]
+        ]
+
+    # ── Sessions ────────────────────────────────────────────────────────────────────────
+
+    async def sessions(self) -> Sequence[SessionLine]:
+        living = sorted(self.sessions_here.all(), key=lambda live: live.used_at, reverse=True)
+        pids = [live.agent.pid for live in living if live.agent.pid is not None]
+        taken = await asyncio.to_thread(measure, pids)
+        return [await self._line(live, taken.get(live.agent.pid or 0)) for live in living]
+
+    async def _line(self, live: LiveSession, taken: Taken | None) -> SessionLine:
+        since = micros(live.started_at)
+        tokens, cost_usd = await self.store.read(
+            lambda c: spent_since(c, live.room.id, live.persona, since), small=True
+        )
+        return SessionLine(
+            card=show.session(live),
+            room_name=live.room.name,
+            room_kind=live.room.kind,
+            agent=live.program.title,
+            scope=live.scope,
+            used_at=live.used_at,
+            memory_bytes=taken.memory_bytes if taken else None,
+            cpu_s=taken.cpu_s if taken else None,
+            tokens=tokens,
+            cost_usd=cost_usd,
+        )
+
+    async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:
+        live = next((one for one in self.sessions_here.all() if _id(one) == session_id), None)
+        if live is None:
+            return "unknown"
+        acted = await self._act(live, act)
+        if acted == "done":
+            await self.audit.note(f"session_{act}", by, persona=live.persona, room=live.room)
+        return acted
+
+    async def _act(self, live: LiveSession, act: SessionAct) -> Acted:
+        match act:
+            case "stop":
+                stopped = await self.sessions_here.interrupt(live.persona, live.scope)
+                return "done" if stopped else "nothing"
+            case "renew":
+                ended = await self.sessions_here.renew(live.persona, live.scope)
+                if ended is not None:
+                    self.ended(ended)
+                return "done"
+            case "sleep":
+                return "done" if self.sessions_here.sleep(live) else "busy"
+
+    # ── Turns and days ──────────────────────────────────────────────────────────────────
+
+    async def turns(self, wanted: WantedTurns, *, before: int, limit: int) -> TurnPage:
+        return await self.store.read(lambda c: page_of_turns(c, wanted, before=before, limit=limit))
+
+    async def days(self, count: int) -> Sequence[Day]:
+        today = self.clock().astimezone(self.zone).date()
+        days = [today - back * DAY for back in range(count - 1, -1, -1)]
+        begins = [datetime(d.year, d.month, d.day, tzinfo=self.zone) for d in [*days, today + DAY]]
+        bounds = [micros(at) for at in begins]
+        return await self.store.read(lambda c: days_of(c, days, bounds))
+
+
+def _id(live: LiveSession) -> str:
+    return show.session_id(live.persona, live.scope)
+
+
+def _scope(room: Room) -> str:
+    return f"{'gdm' if room.kind == 'gdm' else 'room'}:{room.id}"
+
+
+def _bots_down(bots: Sequence[BotCard]) -> list[Problem]:
+    remedy = "It is tried again by itself; moot check asks the platform what is missing."
+    return [
+        Problem("bot", bot.name, f"{bot.name} is down: {bot.error or 'it has not started'}", remedy)
+        for bot in bots
+        if bot.state == "down"
+    ]
+
+
+def _disk(data_dir: Path, database: Path | None) -> Disk:
+    usage = shutil.disk_usage(data_dir if data_dir.exists() else data_dir.anchor)
+    size = None
+    if database is not None and database.exists():
+        files = (database, database.with_name(f"{database.name}-wal"))  # with its log
+        size = sum(file.stat().st_size for file in files if file.exists())
+    return Disk(usage.free, usage.total, size)
+
+
+def _disk_low(disk: Disk) -> list[Problem]:
+    if disk.free_bytes >= LOW_DISK_BYTES:
+        return []
+    text = f"{disk.free_bytes >> 20} MB are free where the data lies."
+    grave = disk.free_bytes < LEAST_DISK_BYTES
+    return [Problem("disk", "disk", text, "Make room: a full disk stops every answer.", grave)]

@@ -1,0 +1,191 @@
+"""What an administrator sees of the house: the values behind the page's administrator side.
+
+Sequences are ordered as their docstrings say; times are aware; durations are milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+
+from contract.chat import Speaker
+from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
+
+SessionAct = Literal["stop", "renew", "sleep"]
+Acted = Literal["done", "nothing", "busy", "unknown"]
+"""nothing: there was nothing to stop; busy: it works, or would lose its conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotCard:
+    """How a bot fares. state: up, connecting, down. since: of its present run."""
+
+    name: str
+    platform: str
+    personas: tuple[str, ...]
+    state: str
+    since: datetime | None
+    event_at: datetime | None
+    error: str
+    error_at: datetime | None
+    restarts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not well. kind: bot, persona, agent, disk, database. remedy: what to do."""
+
+    kind: str
+    name: str
+    text: str
+    remedy: str = ""
+    grave: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """A turn in a list. The steps are None where it didn't come to them. error: one line."""
+
+    seq: int
+    id: str
+    at: datetime
+    state: str
+    persona: str
+    room_id: str
+    room_name: str
+    room_kind: str
+    person_id: str
+    person_name: str
+    command: bool = False
+    total_ms: int | None = None
+    queued_ms: int | None = None
+    ready_ms: int | None = None
+    brief_ms: int | None = None
+    compose_ms: int | None = None
+    agent_ms: int | None = None
+    post_ms: int | None = None
+    error: str = ""
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """Turns, newest first. next_before: for the next page; None at the end."""
+
+    items: Sequence[TurnLine]
+    next_before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTurns:
+    """Which turns are listed. state: of the page's words, or "open"; slow_ms: those above it."""
+
+    room_id: str | None = None
+    persona: str | None = None
+    person_id: str | None = None
+    state: str | None = None
+    slow_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaUsage:
+    """What a persona's turns of a day took, where its agent tells.
+
+    cached_tokens: a part of the input's.
+    """
+
+    persona: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day of the house, in its zone. turns: by how they ended, commands left out.
+
+    p50_ms, p95_ms: of answered turns, from the question to the posted answer. facts: how many
+    there were at its end.
+    """
+
+    day: date
+    turns: Mapping[str, int]
+    p50_ms: int | None
+    p95_ms: int | None
+    spent: Sequence[PersonaUsage]
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoomLine:
+    """A room and what happened there lately. people: who spoke, the most talkative first.
+
+    messages: in so many days. models: what `!model` chose, by persona.
+    """
+
+    card: RoomCard
+    platform: str
+    people: Sequence[Speaker]
+    personas: Sequence[str]
+    messages: int
+    days: int
+    in_memory: bool
+    models: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A living session, what its program takes now, and what it took since it began.
+
+    room: None when it was deleted. cpu_s: since its start. tokens, cost_usd: None where unknown.
+    """
+
+    card: SessionCard
+    room_name: str
+    room_kind: str
+    agent: str
+    scope: str
+    used_at: datetime
+    memory_bytes: int | None
+    cpu_s: float | None
+    tokens: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """Where the data lies, in bytes. database: None where it is not a file."""
+
+    free_bytes: int
+    total_bytes: int
+    database_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """The last 24 hours, commands left out."""
+
+    turns: int
+    failed: int
+    p50_ms: int | None
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Is everything well? failed: of the last 24 hours, newest first; questions: oldest first."""
+
+    at: datetime
+    bots: Sequence[BotCard]
+    problems: Sequence[Problem]
+    questions: Sequence[OpenQuestion]
+    failed: Sequence[TurnLine]
+    today: Today
+    sessions: int
+    asleep: int
+    most_sessions: int
+    disk: Disk

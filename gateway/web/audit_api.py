@@ -1,0 +1,131 @@
+"""The route /api/audit: who let which agent do what, newest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from aiohttp import web
+from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from contract.errors import Rejected
+from gateway.audit.audit import AuditEntry, AuditFilter
+from gateway.web.body import answer
+from gateway.web.protocols import WebServiceProtocol
+from gateway.web.views import SpeakerView
+
+ENTRIES, MOST_ENTRIES = 50, 200
+MOST_WORD = 300  # characters of an id
+_AT = TypeAdapter(AwareDatetime)
+
+
+class EntryView(BaseModel):
+    """A row. by: null once it was erased for a person's sake; hash: of the chain."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    seq: int
+    at: datetime
+    act: str
+    by: SpeakerView | None
+    persona: str | None
+    room_id: str | None
+    turn_id: str | None
+    detail: dict[str, str | int | bool | None]
+    hash: str
+
+
+class EntriesView(BaseModel):
+    """A page of rows, newest first. next_before: null at the end."""
+
+    items: list[EntryView]
+    next_before: int | None
+
+
+class VerdictView(BaseModel):
+    """What a check of the whole chain found. broken: what is wrong, with its row; null: nothing."""
+
+    ok: bool
+    rows: int
+    erased: int
+    head: str
+    broken: str | None
+    broken_seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditApi:
+    """The routes, over the House."""
+
+    house: WebServiceProtocol
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route below /api/audit."""
+        return [
+            web.get("/api/audit", self.entries),
+            web.get("/api/audit/verify", self.verify),
+        ]
+
+    async def entries(self, request: web.Request) -> web.Response:
+        wish = AuditFilter(
+            room_id=_word(request, "room"),
+            person_id=_word(request, "person"),
+            persona=_word(request, "persona"),
+            act=_word(request, "act"),
+            turn_id=_word(request, "turn"),
+            since=_since(request),
+        )
+        limit = _number(request, "limit", ENTRIES)
+        if not 1 <= limit <= MOST_ENTRIES:
+            raise Rejected("limit", f"must be 1 to {MOST_ENTRIES}")
+        before = _number(request, "before", 0) or None
+        found = await self.house.audit.page(wish, before=before, limit=limit + 1)
+        return answer(page_of(found, limit))
+
+    async def verify(self, request: web.Request) -> web.Response:
+        verdict = await self.house.audit.verify()
+        broken = verdict.broken
+        return answer(
+            VerdictView(
+                ok=broken is None,
+                rows=verdict.rows,
+                erased=verdict.erased,
+                head=verdict.head,
+                broken=broken.reason if broken else None,
+                broken_seq=broken.seq if broken else None,
+            )
+        )
+
+
+def page_of(found: Sequence[AuditEntry], limit: int) -> EntriesView:
+    """One more row than the limit tells that there is a next page."""
+    items = [EntryView.model_validate(entry) for entry in found[:limit]]
+    return EntriesView(items=items, next_before=items[-1].seq if len(found) > limit else None)
+
+
+def _word(request: web.Request, name: str) -> str | None:
+    given = request.query.get(name, "").strip()
+    if len(given) > MOST_WORD:
+        raise Rejected(name, f"may have {MOST_WORD} characters")
+    return given or None
+
+
+def _number(request: web.Request, name: str, default: int) -> int:
+    given = request.query.get(name)
+    if given is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,18}", given):
+        raise Rejected(name, "must be a number")
+    return int(given)
+
+
+def _since(request: web.Request) -> datetime | None:
+    given = request.query.get("since")
+    if not given:
+        return None
+    try:
+        return _AT.validate_python(given)
+    except ValidationError:
+        raise Rejected("since", "must be a time with its zone, e.g. 2026-04-21T14:00:00Z") from None

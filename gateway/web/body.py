@@ -1,0 +1,124 @@
+"""JSON in and out of the HTTP API: a request's object, a response, an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from contract.chat import EXTERNAL_ID, SOURCE, Speaker
+from contract.errors import Rejected
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+def answer(value: BaseModel | list[Any] | dict[str, Any], status: int = 200) -> web.Response:
+    """A JSON response that no cache keeps."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    text = json.dumps(plain, ensure_ascii=False)
+    body = text.encode(errors="replace")
+    return web.Response(
+        body=body, status=status, content_type="application/json", charset="utf-8", headers=NO_STORE
+    )
+
+
+def error(status: int, message: str, field: str | None = None) -> web.Response:
+    """The one shape of every error."""
+    return answer({"error": {"field": field, "message": message}}, status)
+
+
+async def read_object(request: web.Request) -> dict[str, Any]:
+    """The body as a JSON object. Raises Rejected, or the HTTP errors 413 and 415."""
+    if request.content_type != "application/json":
+        raise web.HTTPUnsupportedMediaType(text="send JSON, with Content-Type: application/json")
+    body = await request.read()
+    try:
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise Rejected("body", "is not UTF-8") from None
+    except RecursionError:
+        raise Rejected("body", "is nested too deeply") from None
+    except ValueError as fault:
+        raise Rejected("body", f"is not JSON: {fault}") from None
+    if not isinstance(value, dict):
+        raise Rejected("body", "must be a JSON object")
+    if b"\\u" in body:
+        _refuse_half_characters(value, "body")
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse_half_characters(value: object, field: str) -> None:
+    """A lone surrogate is half a character: it cannot be written to disk as UTF-8."""
+    match value:
+        case str():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise Rejected(field, "has half a character (a lone surrogate)") from None
+        case list():
+            for item in value:
+                _refuse_half_characters(item, field)
+        case dict():
+            for key, item in value.items():
+                _refuse_half_characters(key, field)
+                _refuse_half_characters(item, key)
+
+
+class Chooser(BaseModel):
+    """Who answers a question."""
+
+    id: str
+    name: str = Field("", max_length=200)
+
+
+class ChoosingBody(BaseModel):
+    """Something that somebody decides. by: a sender id, or an object with one."""
+
+    model_config = ConfigDict(strict=True)
+
+    by: str | Chooser
+
+    def speaker(self) -> Speaker:
+        """Who chose. Raises Rejected when the id is none."""
+        return speaker_of(self.by)
+
+
+def speaker_of(given: str | Chooser) -> Speaker:
+    """Who does it. Raises Rejected when the id is none."""
+    by = Chooser(id=given, name="") if isinstance(given, str) else given
+    source, _, external = by.id.partition(":")
+    if not (SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external)):
+        raise Rejected("by", "must be <source>:<external id>, without blanks or *")
+    return Speaker(by.id, by.name.strip() or external)
+
+
+class ChoiceBody(ChoosingBody):
+    """An answer to a question. option: index from 0."""
+
+    option: int = Field(ge=0)
+
+
+class RoomNameBody(BaseModel):
+    """A new room's name."""
+
+    name: str = Field(max_length=80)
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def parse(model: type[Body], raw: Mapping[str, Any]) -> Body:
+    """A body of this shape. Raises Rejected naming the first field that is wrong."""
+    try:
+        return model.model_validate(raw)
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_input=False)[0]
+        reason = "is required" if first["type"] == "missing" else first["msg"]
+        raise Rejected(str(first["loc"][0]), reason) from None

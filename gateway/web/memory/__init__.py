@@ -1,0 +1,1 @@
+"""A room's memory in the HTTP API."""

@@ -1,0 +1,106 @@
+"""The routes below /api/rooms/{id}/memory: what is remembered of a room."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from contract.errors import Rejected
+from gateway.web.body import answer, error
+from gateway.web.memory.views import (
+    FactsView,
+    TitlesView,
+    found_view,
+    memory_view,
+    observation_view,
+)
+from gateway.web.protocols import WebServiceProtocol
+from memory.browse.pages import END
+from memory.browse.view_rows import ObservationFilter
+
+MOST_QUERY = 1_000  # characters; a question, not a document
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryApi:
+    """The routes, over the House."""
+
+    house: WebServiceProtocol
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route below /memory."""
+        at = "/api/rooms/{room_id}/memory"
+        return [
+            web.get(at, self.overview),
+            web.get(f"{at}/facts", self.facts),
+            web.get(f"{at}/observations", self.observations),
+            web.get(f"{at}/observations/{{observation_id}}", self.observation),
+            web.get(f"{at}/search", self.search),
+        ]
+
+    async def overview(self, request: web.Request) -> web.Response:
+        found = await self.house.memory.overview(_room(request))
+        return _no_room() if found is None else answer(memory_view(found))
+
+    async def facts(self, request: web.Request) -> web.Response:
+        page = await self.house.memory.facts(
+            _room(request), before=_before(request), replaced=_flag(request, "replaced")
+        )
+        return _no_room() if page is None else answer(FactsView.model_validate(page))
+
+    async def observations(self, request: web.Request) -> web.Response:
+        sought = ObservationFilter(*(_text(request, name) for name in ("text", "concept", "file")))
+        page = await self.house.memory.observations(
+            _room(request),
+            sought if sought != ObservationFilter() else None,
+            before=_before(request),
+        )
+        return _no_room() if page is None else answer(TitlesView.model_validate(page))
+
+    async def observation(self, request: web.Request) -> web.Response:
+        found = await self.house.memory.observation(
+            _room(request), request.match_info["observation_id"]
+        )
+        if found is None:
+            return error(404, "there is no such observation in this room")
+        return answer(observation_view(found))
+
+    async def search(self, request: web.Request) -> web.Response:
+        query = _text(request, "q")
+        if not query:
+            raise Rejected("q", "is required")
+        found = await self.house.memory.search(_room(request), query)
+        return _no_room() if found is None else answer(found_view(found))
+
+
+def _no_room() -> web.Response:
+    return error(404, "there is no such room")
+
+
+def _room(request: web.Request) -> str:
+    return request.match_info["room_id"]
+
+
+def _before(request: web.Request) -> int:
+    given = request.query.get("before")
+    if given is None:
+        return END
+    if not re.fullmatch(r"[0-9]{1,18}", given):
+        raise Rejected("before", "must be a number, as next_before gave it")
+    return int(given)
+
+
+def _flag(request: web.Request, name: str) -> bool:
+    given = request.query.get(name, "false")
+    if given not in ("true", "false"):
+        raise Rejected(name, "must be true or false")
+    return given == "true"
+
+
+def _text(request: web.Request, name: str) -> str:
+    given = request.query.get(name, "").strip()
+    if len(given) > MOST_QUERY:
+        raise Rejected(name, f"may have {MOST_QUERY:,} characters")
+    return given

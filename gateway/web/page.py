@@ -1,0 +1,281 @@
+"""Moot's own page and its HTTP API as one aiohttp server over a House."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from contract.errors import ConfigError, MootError, Rejected
+from gateway.core.redaction import Redactor
+from gateway.web import assets, auth
+from gateway.web.access.api import AccessApi
+from gateway.web.admin.api import AdminApi
+from gateway.web.assets import Asset
+from gateway.web.audit_api import AuditApi
+from gateway.web.auth import PageAuth, RequestRefused
+from gateway.web.body import answer, error
+from gateway.web.chat_api import Api
+from gateway.web.memory.api import MemoryApi
+from gateway.web.protocols import WebServiceProtocol
+from gateway.web.sandbox_caller import is_sandbox_caller
+from gateway.web.schedules_api import SchedulesApi
+from gateway.web.stream import Hub
+from gateway.web.uploads import Uploads
+from gateway.web.usage_api import UsageApi
+from gateway.web.views import HealthView, happening_view
+
+log = structlog.stdlib.get_logger("moot.gateway")
+
+_MADE_HERE = ("application/json", "text/plain")
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
+SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
+    secrets out of whatever is answered. metrics: serve /metrics. encloses: do agents run in
+    sandboxes; these may not open it.
+    """
+
+    files: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    access: PageAuth = field(default_factory=PageAuth)
+    most_body_bytes: int = 2 << 20
+    most_file_bytes: int = 25 << 20
+    wait_s: float = 300.0
+    redactor: Redactor = field(default_factory=Redactor)
+    metrics: bool = True
+    encloses: Callable[[], bool] = lambda: False
+
+
+@asynccontextmanager
+async def open_page(
+    house: WebServiceProtocol,
+    settings: PageSettings,
+    webhooks: Sequence[web.RouteDef] = (),
+    more: Sequence[web.RouteDef] = (),
+) -> AsyncIterator[str]:
+    """Serve until the block ends; gives the page's address. Raises ConfigError.
+
+    webhooks: what platforms call; these routes check their callers themselves. more: further
+    routes for those who may come in.
+    """
+    settings.access.check(settings.host)
+    runner = web.AppRunner(
+        make_app(house, settings, webhooks, more),
+        access_log=None,  # a query may hold the token
+        shutdown_timeout=SHUTDOWN_S,
+    )
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, settings.host, settings.port).start()
+        except OSError as error:
+            at = f"{settings.host}:{settings.port}"
+            raise ConfigError(
+                f"gateway.listen: can't listen on {at}: {error.strerror}; is Moot running already?"
+            ) from None
+        host, port = runner.addresses[0][:2]
+        yield f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    finally:
+        await runner.cleanup()
+
+
+def make_app(
+    house: WebServiceProtocol,
+    settings: PageSettings,
+    webhooks: Sequence[web.RouteDef] = (),
+    more: Sequence[web.RouteDef] = (),
+) -> web.Application:
+    """The application. It owns one task, which reads the house's events."""
+    open_paths = frozenset(route.path for route in webhooks)
+    files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
+    redactor = settings.redactor
+    hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
+    front = Front(house, settings.access, assets.load(), settings.metrics)
+    app = web.Application(
+        middlewares=[_cleaning(redactor), _guarded(settings, front, open_paths)],
+        client_max_size=settings.most_body_bytes,
+    )
+    app.add_routes(webhooks)
+    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s, mask=redactor.mask).routes())
+    app.add_routes(MemoryApi(house).routes())
+    app.add_routes(AuditApi(house).routes())
+    app.add_routes(UsageApi(house).routes())
+    app.add_routes(AccessApi(house).routes())
+    app.add_routes(more)
+    app.add_routes(AdminApi(house).routes())
+    app.add_routes(SchedulesApi(house).routes())
+    app.add_routes(front.routes())
+    app.on_response_prepare.append(_add_headers)
+
+    async def read_events(_app: web.Application) -> AsyncIterator[None]:
+        task = asyncio.create_task(hub.run(), name="page: events of the house")
+        yield
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    async def end_streams(_app: web.Application) -> None:
+        hub.close()
+
+    app.cleanup_ctx.append(read_events)
+    app.on_shutdown.append(end_streams)
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The page itself, its static files, and what a machine asks of it."""
+
+    house: WebServiceProtocol
+    access: PageAuth
+    assets: Mapping[str, Asset]
+    tells_metrics: bool = True
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route outside /api."""
+        return [
+            web.get("/", self.index),
+            web.get("/static/{name:.+}", self.static),
+            web.get("/healthz", self.health),
+            web.get("/metrics", self.metrics),
+        ]
+
+    async def index(self, request: web.Request) -> web.Response:
+        if self.access.proves(request.query.get("token", "")):
+            away = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
+            away.set_cookie(
+                auth.COOKIE,
+                self.access.cookie(),
+                max_age=auth.COOKIE_S,
+                httponly=True,
+                samesite="Lax",
+                secure=request.secure,
+            )
+            return away
+        return self.asset(request, "index.html")
+
+    async def static(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in self.assets:
+            return error(404, "there is no such file")
+        return self.asset(request, name)
+
+    async def health(self, request: web.Request) -> web.Response:
+        health = await self.house.health()
+        return answer(HealthView.model_validate(health), 200 if health.ok else 503)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        if not self.tells_metrics:
+            return error(404, "the figures are off: [telemetry] metrics in moot.toml")
+        headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
+        return web.Response(body=await self.house.metrics(), headers=headers)
+
+    def asset(self, request: web.Request, name: str, status: int = 200) -> web.Response:
+        """A static file; 304 when the browser has it."""
+        asset = self.assets[name]
+        headers = {"ETag": f'"{asset.etag}"', "Cache-Control": "no-cache"}
+        if status == 200 and any(tag.value == asset.etag for tag in request.if_none_match or ()):
+            return web.Response(status=304, headers=headers)
+        return web.Response(
+            body=asset.body, status=status, content_type=asset.type, charset="utf-8",
+            headers=headers if status == 200 else {"Cache-Control": "no-store"},
+        )  # fmt: skip
+
+    def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
+        """What somebody sees who may not come in: a person gets a form for the token."""
+        person = request.path == "/" and "text/html" in request.headers.get("Accept", "")
+        if refused.status == 401 and person:
+            return self.asset(request, "signin.html", 401)
+        response = error(refused.status, str(refused))
+        if refused.status == 401:
+            response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
+        return response
+
+
+def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -> Middleware:
+    """Turns away who may not come in, and makes every failure one JSON error.
+
+    open_paths: whoever is behind them asks for a proof of its own.
+    """
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            if _pattern(request) not in open_paths:
+                auth.check_request(request, settings.access)
+                await _refuse_inmates(request, settings)
+            return await handler(request)
+        except RequestRefused as refused:
+            return front.turn_away(request, refused)
+        except Rejected as rejected:
+            return error(400, str(rejected), rejected.field)
+        except MootError as fault:
+            log.warning("request.failed", method=request.method, path=request.path, reason=fault)
+            return error(503, fault.say)
+        except web.HTTPException as fault:
+            return fault if fault.status < 400 else _http_error(fault)
+        except web.RequestPayloadError:
+            return error(400, "the body did not arrive whole", "body")
+        except Exception:  # the last door: a caller never sees a traceback
+            log.exception("request.crashed", method=request.method, path=request.path)
+            return error(500, "something went wrong here; the log says what")
+
+    return guarded
+
+
+async def _refuse_inmates(request: web.Request, settings: PageSettings) -> None:
+    """Where no token is asked for, an agent in a sandbox is not this machine."""
+    if settings.access.token or not settings.encloses() or request.transport is None:
+        return
+    ends = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
+    caller, ours = (tuple(end[:2]) for end in ends)
+    if await asyncio.to_thread(is_sandbox_caller, caller, ours):
+        raise RequestRefused(403, "an agent in a sandbox may not come in")
+
+
+def _pattern(request: web.Request) -> str:
+    """The path as its route was written: a webhook's may end in a secret."""
+    resource = request.match_info.route.resource
+    return resource.canonical if resource else request.path
+
+
+def _http_error(fault: web.HTTPException) -> web.Response:
+    plain = {404: "there is nothing here", 405: "this method is not for this address"}
+    response = error(fault.status, plain.get(fault.status, fault.text or fault.reason))
+    if "Allow" in fault.headers:
+        response.headers["Allow"] = fault.headers["Allow"]
+    return response
+
+
+def _cleaning(clean: Callable[[str], str]) -> Middleware:
+    """The last step of every answer of text that is made here; a file stays as it is."""
+
+    @web.middleware
+    async def cleaned(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if not isinstance(response, web.Response) or response.content_type not in _MADE_HERE:
+            return response
+        if isinstance(body := response.body, bytes):
+            text = body.decode("utf-8", "replace")
+            if (new := clean(text)) != text:
+                response.body = new.encode("utf-8", "replace")
+        return response
+
+    return cleaned
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    for name, value in auth.HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers["Server"] = "moot"  # the library would tell its version

@@ -1,0 +1,298 @@
+"""The routes below /api/personas: files, their history, what an agent gets, a dry run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from pydantic import BaseModel, ConfigDict, Field
+
+from contract.chat import Room
+from contract.errors import ConfigError, Rejected
+from gateway.personas.dry_run import Busy, DryRuns, Preview
+from gateway.personas.service import PersonaFile, PersonaService
+from gateway.personas.versions import Version
+from gateway.settings.personas.check import Checked, PersonaFinding
+from gateway.settings.personas.faults import Conflict, Unknown, Unsound
+from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
+from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
+from gateway.web.views import SpeakerView, View
+
+HERE = Room("web:personas", "personas")  # where the audit log says that it was done
+MOST_SAMPLE = 20_000  # characters
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class CheckBody(_Body):
+    """A text to look at. name: of the persona that it would be."""
+
+    name: str = Field(max_length=100)
+    text: str
+
+
+class SaveBody(_Body):
+    """An edit. base: as the file was told to have when it began; "" for a new file."""
+
+    text: str
+    base: str
+    by: str | Chooser
+
+
+class CreateBody(_Body):
+    """A new persona."""
+
+    name: str
+    text: str
+    by: str | Chooser
+
+
+class DeleteBody(_Body):
+    """Which form of the file is to go."""
+
+    base: str
+    by: str | Chooser
+
+
+class RollBackBody(_Body):
+    """number: the version to go back to; null: the one before the newest."""
+
+    number: int | None = Field(None, ge=1, le=10**9)
+    by: str | Chooser
+
+
+class SampleBody(_Body):
+    """A message that somebody might write. text: null: the persona's file as it is. room_id: "":
+    a direct message."""
+
+    name: str
+    text: str | None = None
+    room_id: str = ""
+    message: str = Field(max_length=MOST_SAMPLE)
+    by: str | Chooser
+
+
+class FindingView(View):
+    severity: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    suggestion: str
+
+
+class VersionView(View):
+    number: int
+    why: str
+    by: SpeakerView | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaApi:
+    """The routes. Whoever comes this far is an owner: see doorman."""
+
+    desk: PersonaService
+    rehearsal: DryRuns
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route of it."""
+        at = "/api/personas/files"
+        one = f"{at}/{{name}}"
+        return [
+            web.get("/api/personas/schema", self.schema),
+            web.post("/api/personas/check", _answered(self.check)),
+            web.post("/api/personas/preview", _answered(self.preview)),
+            web.post("/api/personas/dry-run", _answered(self.dry_run)),
+            web.get(at, _answered(self.files)),
+            web.post(at, _answered(self.create)),
+            web.get(one, _answered(self.read)),
+            web.put(one, _answered(self.save)),
+            web.delete(one, _answered(self.delete)),
+            web.get(f"{one}/history", _answered(self.history)),
+            web.get(f"{one}/versions/{{number}}", _answered(self.version)),
+            web.get(f"{one}/diff", _answered(self.diff)),
+            web.post(f"{one}/rollback", _answered(self.roll_back)),
+        ]
+
+    # ── Looking ─────────────────────────────────────────────────────────────────────────
+
+    async def schema(self, request: web.Request) -> web.Response:
+        return answer(front_matter_schema())
+
+    async def files(self, request: web.Request) -> web.Response:
+        desk = self.desk
+        sheets = await desk.sheets()
+        folder = {
+            "path": str(desk.folder),
+            "writable": desk.writable,
+            "moves_to": str(desk.moves_to) if desk.moves_to else None,
+        }
+        return answer({"folder": folder, "personas": [_card(sheet) for sheet in sheets]})
+
+    async def read(self, request: web.Request) -> web.Response:
+        return answer(_sheet(await self.desk.sheet(_name(request))))
+
+    async def check(self, request: web.Request) -> web.Response:
+        body = parse(CheckBody, await read_object(request))
+        return answer(_checked(self.desk.check(body.name, body.text)))
+
+    async def history(self, request: web.Request) -> web.Response:
+        name = _name(request)
+        await self.desk.sheet(name)
+        versions = await self.desk.versions.of(name)
+        views = [VersionView.model_validate(v).json_ready() for v in versions]
+        return answer({"name": name, "versions": views})
+
+    async def version(self, request: web.Request) -> web.Response:
+        number = _number(request.match_info["number"], "number")
+        found = await self.desk.version(_name(request), number)
+        return answer({"name": found.name, "text": found.text} | _version(found))
+
+    async def diff(self, request: web.Request) -> web.Response:
+        older = _number(request.query.get("from", ""), "from")
+        given = request.query.get("to")
+        newer = _number(given, "to") if given else None
+        text = await self.desk.diff(_name(request), older, newer)
+        return answer({"from": older, "to": newer, "diff": text})
+
+    # ── Editing ─────────────────────────────────────────────────────────────────────────
+
+    async def create(self, request: web.Request) -> web.Response:
+        body = parse(CreateBody, await read_object(request))
+        by = speaker_of(body.by)
+        await self.desk.save(body.name, body.text, "", by, room=HERE)
+        return answer(_sheet(await self.desk.sheet(body.name)), 201)
+
+    async def save(self, request: web.Request) -> web.Response:
+        body = parse(SaveBody, await read_object(request))
+        name = _name(request)
+        await self.desk.save(name, body.text, body.base, speaker_of(body.by), room=HERE)
+        return answer(_sheet(await self.desk.sheet(name)))
+
+    async def delete(self, request: web.Request) -> web.Response:
+        body = parse(DeleteBody, await read_object(request))
+        name = _name(request)
+        await self.desk.delete(name, body.base, speaker_of(body.by), room=HERE)
+        return answer(_sheet(await self.desk.sheet(name)))
+
+    async def roll_back(self, request: web.Request) -> web.Response:
+        body = parse(RollBackBody, await read_object(request))
+        name = _name(request)
+        await self.desk.roll_back(name, body.number, speaker_of(body.by), room=HERE)
+        return answer(_sheet(await self.desk.sheet(name)))
+
+    # ── Trying ──────────────────────────────────────────────────────────────────────────
+
+    async def preview(self, request: web.Request) -> web.Response:
+        body = parse(SampleBody, await read_object(request))
+        persona = await self._persona(body)
+        by = speaker_of(body.by)
+        return answer(
+            _preview(await self.rehearsal.preview(persona, body.room_id, by, body.message))
+        )
+
+    async def dry_run(self, request: web.Request) -> web.Response:
+        body = parse(SampleBody, await read_object(request))
+        persona = await self._persona(body)
+        by = speaker_of(body.by)
+        done = await self.rehearsal.dry_run(persona, body.room_id, by, body.message)
+        view = {
+            "answer": done.answer,
+            "asked": list(done.asked),
+            "tools": list(done.tools),
+            "seconds": round(done.seconds, 3),
+            "trouble": done.trouble,
+        }
+        return answer(_preview(done.preview) | view)
+
+    async def _persona(self, body: SampleBody) -> Persona:
+        text = body.text
+        if text is None:
+            text = (await self.desk.sheet(body.name)).text
+        return self.desk.persona_of(body.name, text)
+
+
+def _answered(handler: Handler) -> Handler:
+    """What can't be done, as the status that says why, and with what helps to mend it."""
+
+    async def answered(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except Unknown as fault:
+            return error(404, fault.say)
+        except ConfigError as fault:
+            return error(400, fault.say)
+        except Unsound as fault:
+            told = {"field": "text", "message": fault.say}
+            return answer({"error": told, "findings": _findings(fault.findings)}, 422)
+        except Conflict as fault:
+            told = {"field": "base", "message": fault.say}
+            theirs = {"text": fault.theirs, "base": fault.base, "diff": fault.diff}
+            return answer({"error": told, **theirs}, 409)
+        except Busy as fault:
+            return error(409, fault.say)
+
+    return answered
+
+
+def _name(request: web.Request) -> str:
+    return request.match_info["name"]
+
+
+def _number(given: str, field: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", given):
+        raise Rejected(field, "must be the number of a version")
+    return int(given)
+
+
+def _findings(findings: Sequence[PersonaFinding]) -> list[dict[str, Any]]:
+    return [FindingView.model_validate(finding).json_ready() for finding in findings]
+
+
+def _checked(checked: Checked[FrontMatter]) -> dict[str, Any]:
+    return {"usable": checked.front is not None, "findings": _findings(checked.findings)}
+
+
+def _version(version: Version) -> dict[str, Any]:
+    return VersionView.model_validate(version).json_ready()
+
+
+def _card(sheet: PersonaFile) -> dict[str, Any]:
+    front = sheet.checked.front
+    return {
+        "name": sheet.name,
+        "state": sheet.state,
+        "agent": front.agent if front else None,
+        "description": front.description if front else "",
+        "version": _version(sheet.version) if sheet.version else None,
+        "errors": len(sheet.checked.errors),
+        "warnings": len(sheet.checked.findings) - len(sheet.checked.errors),
+    }
+
+
+def _sheet(sheet: PersonaFile) -> dict[str, Any]:
+    told = {"text": sheet.text, "base": sheet.base, "findings": _findings(sheet.checked.findings)}
+    return _card(sheet) | told
+
+
+def _preview(preview: Preview) -> dict[str, Any]:
+    header = preview.header
+    return {
+        "agent": preview.program.title,
+        "available": preview.program.available,
+        "hint": "" if preview.program.available else preview.program.hint,
+        "system": preview.system,
+        "header": header.text,
+        "sections": [{"name": s.name, "text": s.text, "source": s.source} for s in header.sections],
+        "trims": [asdict(trim) for trim in header.trims],
+        "missing": list(preview.missing),
+    }

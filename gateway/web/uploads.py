@@ -1,0 +1,97 @@
+"""Files that people attach on the page: kept under an id that cannot be guessed."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import re
+import secrets
+import shutil
+import unicodedata
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+
+from contract.chat import Attachment
+
+ID = re.compile(r"[0-9a-f]{32}")
+SAFE_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Shown in the page; SVG runs scripts and is not among them."""
+
+_NAME_BYTES = 180  # ext4 and APFS take 255 in a name
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|]+')
+_TYPES = mimetypes.MimeTypes(filenames=())  # without this machine's own tables
+_TYPES.add_type("image/webp", ".webp")
+_TYPES.add_type("text/markdown", ".md")
+
+
+class TooLarge(Exception):
+    """A file is larger than the cap."""
+
+
+class Uploads:
+    """Uploaded files in a directory, `<root>/<id>/<name>`."""
+
+    def __init__(self, root: Path, *, most_bytes: int) -> None:
+        self.root = root
+        self.most_bytes = most_bytes
+
+    async def save(self, name: str, chunks: AsyncIterator[bytes]) -> Attachment:
+        """Write a file. Raises TooLarge. Nothing is left of a file that was not finished."""
+        path = self.root / secrets.token_hex(16) / safe_name(name)
+        await asyncio.to_thread(path.parent.mkdir, parents=True, mode=0o700)
+        try:
+            size = await self._write(path, chunks)
+        except BaseException:  # cancelled or refused: take the half-written file away
+            await asyncio.to_thread(shutil.rmtree, path.parent, ignore_errors=True)
+            raise
+        return Attachment(path.name, mime_of(path.name), size, str(path))
+
+    async def _write(self, path: Path, chunks: AsyncIterator[bytes]) -> int:
+        size = 0
+        out = await asyncio.to_thread(path.open, "xb")
+        with out:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > self.most_bytes:
+                    raise TooLarge
+                await asyncio.to_thread(out.write, chunk)
+        return size
+
+    def find(self, file_id: str) -> Attachment | None:
+        """The file with this id."""
+        if not ID.fullmatch(file_id):
+            return None
+        path = next(iter(sorted((self.root / file_id).glob("*"))), None)
+        if path is None or path.is_symlink() or not path.is_file():
+            return None  # not of our making
+        return Attachment(path.name, mime_of(path.name), path.stat().st_size, str(path))
+
+    def drop(self, kept: Iterable[Attachment]) -> None:
+        """Take files away again."""
+        for attachment in kept:
+            if attachment.path is not None and self.id_of(attachment):
+                shutil.rmtree(Path(attachment.path).parent, ignore_errors=True)
+
+    def id_of(self, attachment: Attachment) -> str | None:
+        """The id of a file that is kept here; None for one kept elsewhere."""
+        if attachment.path is None:
+            return None
+        folder = Path(attachment.path).parent
+        return folder.name if folder.parent == self.root and ID.fullmatch(folder.name) else None
+
+
+def safe_name(name: str) -> str:
+    """A file name without path, controls, direction marks or a leading dot."""
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    clean = _UNSAFE.sub("_", " ".join(last.split())).strip(". ")
+    stem, dot, suffix = clean.rpartition(".")
+    suffix = suffix if dot and len(suffix) <= 16 else ""
+    room = _NAME_BYTES - len(suffix.encode()) - 1
+    stem = (stem if suffix else clean).encode()[:room].decode(errors="ignore").rstrip()
+    return (f"{stem}.{suffix}" if suffix else stem) or "file"
+
+
+def mime_of(name: str) -> str:
+    """A MIME type by the name's suffix: what was claimed on upload is not trusted."""
+    guess, encoding = _TYPES.guess_type(name)
+    return guess if guess and not encoding else "application/octet-stream"

@@ -1,0 +1,1 @@
+"""Pages of the memory for people who look at it."""

@@ -1,0 +1,65 @@
+"""How far a layer has read a scope, and how often it failed to read on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from store.schema import pointers
+from store.timestamps import micros, moment
+
+FIRST_WAIT = timedelta(minutes=1)  # after a failure; doubles with every further one
+LONGEST_WAIT = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCursor:
+    """seq: of the last message read, 0 before the first. failures: in a row since then."""
+
+    seq: int = 0
+    failures: int = 0
+    tried_at: datetime | None = None
+
+    def waits(self, now: datetime) -> bool:
+        """Whether it is too early to try again."""
+        if not self.failures or self.tried_at is None:
+            return False
+        doubled: int = 2 ** min(self.failures - 1, 10)
+        return now < self.tried_at + min(FIRST_WAIT * doubled, LONGEST_WAIT)
+
+
+_P = pointers.c
+_READ = select(_P.seq, _P.failures, _P.tried_at).where(
+    _P.layer == bindparam("layer"), _P.scope == bindparam("scope")
+)
+_MOVE = update(pointers).where(_P.layer == bindparam("of"), _P.scope == bindparam("within"))
+
+
+def read_cursor(connection: Connection, layer: str, scope: str) -> ReadCursor:
+    """Where a layer is."""
+    row = connection.execute(_READ, {"layer": layer, "scope": scope}).first()
+    if row is None:
+        return ReadCursor()
+    tried_at = None if row.tried_at is None else moment(row.tried_at)
+    return ReadCursor(row.seq, row.failures, tried_at)
+
+
+def advance(connection: Connection, layer: str, scope: str, seq: int, now: datetime) -> None:
+    """The layer has read up to `seq`."""
+    _write(connection, layer, scope, {"seq": seq, "failures": 0, "tried_at": micros(now)})
+
+
+def failed(connection: Connection, layer: str, scope: str, now: datetime) -> None:
+    """The layer could not read on: the pointer stays."""
+    before = read_cursor(connection, layer, scope)
+    values = {"seq": before.seq, "failures": before.failures + 1, "tried_at": micros(now)}
+    _write(connection, layer, scope, values)
+
+
+def _write(connection: Connection, layer: str, scope: str, values: dict[str, Any]) -> None:
+    moved = connection.execute(_MOVE.values(**values), {"of": layer, "within": scope})
+    if not moved.rowcount:
+        connection.execute(insert(pointers), {"layer": layer, "scope": scope, **values})

@@ -1,0 +1,1 @@
+"""Deleting people and their words from every layer."""

@@ -1,0 +1,209 @@
+"""Deleting everything that a person said, and everything that was made of it.
+
+`plan_erasure` finds it and changes nothing; `erase_person` deletes what the plan holds. Other
+people's messages that happen to mention the person stay: they are theirs. What an agent or a model
+wrote for others stays without the person's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, delete, select, tuple_, update
+
+from contract.chat import SOURCE_ALIASES
+from memory.erasure.gateway_rows import find_gateway_rows
+from memory.erasure.identity import Identity, identity_of
+from memory.erasure.mentions import find_headers, find_mentions, find_rooms, find_sessions
+from memory.erasure.plan import (
+    COVERED,
+    ErasedMessages,
+    ErasurePlan,
+    chunks,
+    matches,
+    plan_rows,
+    turn_ids,
+)
+from memory.erasure.quoted_copies import find_quoted_copies
+from store.gateway_schema import figures, grants, pairings, refusals
+from store.schema import (
+    decisions,
+    episodes,
+    fact_speakers,
+    facts,
+    insights,
+    landmarks,
+    messages,
+    metadata,
+    observations,
+    pointers,
+    posts,
+    staging,
+    tool_uses,
+    turns,
+)
+
+EPISODE_LAYERS = ("episodes",)  # whose pointers are set back with the episodes
+
+
+def plan_erasure(connection: Connection, person: str) -> ErasurePlan:
+    """Find everything of a person."""
+    ids = person_ids(person)
+    doomed = ErasurePlan(person, Identity(ids))
+    doomed.own = _own_scopes(connection, ids)
+    _find_talk(connection, doomed, ids)
+    doomed.identity = identity_of(connection, ids)
+    said = ErasedMessages.of(connection, doomed)
+    _find_records(connection, doomed, ids)
+    _find_facts(connection, doomed, ids, said)
+    _find_derived(connection, doomed, ids, said)
+    find_headers(connection, doomed, said)
+    find_mentions(connection, doomed, said)
+    find_quoted_copies(connection, doomed, ids)
+    find_sessions(connection, doomed, said)
+    find_rooms(connection, doomed)
+    find_gateway_rows(connection, doomed, ids)
+    return doomed
+
+
+def erase_person(connection: Connection, doomed: ErasurePlan) -> None:
+    """Delete what was found, and take its part from what stays."""
+    for name, rows in doomed.changed.items():
+        table = metadata.tables[name]
+        for key, values in rows.items():
+            if key not in doomed.rows[name]:
+                connection.execute(update(table).where(matches(table, key)).values(values))
+    for table in COVERED:
+        for keys in chunks(doomed.rows.get(table.name, ())):
+            connection.execute(delete(table).where(tuple_(*table.primary_key.columns).in_(keys)))
+
+
+def person_ids(person: str) -> frozenset[str]:
+    """The sender ids that mean this person: a platform may have an alias."""
+    source, _, external = person.partition(":")
+    names = {source}
+    for pair in SOURCE_ALIASES.items():
+        if source in pair:
+            names |= set(pair)
+    return frozenset(f"{name}:{external}" for name in names)
+
+
+# ── Where they spoke, and what was answered ─────────────────────────────────────────────
+
+
+def _own_scopes(connection: Connection, ids: frozenset[str]) -> set[str]:
+    """Their profile and direct messages.
+
+    An id may itself be the beginning of another person's id: the longest one that is known owns
+    the scope.
+    """
+    people = set(ids)
+    for column in (messages.c.sender_id, facts.c.person, fact_speakers.c.sender_id):
+        people |= set(connection.execute(select(column).distinct()).scalars())
+    own = {f"profile:{one}" for one in ids}
+    for table in COVERED:
+        if "scope" in table.columns:
+            scopes = connection.execute(select(table.c.scope).distinct()).scalars()
+            own |= {scope for scope in scopes if _owner(scope, people) in ids}
+    return own
+
+
+def _owner(scope: str, people: Iterable[str | None]) -> str | None:
+    owners = [one for one in people if one and scope.startswith(f"dm:{one}:")]
+    return max(owners, key=len, default=None)
+
+
+def _find_talk(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+    """Their messages, the turns those asked for, the answers to them, and what these asked for."""
+    fresh = plan_rows(connection, doomed, messages.c.sender_id, ids)
+    fresh |= plan_rows(connection, doomed, messages.c.scope, doomed.own)
+    plan_rows(connection, doomed, turns.c.scope, doomed.own)
+    while fresh:
+        plan_rows(connection, doomed, turns.c.message_seq, {key[0] for key in fresh})
+        fresh = plan_rows(connection, doomed, messages.c.turn_id, turn_ids(connection, doomed))
+    plan_rows(connection, doomed, figures.c.seq, doomed.seqs(turns))
+    paths = (messages.c.attachments,)
+    for some in chunks(doomed.seqs(messages)):
+        for row in connection.execute(select(*paths).where(messages.c.seq.in_(some))):
+            doomed.files |= {item["path"] for item in row.attachments if item.get("path")}
+
+
+# ── What was made of it ─────────────────────────────────────────────────────────────────
+
+
+def _find_records(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+    """What hangs on a turn, on a scope or on the person alone."""
+    asked = turn_ids(connection, doomed)
+    for table in (posts, decisions, tool_uses, observations):
+        plan_rows(connection, doomed, table.c.turn_id, asked)
+    for table in COVERED:
+        if "scope" in table.columns:
+            plan_rows(connection, doomed, table.c.scope, doomed.own)
+    plan_rows(connection, doomed, decisions.c.by, ids)
+    for table in (grants, pairings, refusals):
+        plan_rows(connection, doomed, table.c.person_id, ids)
+    _find_given(connection, doomed, ids)
+    plan_rows(connection, doomed, insights.c.sender_id, ids)
+    plan_rows(connection, doomed, landmarks.c.by_id, ids)
+    plan_rows(connection, doomed, landmarks.c.author_id, ids)
+    plan_rows(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
+
+
+def _find_given(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+    """What they decided about others stays, without their name."""
+    for table in (grants, pairings):
+        for row in connection.execute(select(table.c.seq).where(table.c.by_id.in_(ids))):
+            doomed.changed[table.name][(row.seq,)] = {"by_id": "", "by_name": ""}
+
+
+def _find_facts(
+    connection: Connection, doomed: ErasurePlan, ids: frozenset[str], said: ErasedMessages
+) -> None:
+    """Facts about them or made of their words, and what was shared from those."""
+    plan_rows(connection, doomed, facts.c.person, ids)
+    plan_rows(connection, doomed, fact_speakers.c.sender_id, ids)
+    plan_rows(connection, doomed, facts.c.seq, doomed.seqs(fact_speakers))
+    attributed = select(fact_speakers.c.fact_seq)
+    unknown = select(facts).where(facts.c.seq.not_in(attributed), facts.c.first_seq.is_not(None))
+    doomed.rows["facts"] |= {(row.seq,) for row in connection.execute(unknown) if said.within(row)}
+    fresh = doomed.seqs(facts)
+    while fresh:
+        doomed.facts |= _fact_ids(connection, fresh)
+        fresh = {key[0] for key in plan_rows(connection, doomed, facts.c.shared_from, doomed.facts)}
+    plan_rows(connection, doomed, fact_speakers.c.fact_seq, doomed.seqs(facts))
+    for some in chunks(doomed.facts):
+        query = select(facts.c.seq, facts.c.id).where(facts.c.replaced_by.in_(some))
+        for row in connection.execute(query):
+            if row.id not in doomed.facts:
+                doomed.revived.add(row.id)
+                doomed.changed["facts"][(row.seq,)] = {"replaced_by": None, "indexed_by": None}
+
+
+def _fact_ids(connection: Connection, seqs: Iterable[int]) -> set[str]:
+    found: set[str] = set()
+    for some in chunks(seqs):
+        found |= set(connection.execute(select(facts.c.id).where(facts.c.seq.in_(some))).scalars())
+    return found
+
+
+def _find_derived(
+    connection: Connection, doomed: ErasurePlan, ids: frozenset[str], said: ErasedMessages
+) -> None:
+    """Extractions and summaries of a range with their words.
+
+    A summary goes on from the one before: the later ones of the scope go too, and the layer's
+    pointer goes back, so that it is made anew of what is left.
+    """
+    for row in connection.execute(select(staging)):
+        if said.within(row):
+            doomed.rows["staging"].add((row.seq,))
+    covered: dict[str, int] = {}
+    for row in connection.execute(select(episodes).order_by(episodes.c.seq)):
+        if row.scope in covered or said.within(row):
+            doomed.rows["episodes"].add((row.seq,))
+            covered[row.scope] = min(row.first_seq, covered.get(row.scope, row.first_seq))
+    read = select(pointers).where(pointers.c.layer.in_(EPISODE_LAYERS))
+    for row in connection.execute(read):
+        if row.scope in covered and row.seq >= covered[row.scope]:
+            back = {"seq": max(covered[row.scope] - 1, 0), "failures": 0}
+            doomed.changed["pointers"][row.layer, row.scope] = back

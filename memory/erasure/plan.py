@@ -1,0 +1,164 @@
+"""What goes with a person who is deleted: rows by their keys, and others' rows that lose a part."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Column, Connection, Row, Table, select, tuple_
+
+from memory.erasure.identity import Identity
+from store.gateway_schema import (
+    audit,
+    figures,
+    grants,
+    pairings,
+    persona_versions,
+    refusals,
+    room_settings,
+    schedules,
+    usage,
+)
+from store.schema import (
+    agent_sessions,
+    decisions,
+    episodes,
+    fact_speakers,
+    facts,
+    insights,
+    landmarks,
+    messages,
+    model_calls,
+    observations,
+    pointers,
+    posts,
+    rooms,
+    sessions,
+    staging,
+    tool_uses,
+    turns,
+)
+
+COVERED: tuple[Table, ...] = (
+    audit, grants, pairings, refusals, usage, persona_versions, room_settings, schedules, figures,
+    posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
+    fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
+)  # fmt: skip
+"""Every table there is, in the order in which rows may go."""
+
+CHUNK = 500  # SQLite takes 32,766 values in a statement
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class ErasurePlan:
+    """What a survey found.
+
+    rows: keys of the rows that go, by table. changed: others' rows that lose a part, as new
+    values by key. own: the person's own scopes. knowing: scopes of others whose agents were told
+    something. files: paths of attachments. facts: ids of the facts that go. revived: ids of those
+    that a fact had replaced which goes. reworded: ids of others' facts that lose a part.
+    """
+
+    person: str
+    identity: Identity
+    rows: dict[str, set[Key]] = field(default_factory=lambda: defaultdict(set))
+    changed: dict[str, dict[Key, dict[str, Any]]] = field(default_factory=lambda: defaultdict(dict))
+    own: set[str] = field(default_factory=set)
+    knowing: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    facts: set[str] = field(default_factory=set)
+    revived: set[str] = field(default_factory=set)
+    reworded: set[str] = field(default_factory=set)
+
+    def counts(self) -> dict[str, int]:
+        """How many rows go, by table; tables that lose none left out."""
+        return {t.name: len(self.rows[t.name]) for t in COVERED if self.rows.get(t.name)}
+
+    def seqs(self, table: Table) -> set[Any]:
+        """The first part of the keys of a table's rows that go."""
+        return {key[0] for key in self.rows[table.name]}
+
+
+def chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """The values in order, so many at a time as a statement takes."""
+    given = sorted(values)
+    return (given[at : at + CHUNK] for at in range(0, len(given), CHUNK))
+
+
+def matches(table: Table, key: Key) -> Any:
+    """The condition for one row."""
+    return tuple_(*table.primary_key.columns) == tuple_(*key)
+
+
+def keys(table: Table) -> list[Column[Any]]:
+    """The columns that name a row."""
+    return list(table.primary_key.columns)
+
+
+def plan_rows(
+    connection: Connection, doomed: ErasurePlan, column: Column[Any], values: Iterable[Any]
+) -> set[Key]:
+    """Let the rows go whose column has one of the values; return the keys that are new."""
+    table = column.table
+    assert isinstance(table, Table)
+    found: set[Key] = set()
+    for some in chunks(values):
+        rows = connection.execute(select(*keys(table)).where(column.in_(some)))
+        found |= {tuple(row) for row in rows}
+    fresh = found - doomed.rows[table.name]
+    doomed.rows[table.name] |= fresh
+    return fresh
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedMessages:
+    """The messages that go.
+
+    by_scope, by_room: their seqs in order. since: when the first was received, by scope, without
+    the person's own. posts: their platform ids by room.
+    """
+
+    by_scope: Mapping[str, Sequence[int]]
+    by_room: Mapping[str, Sequence[int]]
+    since: Mapping[str, int]
+    posts: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, connection: Connection, doomed: ErasurePlan) -> ErasedMessages:
+        """Look them up."""
+        by_scope, by_room = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        since: dict[str, int] = {}
+        posts = set()
+        at = messages.c
+        columns = (at.seq, at.scope, at.room_id, at.message_id, at.received_at)
+        for some in chunks(doomed.seqs(messages)):
+            for row in connection.execute(
+                select(*columns).where(at.seq.in_(some)).order_by(at.seq)
+            ):
+                posts.add((row.room_id, row.message_id))
+                by_room[row.room_id].append(row.seq)
+                by_scope[row.scope].append(row.seq)
+                if row.scope not in doomed.own:
+                    since[row.scope] = min(row.received_at, since.get(row.scope, 2**62))
+        return cls(by_scope, by_room, since, frozenset(posts))
+
+    def within(self, row: Row[Any]) -> bool:
+        """Whether a row's range covers one of them."""
+        if row.first_seq is None or row.last_seq is None:
+            return False
+        room_id = row._mapping.get("room_id")
+        seqs = self.by_room.get(room_id, ()) if room_id else self.by_scope.get(row.scope, ())
+        at = bisect_left(seqs, row.first_seq)
+        return at < len(seqs) and seqs[at] <= row.last_seq
+
+
+def turn_ids(connection: Connection, doomed: ErasurePlan) -> set[str]:
+    """Ids of the turns that go."""
+    found: set[str] = set()
+    for some in chunks(doomed.seqs(turns)):
+        found |= set(connection.execute(select(turns.c.id).where(turns.c.seq.in_(some))).scalars())
+    return found

@@ -1,0 +1,122 @@
+"""What software wrote for others and repeats a person's words: it loses those words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, select
+
+from memory.erasure.plan import ErasurePlan, Key, keys
+from memory.repeats import Telling, telling, without
+from store.schema import (
+    agent_sessions,
+    decisions,
+    episodes,
+    facts,
+    insights,
+    landmarks,
+    messages,
+    observations,
+    posts,
+    staging,
+    tool_uses,
+    turns,
+)
+
+MARK = "[deleted]"
+TOLD_BY_PROGRAMS = (messages, posts, turns, decisions, observations, agent_sessions, episodes)
+"""In these their name goes too; what other people wrote may go on mentioning them."""
+_O, _S = observations.c, agent_sessions.c
+WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
+    (messages.c.content, messages.c.original),
+    (posts.c.text,),
+    (turns.c.answer,),
+    (decisions.c.question,),
+    (tool_uses.c.given, tool_uses.c.result),
+    (_O.title, _O.subtitle, _O.facts, _O.narrative, _O.concepts, _O.files),
+    (_S.title, _S.subtitle, _S.overview),
+    (insights.c.text, insights.c.question),
+    (episodes.c.text, episodes.c.record),
+    (staging.c.found,),
+    (facts.c.text, facts.c.data),
+    (landmarks.c.text,),
+)
+"""What programs and models write, a table each. Of messages, only theirs."""
+
+
+def find_quoted_copies(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+    """Take their words out of it; what other people said too in the same words stays."""
+    known = _words_of(connection, doomed, ids)
+    borne = _names_of_others(connection, ids)
+    for columns in WRITTEN:
+        table = columns[0].table
+        assert isinstance(table, Table)
+
+        def take_out(text: str, nameless: bool = table in TOLD_BY_PROGRAMS) -> str:
+            kept = without(text, known, MARK)
+            return doomed.identity.nameless(kept, MARK, borne) if nameless else kept
+
+        _take_out(connection, doomed, table, columns, take_out)
+
+
+def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[str]:
+    names = select(messages.c.sender_name).where(messages.c.sender_id.not_in(ids)).distinct()
+    return frozenset(connection.execute(names).scalars())
+
+
+def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> Telling:
+    """Of their messages, of those that a thread's context quotes, and of facts told of them."""
+    at = messages.c
+    own, others = list[str](), list[str]()
+    columns = (at.seq, at.sender_id, at.content, at.original, at.meta)
+    for row in connection.execute(select(*columns).where(at.sender_type != "bot")):
+        texts = own if row.sender_id in ids else others
+        texts += [text for text in (row.content, row.original) if text]
+        if "meta" in doomed.changed["messages"].get((row.seq,), ()):
+            quoted = str(row.meta.get("thread_context") or "").splitlines()
+            own += [line for line in quoted if doomed.identity.names(line)]
+    told = select(facts.c.text).where(facts.c.person.in_(ids), facts.c.first_seq.is_(None))
+    own += connection.execute(told).scalars()
+    return telling(own) - telling(others)
+
+
+def _take_out(
+    connection: Connection,
+    doomed: ErasurePlan,
+    table: Table,
+    columns: tuple[Column[Any], ...],
+    take_out: Callable[[str], str],
+) -> None:
+    of = [table.c.scope] if "scope" in table.c else []
+    more = [table.c.id] if table is facts else []
+    query = select(*keys(table), *of, *more, *columns)
+    if table is messages:
+        query = query.where(messages.c.sender_type == "bot")
+    for row in connection.execute(query):
+        key: Key = tuple(row[: len(keys(table))])
+        if key in doomed.rows[table.name]:
+            continue
+        given = {column.name: row._mapping[column.name] for column in columns}
+        kept = {name: _mapped(value, take_out) for name, value in given.items()}
+        change = {name: value for name, value in kept.items() if value != given[name]}
+        if not change:
+            continue
+        if table is facts:
+            change["indexed_by"] = None
+            doomed.reworded.add(row._mapping["id"])
+        if of:
+            doomed.knowing.add(row._mapping["scope"])
+        doomed.changed[table.name].setdefault(key, {}).update(change)
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text changed; keys stay."""
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_mapped(item, change) for item in value]
+        case dict():
+            return {name: _mapped(item, change) for name, item in value.items()}
+    return value

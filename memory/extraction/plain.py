@@ -1,0 +1,160 @@
+"""The plain form of remembering: what people said is what is known, in their own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, Select, bindparam, select
+
+from memory.cursors import advance, read_cursor
+from memory.erasure.private_words import remove_private
+from memory.layer import AnsweredTurn, EndedSession, ends_a_run
+from memory.private import private_spans
+from memory.readable import MessageRange, ReadableMessages
+from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
+from memory.relevance import unaddressed
+from store.database import Store
+from store.schema import facts, messages, rooms
+
+_PLACES = (
+    select(messages.c.seq, rooms.c.id, rooms.c.name, rooms.c.kind)
+    .select_from(messages.join(rooms, rooms.c.id == messages.c.room_id))
+    .where(messages.c.seq.in_(bindparam("seqs", expanding=True)))
+)
+
+LEAST_WORDS = 4  # "yes, do that please" says nothing without the question
+MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
+ROWS = 100  # of one transaction: turns wait for the same writer
+KIND = "message"
+_BETWEEN = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # sentences
+_CONTENT = select(messages.c.content).where(messages.c.seq == bindparam("of"))
+
+
+class MessageFacts:
+    """A `Learner`: every remembered message of a person becomes a fact of its own.
+
+    found, gone: called after facts are on disk, and with the ids of those that are not any more.
+    learns: False where a model extracts instead; what was learned before still follows its
+    messages.
+    """
+
+    name = "messages"
+
+    def __init__(
+        self,
+        store: Store,
+        slices: ReadableMessages,
+        clock: Callable[[], datetime],
+        *,
+        found: Callable[[], Awaitable[object]],
+        gone: Callable[[Sequence[str]], Awaitable[object]],
+        learns: bool = True,
+    ) -> None:
+        self._store = store
+        self._slices = slices
+        self._clock = clock
+        self._found = found
+        self._gone = gone
+        self.learns = learns
+
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
+        """See Learner."""
+        return ends_a_run(interaction, last=last)
+
+    async def learn(self, interaction: AnsweredTurn) -> None:
+        """Take in what was said since the last time."""
+        scope = interaction.scope
+        pointer = await self._store.read(lambda c: read_cursor(c, self.name, scope), small=True)
+        if pointer.seq < interaction.message_seq:
+            await self.run(scope)
+
+    async def end(self, session: EndedSession) -> None:
+        """Take in what is left."""
+        await self.run(session.scope)
+
+    async def run(self, scope: str) -> int:
+        """Make facts of the messages behind the pointer; return how many."""
+        count = 0
+        more = True
+        while more:
+            made, more = await self._store.write(lambda c: self._read_on(c, scope))
+            count += made
+        if count:
+            await self._found()
+        return count
+
+    async def follow(self, scope: str, seq: int) -> None:
+        """A message was edited or deleted: its fact, and what was shared of it, goes with it.
+
+        What is private in it now is taken out of all that was learned in its scope.
+        """
+        gone, made = await self._store.write(lambda c: self._follow(c, scope, seq))
+        if gone:
+            await self._gone(gone)
+        if made:
+            await self._found()
+
+    # ── Within a connection ─────────────────────────────────────────────────────────────
+
+    def _read_on(self, connection: Connection, scope: str) -> tuple[int, bool]:
+        """Up to ROWS messages further: how many facts that made, and whether there are more."""
+        pointer = read_cursor(connection, self.name, scope)
+        slice_ = self._slices.read(connection, scope, pointer.seq, until=2**62, size=ROWS)
+        if slice_ is None:
+            return 0, False
+        made = self._remember(connection, slice_)
+        advance(connection, self.name, scope, slice_.last_seq, self._clock())
+        return made, slice_.looked_at == ROWS
+
+    def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
+        before = list(connection.execute(_made_from(scope, seq)).scalars())
+        gone = remove_facts(connection, before)
+        if content := connection.execute(_CONTENT, {"of": seq}).scalar():
+            gone += remove_private(connection, scope, private_spans(content))
+        read = self.learns and read_cursor(connection, self.name, scope).seq >= seq
+        slice_ = self._slices.read(connection, scope, seq - 1, until=seq, size=1)
+        if slice_ is None or not (before or read):
+            return gone, 0
+        return gone, self._remember(connection, slice_)
+
+    def _remember(self, connection: Connection, slice_: MessageRange) -> int:
+        if not slice_.spoken:
+            return 0
+        seqs = [item.seq for item in slice_.spoken]
+        places = {row.seq: row for row in connection.execute(_PLACES, {"seqs": seqs})}
+        new = [
+            NewFact(
+                scope=item.scope,
+                kind=KIND,
+                text=f"{item.by.name}: {text}"[:MOST_CHARS],
+                said_at=item.at,
+                source=f"{item.scope} {item.thread_id}" if item.thread_id else item.scope,
+                person=item.by.id,
+                person_name=item.by.name,
+                origin=origin_of(places[item.seq].kind, places[item.seq].name),
+                room_id=places[item.seq].id,
+                first_seq=item.seq,
+                last_seq=item.seq,
+                speakers=(item.by.id,),
+            )
+            for item in slice_.spoken
+            for text in (unaddressed(item.text),)
+            if item.by.kind == "human" and _tells(text)
+        ]
+        return len(add_facts(connection, new, self._clock()))
+
+
+def _tells(text: str) -> bool:
+    """Whether a message says something by itself: not in a word or two, and not only a question.
+
+    A question is found best by the same question asked again, and would stand before its answer.
+    """
+    asks = all(sentence.endswith(("?", "？")) for sentence in _BETWEEN.split(text.strip()))
+    return len(text.split()) >= LEAST_WORDS and not asks
+
+
+def _made_from(scope: str, seq: int) -> Select[str]:
+    of_it = facts.c.scope == scope, facts.c.kind == KIND, facts.c.first_seq == seq
+    return select(facts.c.id).where(*of_it)

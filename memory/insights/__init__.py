@@ -1,0 +1,1 @@
+"""Pins and recommendations on a person."""

@@ -1,0 +1,1 @@
+"""Records of the agents' own work."""

@@ -1,0 +1,265 @@
+"""The layer "observations": learns from what agents did, and tells its titles before a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, tzinfo
+from itertools import groupby
+from pathlib import Path
+
+import structlog
+from sqlalchemy import Connection
+
+from contract.briefing import Observation
+from contract.errors import ModelError
+from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
+from memory.model import ModelOf
+from memory.observations.prompts import (
+    INSTRUCTIONS,
+    OVERVIEW,
+    USES_A_CALL,
+    overview_prompt,
+    plain_overview,
+    plain_record,
+    plain_session,
+    uses_prompt,
+)
+from memory.observations.records import NewObservation, ParsedRecords, SessionOutline, read_records
+from memory.observations.rows import (
+    AgentSession,
+    StoredObservation,
+    add_observation,
+    end_session,
+    find_session,
+    newest_observations,
+    observations_of,
+    open_session,
+    session_key,
+    tell_session,
+)
+from memory.observations.tool_uses import (
+    WaitingUse,
+    add_uses,
+    remove_uses,
+    remove_withdrawn,
+    waiting_uses,
+    worth_reading,
+)
+from store.database import Store
+from store.timestamps import day
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+SHOWN = 10
+LOOKED_AT = 40
+AHEAD = {"decision": 12, "bugfix": 8, "feature": 6, "refactor": 3, "discovery": 0}
+# a decision counts as much as a discovery that is twelve observations newer
+ANSWER_CHARS = 40_000  # more than max_tokens allows; what is longer is no answer of a model
+CALLS_A_TURN = 5  # of 40 uses each: all that can wait
+OVERVIEW_OF = 60  # observations
+
+
+class Observer:
+    """Uses of tools wait on disk until they are read: by the model, one call a turn, or plainly.
+
+    model: None: plain records. own_workspaces: folder of the workspaces that have no name.
+    zone: in which the dates of observations are told.
+    """
+
+    name = "observations"
+    deadline_s = 2.0
+
+    def __init__(
+        self,
+        store: Store,
+        model: ModelOf | None,
+        clock: Callable[[], datetime],
+        own_workspaces: Path | None = None,
+        zone: tzinfo = UTC,
+    ) -> None:
+        self._store = store
+        self._model = model
+        self._clock = clock
+        self._own_workspaces = own_workspaces
+        self._zone = zone
+        self._all_read = set[tuple[str, str]]()  # scope and persona; nobody else lets uses wait
+
+    # ── Before a turn ───────────────────────────────────────────────────────────────────
+
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
+        """Titles of what this persona did here, the most important first."""
+        home, persona = ask.home, ask.invocation.persona
+        found = await self._store.read(
+            lambda c: newest_observations(c, home, persona, LOOKED_AT), small=True
+        )
+        best = most_important(ask.gate().admit(self.name, found))[:SHOWN]
+        return LayerAnswers(observations=tuple(self._shown(item) for item in best))
+
+    def _shown(self, item: StoredObservation) -> Observation:
+        return Observation(item.title, day(item.at, self._zone), item.kind)
+
+    # ── After it ────────────────────────────────────────────────────────────────────────
+
+    def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
+        """See Learner."""
+        key = (interaction.scope, interaction.persona)
+        return bool(interaction.uses) or key not in self._all_read
+
+    async def learn(self, interaction: AnsweredTurn) -> None:
+        """Keep the uses, then read all that wait. Raises ModelError: they wait on."""
+        uses = worth_reading(interaction.uses)
+        scope, persona, at = interaction.scope, interaction.persona, interaction.at
+        session_id = interaction.session_id
+        if uses:
+
+            def keep(connection: Connection) -> None:
+                remove_withdrawn(connection, scope)
+                session = open_session(
+                    self._store,
+                    connection,
+                    scope=scope,
+                    persona=persona,
+                    session_id=session_id,
+                    project=interaction.room.project or self._name_of(interaction.workspace),
+                    at=at,
+                )
+                add_uses(
+                    connection,
+                    uses,
+                    scope=scope,
+                    persona=persona,
+                    session=session.id,
+                    turn_id=interaction.turn_id,
+                    at=at,
+                )
+
+            self._all_read.discard((scope, persona))
+            await self._store.write(keep)
+        if (scope, persona) not in self._all_read:
+            await self._read_waiting(scope, persona, interaction)
+
+    def _name_of(self, workspace: str) -> str:
+        """What a workspace that somebody configured is called."""
+        own = self._own_workspaces
+        if not workspace or (own is not None and Path(workspace).is_relative_to(own)):
+            return ""
+        return Path(workspace).name
+
+    async def _read_waiting(self, scope: str, persona: str, told: AnsweredTurn | None) -> None:
+        waiting = await self._store.read(lambda c: waiting_uses(c, scope, persona))
+        if not waiting:
+            self._all_read.add((scope, persona))
+        for uses in self._batches(waiting)[:CALLS_A_TURN]:
+            await self._observe(uses, told)
+
+    def _batches(self, waiting: Sequence[WaitingUse]) -> list[list[WaitingUse]]:
+        """What is read at once: of one session; without a model, of one turn."""
+        plain = self._model is None
+        groups = groupby(waiting, key=lambda item: item.turn_id if plain else item.session)
+        uses = [list(group) for _, group in groups]
+        return [g[at : at + USES_A_CALL] for g in uses for at in range(0, len(g), USES_A_CALL)]
+
+    async def _observe(self, uses: Sequence[WaitingUse], told: AnsweredTurn | None) -> None:
+        """Turn uses of one session into observations; both happen or none."""
+        last = uses[-1]
+        session = await self._store.read(lambda c: find_session(c, last.session), small=True)
+        if session is None:  # forgotten meanwhile, and its uses with it
+            await self._store.write(lambda c: remove_uses(c, [item.seq for item in uses]))
+            return
+        of_turn = told if told is not None and told.turn_id == last.turn_id else None
+        workspace = told.workspace if told is not None else ""
+        reading = await self._reading(uses, of_turn, session, workspace)
+        about = None
+        if not session.title and reading.records:
+            about = reading.session or plain_session(_request(of_turn), reading.records)
+
+        def work(connection: Connection) -> None:
+            if about is not None:
+                tell_session(connection, session.id, about)
+            for record in reading.records:
+                add_observation(connection, session.id, record, turn_id=last.turn_id, at=last.at)
+            remove_uses(connection, [item.seq for item in uses])
+
+        await self._store.write(work)
+
+    async def _reading(
+        self,
+        waiting: Sequence[WaitingUse],
+        of_turn: AnsweredTurn | None,
+        session: AgentSession,
+        workspace: str,
+    ) -> ParsedRecords:
+        uses = [item.use for item in waiting]
+        request, reply = _request(of_turn), of_turn.reply if of_turn else ""
+        if self._model is None:
+            record = plain_record(uses, request=request, reply=reply, workspace=workspace)
+            return ParsedRecords((record,), None, ())
+        prompt = uses_prompt(uses, request=request, reply=reply, new_session=session.title is None)
+        answer = (
+            await self._model(session.scope).complete(system=INSTRUCTIONS, prompt=prompt)
+        ).text
+        reading = read_records(answer[:ANSWER_CHARS], workspace=workspace)
+        if not answer.strip() or (reading.rejected and not reading.records):
+            raise ModelError("observations that can't be read", passing=False)
+        if reading.rejected:
+            log.info("observations.rejected", count=len(reading.rejected))
+        return reading
+
+    async def end(self, session: EndedSession) -> None:
+        """Read what still waits, then say in 2 or 3 sentences what came of the session."""
+        key = session_key(session.persona, session.scope, session.session_id)
+        known = await self._store.read(lambda c: find_session(c, key), small=True)
+        if known is None or known.ended_at is not None:
+            return
+        try:
+            await self._read_waiting(session.scope, session.persona, None)
+        except ModelError as error:
+            log.warning("observations.waiting", reason=str(error))
+        found = await self._store.read(
+            lambda c: observations_of(
+                c, {session.scope}, {session.persona}, session=key, limit=OVERVIEW_OF
+            )
+        )
+        records = [_record(item) for item in reversed(found)]
+        overview = await self._overview(known, records) if records else ""
+        now = self._clock()
+        await self._store.write(lambda c: end_session(c, key, overview, now))
+
+    async def _overview(self, session: AgentSession, records: Sequence[NewObservation]) -> str:
+        about = SessionOutline(session.title or "", session.subtitle or "")
+        if self._model is not None:
+            try:
+                prompt = overview_prompt(about, records)
+                model = self._model(session.scope)
+                answer = await model.complete(system=OVERVIEW, prompt=prompt, max_tokens=500)
+            except ModelError as error:
+                log.warning("observations.no_overview", reason=str(error))
+            else:
+                told = read_records(answer.text[:ANSWER_CHARS]).session
+                if told is not None and told.overview:
+                    return told.overview
+        return plain_overview(records)
+
+
+def most_important(found: Sequence[StoredObservation]) -> list[StoredObservation]:
+    """The observations, given newest first, by their kind and how new they are."""
+    order = sorted(range(len(found)), key=lambda i: (i - AHEAD.get(found[i].kind, 0), i))
+    return [found[i] for i in order]
+
+
+def _request(told: AnsweredTurn | None) -> str:
+    return told.text if told is not None else ""
+
+
+def _record(item: StoredObservation) -> NewObservation:
+    kind = item.kind if item.kind in AHEAD else "discovery"
+    return NewObservation(
+        kind,  # type: ignore[arg-type]  # a key of AHEAD
+        item.title,
+        item.subtitle,
+        item.facts,
+        item.narrative,
+        item.concepts,
+        item.files,
+        item.notes,
+    )

@@ -1,0 +1,250 @@
+"""What agents did, one record an observation, and what their sessions were about."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
+
+from memory.observations.records import NewObservation, SessionOutline
+from memory.scopes import check_scope
+from store.database import Store, insert_of
+from store.schema import agent_sessions, observations
+from store.timestamps import micros, moment
+
+NO_PROJECT = "none"
+SLUG_CHARS = 32
+CHARS_A_TOKEN = 4  # as everywhere, where no tokenizer is asked
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObservation:
+    """An observation as it lies on disk. session: key of the agent's session. Else see Record."""
+
+    seq: int
+    id: str
+    scope: str
+    persona: str
+    session: str
+    turn_id: str | None
+    kind: str
+    title: str
+    subtitle: str
+    facts: tuple[str, ...]
+    narrative: str
+    concepts: tuple[str, ...]
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+    at: datetime
+
+    @property
+    def tokens(self) -> int:
+        """About what it costs to read it whole."""
+        texts = (self.title, self.subtitle, self.narrative, *self.facts, *self.concepts)
+        return sum(map(len, (*texts, *self.files))) // CHARS_A_TOKEN + 1
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession:
+    """What an agent's session was about. id: its key, see `session_key`."""
+
+    id: str
+    scope: str
+    persona: str
+    project: str
+    title: str | None
+    subtitle: str | None
+    overview: str | None
+    started_at: datetime
+    ended_at: datetime | None
+
+
+def session_key(persona: str, scope: str, session_id: str) -> str:
+    """What a session goes by: agents choose their ids themselves, so those may be the same."""
+    return hashlib.sha256("\0".join((persona, scope, session_id)).encode()).hexdigest()[:16]
+
+
+def slug(name: str) -> str:
+    """A name as a part of an id: lower case, digits, hyphens; "none" when nothing is left."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:SLUG_CHARS].strip("-") or NO_PROJECT
+
+
+# Functions of a connection: they run inside Store.read or Store.write.
+
+_O, _S = observations.c, agent_sessions.c
+_ALL = select(observations)
+_NEXT = (
+    update(agent_sessions)
+    .where(_S.id == bindparam("key"))
+    .values(last_number=_S.last_number + 1)
+    .returning(_S.last_number, _S.project)
+)
+_BY_KEY = select(agent_sessions).where(_S.id == bindparam("key"))
+_TAKEN = select(_O.seq).where(_O.id == bindparam("id"))
+
+
+_NEWEST = (
+    _ALL.where(_O.scope == bindparam("scope"), _O.persona == bindparam("persona"))
+    .order_by(_O.seq.desc())
+    .limit(bindparam("size"))
+)
+
+
+def open_session(
+    store: Store,
+    connection: Connection,
+    *,
+    scope: str,
+    persona: str,
+    session_id: str,
+    project: str,
+    at: datetime,
+) -> AgentSession:
+    """The row of an agent's session, made if there is none yet."""
+    key = session_key(persona, scope, session_id)
+    new = insert_of(store)(agent_sessions).on_conflict_do_nothing(index_elements=["id"])
+    values = {"id": key, "scope": check_scope(scope), "persona": persona, "last_number": 0}
+    connection.execute(new, {**values, "project": slug(project), "started_at": micros(at)})
+    return _session(connection.execute(_BY_KEY, {"key": key}).one())
+
+
+def find_session(connection: Connection, key: str) -> AgentSession | None:
+    """A session by its key."""
+    row = connection.execute(_BY_KEY, {"key": key}).first()
+    return None if row is None else _session(row)
+
+
+def tell_session(connection: Connection, key: str, record: SessionOutline, **more: object) -> None:
+    """Write down what a session is about; what is told already stays unless it is told anew."""
+    told = {"title": record.title, "subtitle": record.subtitle, "overview": record.overview}
+    values = {name: text for name, text in told.items() if text} | more
+    if values:
+        connection.execute(update(agent_sessions).where(_S.id == key).values(**values))
+
+
+def end_session(connection: Connection, key: str, overview: str, at: datetime) -> None:
+    """Write down that a session ended, and what came of it."""
+    values = {"overview": overview, "ended_at": micros(at)}
+    connection.execute(update(agent_sessions).where(_S.id == key).values(**values))
+
+
+def blank_sessions(connection: Connection, scope: str | None = None) -> None:
+    """Take every word from the sessions of a scope, or of all. The rows stay: they count the
+    numbers, which are never given twice."""
+    blank = update(agent_sessions).values(title=None, subtitle=None, overview=None)
+    connection.execute(blank if scope is None else blank.where(_S.scope == scope))
+
+
+def add_observation(
+    connection: Connection, key: str, record: NewObservation, *, turn_id: str | None, at: datetime
+) -> str:
+    """Store an observation of a session that is open; return the id that it got.
+
+    Numbers go up from 001 a session and are never given twice, whatever was deleted.
+    """
+    session = connection.execute(_BY_KEY, {"key": key}).one()
+    values = {
+        "id": _next_id(connection, key, at),
+        "scope": session.scope,
+        "persona": session.persona,
+        "session_id": key,
+        "turn_id": turn_id,
+        "kind": record.kind,
+        "title": record.title,
+        "subtitle": record.subtitle,
+        "facts": list(record.facts),
+        "narrative": record.narrative,
+        "concepts": list(record.concepts),
+        "files": list(record.files),
+        "notes": list(record.notes),
+        "at": micros(at),
+    }
+    connection.execute(insert(observations), values)
+    return str(values["id"])
+
+
+def _next_id(connection: Connection, key: str, at: datetime) -> str:
+    while True:
+        number, project = connection.execute(_NEXT, {"key": key}).one()
+        made = f"{project}_{key[:8]}_{at:%Y%m%d}_{number:03d}"
+        if connection.execute(_TAKEN, {"id": made}).first() is None:
+            return made
+
+
+def observations_where(connection: Connection, query: Select[Any]) -> list[StoredObservation]:
+    """The observations that a query of the whole table finds."""
+    return [_observation(row) for row in connection.execute(query)]
+
+
+def observations_of(
+    connection: Connection,
+    scopes: Collection[str],
+    personas: Collection[str] | None = None,
+    *,
+    session: str | None = None,
+    before: int = 2**62,
+    limit: int = 100,
+) -> list[StoredObservation]:
+    """The newest observations of these scopes and personas (None: all), newest first."""
+    query = within(scopes, personas).where(_O.seq < before)
+    if session is not None:
+        query = query.where(_O.session_id == session)
+    return observations_where(connection, query.order_by(_O.seq.desc()).limit(limit))
+
+
+def newest_observations(
+    connection: Connection, scope: str, persona: str, size: int
+) -> list[StoredObservation]:
+    """Of one persona in one scope, newest first."""
+    where = {"scope": scope, "persona": persona, "size": size}
+    return [_observation(row) for row in connection.execute(_NEWEST, where)]
+
+
+def within(scopes: Collection[str], personas: Collection[str] | None) -> Select[Any]:
+    """All observations of these scopes and personas (None: all), in no order yet."""
+    query = _ALL.where(_O.scope.in_(sorted(scopes)))
+    return query if personas is None else query.where(_O.persona.in_(sorted(personas)))
+
+
+def remove_observations(connection: Connection, ids: Sequence[str]) -> int:
+    """Delete observations by their ids; return how many went. Their numbers stay used up."""
+    return connection.execute(delete(observations).where(_O.id.in_(ids))).rowcount
+
+
+def _observation(row: Row[Any]) -> StoredObservation:
+    return StoredObservation(
+        seq=row.seq,
+        id=row.id,
+        scope=row.scope,
+        persona=row.persona,
+        session=row.session_id,
+        turn_id=row.turn_id,
+        kind=row.kind,
+        title=row.title,
+        subtitle=row.subtitle,
+        facts=tuple(row.facts),
+        narrative=row.narrative,
+        concepts=tuple(row.concepts),
+        files=tuple(row.files),
+        notes=tuple(row.notes),
+        at=moment(row.at),
+    )
+
+
+def _session(row: Row[Any]) -> AgentSession:
+    return AgentSession(
+        id=row.id,
+        scope=row.scope,
+        persona=row.persona,
+        project=row.project,
+        title=row.title,
+        subtitle=row.subtitle,
+        overview=row.overview,
+        started_at=moment(row.started_at),
+        ended_at=None if row.ended_at is None else moment(row.ended_at),
+    )

@@ -1,0 +1,1 @@
+"""People's own commands over their memory."""

@@ -1,0 +1,190 @@
+"""What people do with their own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select, update
+
+from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, insights_of, one, visible
+from memory.owner.sharing import SOURCE, copied, worded
+from memory.private import has_private
+from memory.readable import ReadableMessages
+from memory.recall.facts import StoredFact, add_facts, facts_in, remove_facts
+from memory.recall.recall import Recall
+from store.database import Store
+from store.schema import facts, insights, messages, rooms, staging
+from store.transcript import StoredMessage
+
+_IS_KEPT = select(rooms.c.include_in_memory)
+
+
+class MemoryCommands:
+    """Carries it out. recall: None where nothing is recalled."""
+
+    def __init__(
+        self,
+        store: Store,
+        slices: ReadableMessages,
+        recall: Recall | None,
+        clock: Callable[[], datetime],
+        settled: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """settled: returns once nothing is being learned any more from what was said in a scope."""
+        self._store = store
+        self._slices = slices
+        self._recall = recall
+        self._clock = clock
+        self._settled = settled
+
+    # ── Seeing ──────────────────────────────────────────────────────────────────────────
+
+    async def known(self, owner: Owner) -> Known:
+        """What is known of them here."""
+
+        def work(connection: Connection) -> Known:
+            gate = owner.gate()
+            own = about(connection, owner, gate)
+            notes = insights_of(connection, owner)
+            kept = connection.execute(_IS_KEPT.where(rooms.c.id == owner.at.room.id)).scalar()
+            return Known(
+                facts=tuple(gate.admit("facts", own)),
+                insights=tuple(gate.admit("insights", notes)),
+                kept=kept is not False,
+                excluded=self._slices.excludes(owner.at.room.id),
+            )
+
+        return await self._store.read(work)
+
+    async def keep(self, room_id: str, kept: bool) -> None:
+        """Let what is said in a room reach the memory from now on, or not."""
+        change = update(rooms).where(rooms.c.id == room_id).values(include_in_memory=kept)
+        await self._store.write(lambda connection: connection.execute(change))
+
+    # ── Sharing ─────────────────────────────────────────────────────────────────────────
+
+    async def share_fact(self, owner: Owner, seq: int, *, project: bool) -> StoredFact:
+        """Copy a fact of one's own, with its origin and date, to where others may recall it.
+
+        Raises Refusal.
+        """
+
+        def work(connection: Connection) -> StoredFact:
+            fact = visible(connection, owner, seq)
+            new = copied(fact, owner, project=project)
+            if fact.scope == new.scope:
+                return fact
+            copies = select(facts.c.seq).where(facts.c.shared_from == fact.id)
+            known = connection.execute(copies.where(facts.c.scope == new.scope)).scalar()
+            if known is not None:
+                return one(connection, [new.scope], known) or fact
+            return add_facts(connection, [new], self._clock())[0]
+
+        return await self._added(work)
+
+    async def share_words(
+        self, owner: Owner, words: str, *, of: int, said_at: datetime, project: bool
+    ) -> StoredFact:
+        """Share a person's own words, which stand in message `of`. Raises Refusal."""
+        if has_private(words):
+            raise MemoryRefusal("That has a private part: I share nothing of it.")
+        text = await self._slices.keepable(of, words)
+        return await self._share_text(owner, text, of, said_at, project=project)
+
+    async def share_message(
+        self, owner: Owner, said: StoredMessage, *, project: bool
+    ) -> StoredFact:
+        """Share a whole message of one's own. Raises Refusal."""
+        if said.by.id != owner.id or said.scope != owner.home:
+            raise MemoryRefusal("Only your own messages here are yours to share.")
+        if said.deleted or has_private(said.content):
+            raise MemoryRefusal("That message is private or gone: I share nothing of it.")
+        text = await self._slices.keepable(said.seq, said.content)
+        return await self._share_text(owner, text, said.seq, said.sent_at, project=project)
+
+    async def _share_text(
+        self, owner: Owner, text: str | None, of: int, said_at: datetime, *, project: bool
+    ) -> StoredFact:
+        if not text:
+            raise MemoryRefusal("That is kept out of memory: there is nothing that I could share.")
+        new = worded(text, owner, of, said_at, project=project)
+
+        def work(connection: Connection) -> StoredFact:
+            before = facts_in(connection, [new.scope], person=owner.id)
+            same = (f for f in before if (f.text, f.data) == (new.text, new.data))
+            return next(same, None) or add_facts(connection, [new], self._clock())[0]
+
+        return await self._added(work)
+
+    async def _added(self, work: Callable[[Connection], StoredFact]) -> StoredFact:
+        fact = await self._store.write(work)
+        if self._recall is not None:
+            await self._recall.index_soon()
+        return fact
+
+    # ── Taking back ─────────────────────────────────────────────────────────────────────
+
+    async def unshare(self, owner: Owner, seq: int) -> int:
+        """Take back a shared fact, or all copies of the fact with this number.
+
+        Returns how many went. Raises Refusal.
+        """
+
+        def work(connection: Connection) -> list[str]:
+            fact = visible(connection, owner, seq)
+            if fact.source == SOURCE:
+                return [fact.id]
+            copies = select(facts.c.id).where(facts.c.shared_from == fact.id)
+            return list(connection.execute(copies).scalars())
+
+        return await self._remove(await self._store.read(work))
+
+    async def forget(self, owner: Owner, seq: int) -> int:
+        """Delete a fact of one's own and what was shared from it; return how many went.
+
+        Raises Refusal.
+        """
+
+        def work(connection: Connection) -> str:
+            fact = visible(connection, owner, seq, or_said_alone=True)
+            if fact.first_seq is not None:
+                connection.execute(
+                    delete(staging).where(
+                        staging.c.scope == fact.scope,
+                        staging.c.first_seq == fact.first_seq,
+                        staging.c.last_seq == fact.last_seq,
+                    )
+                )
+            return fact.id
+
+        return await self._remove([await self._store.write(work)])
+
+    async def forget_all(self, owner: Owner) -> int:
+        """Delete all that is known of them here; in a direct message all that was made of it.
+
+        What they said here until now will not be learned from again. Returns how many facts went.
+        """
+
+        def unlearn(connection: Connection) -> None:
+            said = messages.c.scope == owner.home
+            if not owner.alone:
+                said &= messages.c.sender_id == owner.id
+            connection.execute(update(messages).where(said).values(include_in_memory=False))
+
+        def work(connection: Connection) -> list[str]:
+            own = about(connection, owner, owner.gate(), replaced=True)
+            if owner.alone:
+                clear(connection, owner.home)
+            key = (insights.c.scope == owner.home) & (insights.c.sender_id == owner.id)
+            connection.execute(delete(insights).where(key))
+            return [fact.id for fact in own]
+
+        await self._store.write(unlearn)
+        await self._settled(owner.home)
+        return await self._remove(await self._store.write(work))
+
+    async def _remove(self, ids: Sequence[str]) -> int:
+        if self._recall is not None:
+            return await self._recall.forget(ids)
+        return len(await self._store.write(lambda connection: remove_facts(connection, ids)))

@@ -1,0 +1,225 @@
+"""The chat as the memory may read it: without private parts, commands and what was excluded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select, text
+
+from contract.chat import Speaker
+from memory.layer import OWN_TOOLS, AnsweredTurn
+from memory.private import has_private, private_spans, public
+from store.database import Store
+from store.schema import HAS_PRIVATE_PART, messages, rooms, turns
+from store.timestamps import moment
+
+PRIVATE_FROM = 500  # how many messages with such a word are looked through for private parts
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableMessage:
+    """A message of a slice. text: what of it may be remembered, never empty."""
+
+    seq: int
+    scope: str
+    by: Speaker
+    persona: str | None
+    thread_id: str | None
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRange:
+    """Messages of one scope in their order, and the range of seqs that was looked at.
+
+    last_seq: where to go on next time, also when every message in between was left out. hidden:
+    private texts of this scope, taken out wherever they are repeated. looked_at: how many
+    messages, with those that were left out.
+    """
+
+    scope: str
+    first_seq: int
+    last_seq: int
+    spoken: tuple[ReadableMessage, ...]
+    hidden: tuple[str, ...] = ()
+    looked_at: int = 0
+
+    @property
+    def speakers(self) -> tuple[Speaker, ...]:
+        """The humans who spoke, each once, by their newest name."""
+        people = {item.by.id: item.by for item in self.spoken if item.by.kind == "human"}
+        return tuple(people.values())
+
+    def chars(self) -> int:
+        """Length of all that was said."""
+        return sum(len(item.text) for item in self.spoken)
+
+
+_M = messages.c
+_ASKED = messages.alias("asked")
+_SLICE = (
+    select(
+        _M.seq,
+        _M.scope,
+        _M.sender_id,
+        _M.sender_name,
+        _M.sender_type,
+        _M.mention,
+        _M.persona,
+        _M.thread_id,
+        _M.content,
+        _M.sent_at,
+        _M.room_id,
+        _M.turn_id,
+        (_M.deleted_at.is_(None) & _M.include_in_memory & rooms.c.include_in_memory).label("kept"),
+        (turns.c.header.is_not(None) & turns.c.fault.is_(None)).label("answers"),
+        (_ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory).label("asked_kept"),
+        _ASKED.c.content.label("asked"),
+        _ASKED.c.original.label("asked_first"),
+    )
+    .select_from(
+        messages.join(rooms, rooms.c.id == _M.room_id)
+        .outerjoin(turns, turns.c.id == _M.turn_id)
+        .outerjoin(_ASKED, _ASKED.c.seq == turns.c.message_seq)
+    )
+    .where(_M.scope == bindparam("scope"), _M.seq > bindparam("after"))
+    .where(_M.seq <= bindparam("until"))
+    .order_by(_M.seq)
+    .limit(bindparam("size"))
+)
+_PRIVATE = {
+    dialect: select(_M.content, _M.original)
+    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), text(has_private_part))
+    .order_by(_M.seq.desc())
+    .limit(PRIVATE_FROM)
+    for dialect, has_private_part in HAS_PRIVATE_PART.items()
+}
+_KEEPABLE = (
+    select(
+        _M.scope,
+        _M.room_id,
+        _M.content,
+        (_M.include_in_memory & rooms.c.include_in_memory).label("kept"),
+    )
+    .select_from(messages.join(rooms, rooms.c.id == _M.room_id))
+    .where(_M.seq == bindparam("of"), _M.deleted_at.is_(None))
+)
+_COMMAND = re.compile(
+    r"(?:\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?)*\s*!(?:[a-z]+|[1-9])(?:\s|\Z)", re.IGNORECASE
+)
+
+
+class ReadableMessages:
+    """Reads slices. `excluded_rooms`: ids of rooms that the configuration keeps out of memory.
+
+    clean: takes out of a text what nobody may remember: secrets of the configuration.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        excluded_rooms: frozenset[str] = frozenset(),
+        clean: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        self._store = store
+        self._clean = clean
+        self._excluded = excluded_rooms
+
+    async def after(
+        self, scope: str, seq: int, *, until: int = 2**62, size: int = 1000
+    ) -> MessageRange | None:
+        """The messages of a scope after `seq`, `size` at most; None when there is none."""
+        return await self._store.read(
+            lambda c: self.read(c, scope, seq, until=until, size=size), small=size == 1
+        )
+
+    def read(
+        self, connection: Connection, scope: str, after: int, *, until: int, size: int
+    ) -> MessageRange | None:
+        """The same within a connection."""
+        where = {"scope": scope, "after": after, "until": until, "size": size}
+        rows = connection.execute(_SLICE, where).all()
+        if not rows:
+            return None
+        last = rows[-1].seq
+        spans = _hidden(connection, scope, last)
+        spoken = [
+            ReadableMessage(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, said, at)
+            for row in rows
+            if self._may_be_remembered(row) and (said := self._clean(public(row.content, spans)))
+            for at in (moment(row.sent_at),)
+        ]
+        return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
+
+    def excludes(self, room_id: str) -> bool:
+        """Whether the configuration keeps a room out of memory."""
+        return room_id in self._excluded
+
+    async def keepable(self, seq: int, text: str) -> str | None:
+        """What may be kept of a text that a person wrote in message `seq` so that it be kept.
+
+        None: the message, or its room, is kept out of memory. "": all of it is private.
+        """
+
+        def work(connection: Connection) -> str | None:
+            row = connection.execute(_KEEPABLE, {"of": seq}).first()
+            if row is None or not row.kept or row.room_id in self._excluded:
+                return None
+            hidden = _hidden(connection, row.scope, seq)
+            kept = public(text, hidden)
+            if _folded(kept) not in _folded(public(row.content, hidden)):
+                return ""
+            return self._clean(kept)
+
+        return await self._store.read(work)
+
+    async def lesson(self, interaction: AnsweredTurn) -> AnsweredTurn | None:
+        """The turn with its texts as they may be remembered; None when it teaches nothing.
+
+        What the agent read in the memory itself is no lesson: it may be of another scope.
+        """
+        seq = interaction.message_seq
+        slice_ = await self.after(interaction.scope, seq - 1, until=seq, size=1)
+        if slice_ is None or not slice_.spoken or has_private(interaction.text):
+            return None
+        reply = self._clean(public(interaction.reply, slice_.hidden))
+        uses = tuple(
+            replace(
+                use,
+                given=self._clean(public(use.given, slice_.hidden)),
+                result=self._clean(public(use.result, slice_.hidden)),
+            )
+            for use in interaction.uses
+            if not use.tool.startswith(OWN_TOOLS)
+        )
+        return replace(interaction, text=slice_.spoken[0].text, reply=reply, uses=uses)
+
+    def _may_be_remembered(self, row: Row[*tuple[Any, ...]]) -> bool:
+        """Neither deleted nor excluded, no command, and no answer to such a message."""
+        if not row.kept or row.room_id in self._excluded or _COMMAND.match(row.content):
+            return False
+        if row.turn_id is None:
+            return True
+        private = has_private(row.asked) or has_private(row.asked_first or "")
+        return bool(row.answers and row.asked_kept) and not private
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:
+    """The private texts of a scope until a message."""
+    private = _PRIVATE[connection.dialect.name]
+    found = connection.execute(private, {"scope": scope, "until": until}).all()
+    texts = (text for row in found for text in row if text)
+    return tuple({span for text in texts for span in private_spans(text)})
+
+
+def _speaker(row: Row[*tuple[Any, ...]]) -> Speaker:
+    return Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention)

@@ -1,0 +1,1 @@
+"""Facts, and finding those that bear on a question."""

@@ -1,0 +1,141 @@
+"""Embedders as Mem0 calls them: the built-in one, MiniLM, and one that remembers the question."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from memory.recall.words import terms
+
+DIMENSIONS = 384
+GRAM = 3  # letters; pieces of words make forms and slips of one word alike
+GRAM_SHARE = 0.3
+REMEMBERED = 8  # questions; one search of several scopes embeds once
+
+
+class Embedder(Protocol):
+    """Mem0's `EmbeddingBase`."""
+
+    config: Any
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """One text's vector."""
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """Each text's vector."""
+
+
+class NoEmbedder:
+    """For our own store, which ranks by words alone when no model makes vectors."""
+
+    def __init__(self, config: Any) -> None:
+        config.embedding_dims = 1
+        self.config = config
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """Nothing said, in the shape of a vector."""
+        return [1.0]
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """The same for each."""
+        return [[1.0]] * len(texts)
+
+
+class BuiltinEmbedder:
+    """Terms and their pieces, hashed into 384 numbers. No model, and little meaning.
+
+    In our own store the words rank by themselves; this is for the servers, which need a vector.
+    """
+
+    def __init__(self, config: Any) -> None:
+        config.embedding_dims = DIMENSIONS
+        self.config = config
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """A vector of length 1; of a text without terms, nought but its first number."""
+        vector = np.zeros(DIMENSIONS, np.float32)
+        for term, times in Counter(terms(text)).items():
+            weight = 1 + math.log(times)
+            grams = [f"#{term[i : i + GRAM]}" for i in range(len(term) - GRAM + 1)]
+            for feature, share in [(term, 1.0), *((gram, GRAM_SHARE) for gram in grams)]:
+                place, sign = _hashed(feature)
+                vector[place] += sign * weight * share
+        length = float(np.linalg.norm(vector))
+        if not length:
+            vector[0] = length = 1.0
+        made: list[float] = (vector / length).tolist()
+        return made
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """Each text's vector."""
+        return [self.embed(text) for text in texts]
+
+
+@lru_cache(maxsize=100_000)
+def _hashed(feature: str) -> tuple[int, int]:
+    """A place and a sign, the same in every process."""
+    digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
+    number = int.from_bytes(digest, "little")
+    return number % DIMENSIONS, 1 if number >> 63 else -1
+
+
+class MiniLMEmbedder:
+    """MiniLM from the folder that the configuration's `model` names."""
+
+    def __init__(self, config: Any) -> None:
+        from memory.recall.minilm import DIMENSIONS as DIMS
+        from memory.recall.minilm import MiniLM
+
+        config.embedding_dims = DIMS
+        self.config = config
+        self._model = MiniLM(Path(config.model))
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """One text's vector."""
+        return self.embed_batch([text])[0]
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """Each text's vector."""
+        made: list[list[float]] = self._model.embed(texts).tolist()
+        return made
+
+
+class RememberingEmbedder:
+    """Another embedder that isn't asked twice for the vector of a question."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.config = inner.config
+        self._inner = inner
+        self._known: OrderedDict[str, list[float]] = OrderedDict()
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """One text's vector."""
+        if memory_action != "search":
+            return self._inner.embed(text, memory_action)
+        vector = self._known.get(text)
+        if vector is None:
+            vector = self._known[text] = self._inner.embed(text, memory_action)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return vector
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """Each text's vector."""
+        return self._inner.embed_batch(texts, memory_action)

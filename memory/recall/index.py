@@ -1,0 +1,107 @@
+"""What finds facts by their meaning. It only finds: what is shown is our own row.
+
+One scope is one Mem0 `user_id`. An index may be lost at any time: whoever owns the entries compares
+`ids()` with their own, and adds what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from contract.errors import MootError
+
+_ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,600}")
+
+
+class IndexFailed(MootError):
+    """The index, or a server behind it, failed; nothing is lost with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One memory as the index is given it.
+
+    id: of the fact in our own database. at: aware, when it was said. order: rises with time
+    within a scope. person: display name of who said it or whom it is about. source: e.g. a
+    session's or a thread's id; entries of one source with neighbouring orders are each other's
+    context, and without a source those within an hour are.
+    """
+
+    id: str
+    scope: str
+    text: str
+    at: datetime
+    order: int
+    person: str = ""
+    kind: str = "fact"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found. scope: as the backend claims. score: 0 to 1, best first,
+    comparable across the scopes of one search."""
+
+    id: str
+    scope: str
+    score: float
+
+
+class Index(Protocol):
+    """Finds entries. `name` says what made it: when it changes, everything is indexed anew."""
+
+    name: str
+
+    async def add(self, entries: Sequence[IndexEntry]) -> None:
+        """Take entries in, on disk when it returns; one with a known id replaces the old one."""
+
+    async def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
+        """The best hits of all these scopes together; none when nothing is relevant."""
+
+    async def remove(self, ids: Sequence[str]) -> None:
+        """Forget: no byte of the text stays in any file. Unknown ids are no error."""
+
+    async def ids(self, scope: str | None = None) -> set[str]:
+        """What it holds, in one scope or in all."""
+
+    async def clear(self) -> None:
+        """Forget everything."""
+
+    async def warm(self) -> None:
+        """Do now, off the loop, what the first calls would have to wait for: 1 to 3 s."""
+
+
+def utc_now() -> datetime:
+    """The time."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """Where and how to index.
+
+    folder: the index's own. embedder: "builtin", "minilm", or a provider of Mem0's, e.g. "openai",
+    "ollama". store: "sqlite", or beside it a server for the vectors: "qdrant", "pgvector", or
+    another of Mem0's. embedder_settings, store_settings: that provider's, as Mem0 names them.
+    model: the folder with MiniLM's weights. now: the clock, for questions like "yesterday".
+    """
+
+    folder: Path
+    embedder: str = "builtin"
+    store: str = "sqlite"
+    embedder_settings: Mapping[str, Any] = field(default_factory=dict)
+    store_settings: Mapping[str, Any] = field(default_factory=dict)
+    model: Path | None = None
+    now: Callable[[], datetime] = utc_now
+
+
+def checked_id(value: str) -> str:
+    """The id itself. Raises IndexFailed for one that could match others."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise IndexFailed(f"not an id: {value!r}")
+    return value

@@ -1,0 +1,260 @@
+"""The index's file: rows in SQLite, readable by several processes, forgetful when asked.
+
+It is made from other data: a broken file is thrown away and begun anew, not kept aside, for then
+what is forgotten later would stay in it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import structlog
+
+from memory.recall.index import IndexFailed
+from memory.recall.inverted_index import IndexedText
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+SCHEMA = 2
+BUSY_MS = 5_000  # another process's transaction takes milliseconds
+CHUNK = 500  # ids in one statement, rows in one fetch
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS entries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    terms TEXT NOT NULL,
+    times BLOB NOT NULL,
+    vector BLOB,
+    payload TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS entries_scope ON entries (scope, number);
+CREATE TABLE IF NOT EXISTS gone (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL
+);
+"""
+_INSERT = """
+INSERT INTO entries (id, scope, position, source, day, length, terms, times, vector, payload)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_NEWER = """
+SELECT number, position, source, day, length, terms, times, vector FROM entries
+WHERE scope = ? AND number > ? ORDER BY number
+"""
+
+
+class IndexRow(NamedTuple):
+    """A new row: what the lexicon will be given, and what Mem0 wants back."""
+
+    id: str
+    scope: str
+    position: int
+    source: str
+    day: int
+    length: int
+    terms: str
+    times: bytes
+    vector: bytes | None
+    payload: str
+
+
+class FoundRow(NamedTuple):
+    """A row that was asked for."""
+
+    number: int
+    id: str
+    payload: dict[str, Any]
+
+
+class IndexFile:
+    """An open file. Any thread may call its methods; each has a connection of its own to read."""
+
+    def __init__(self, path: Path) -> None:
+        """Open, and begin anew when the file is broken. Raises OSError, sqlite3.Error."""
+        self._path = path
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._write_lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._writer = self._prepared()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "lock" in str(error):
+                raise
+            log.error("index.broken", reason=str(error), action="start_anew")
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            self._writer = self._prepared()
+
+    def close(self) -> None:
+        """Let go of the file. Nobody may be in a method."""
+        for connection in (*self._connections, self._writer):
+            connection.close()
+
+    # ── Writing ─────────────────────────────────────────────────────────────────────────
+
+    def put(self, rows: Sequence[IndexRow]) -> None:
+        """Insert rows with different ids; those with a known id replace the old ones."""
+        with self._writing() as connection:
+            _delete(connection, [row.id for row in rows])
+            connection.executemany(_INSERT, rows)
+
+    def forget(self, ids: Sequence[str]) -> None:
+        """Delete rows so that nothing of them stays in the file or its log."""
+        with self._writing() as connection:
+            _delete(connection, ids)
+        self._scrub()
+
+    def forget_all(self) -> None:
+        """Delete every row in the same way."""
+        with self._writing() as connection:
+            connection.execute("INSERT INTO gone (number) SELECT number FROM entries")
+            connection.execute("DELETE FROM entries")
+        self._scrub()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; one at a time in this process, and SQLite sees to the others."""
+        with self._write_lock:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+
+    def _scrub(self) -> None:
+        """Empty the write-ahead log; deleted rows were overwritten where they stood."""
+        with self._write_lock:
+            busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise IndexFailed("the index's log is still read by another process; forget again")
+
+    # ── Reading ─────────────────────────────────────────────────────────────────────────
+
+    def newer(
+        self, scope: str, number: int
+    ) -> Iterator[tuple[list[IndexedText], Sequence[bytes | None]]]:
+        """A scope's rows after a number, and their vectors, some at a time."""
+        rows = self._reader().execute(_NEWER, (scope, number))
+        while some := rows.fetchmany(CHUNK):
+            yield [IndexedText(*row[:-1]) for row in some], [row[-1] for row in some]
+
+    def gone(self, seq: int) -> list[tuple[int, int]]:
+        """What was deleted after a `seq`, of any scope: pairs of `seq` and the row's number.
+
+        No scope is kept with it: it would name people who are not there any more.
+        """
+        found = "SELECT seq, number FROM gone WHERE seq > ? ORDER BY seq"
+        return self._reader().execute(found, (seq,)).fetchall()
+
+    def end(self) -> tuple[int, int]:
+        """What changes with every row that is written or removed, by whatever process."""
+        found = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('entries', 'gone')"
+        ends = dict(self._reader().execute(found).fetchall())
+        return ends.get("entries", 0), ends.get("gone", 0)
+
+    def owners(self, numbers: Sequence[int], scopes: Sequence[str]) -> dict[int, tuple[str, str]]:
+        """Id and scope of the rows with these numbers, of these scopes alone."""
+        found = f"FROM entries WHERE number IN ({_marks(numbers)})"
+        rows = self._reader().execute(f"SELECT number, id, scope {found}", numbers)
+        return {number: (id_, scope) for number, id_, scope in rows if scope in scopes}
+
+    def by_numbers(self, scope: str, numbers: Sequence[int]) -> list[FoundRow]:
+        """The rows with these numbers, of this scope alone."""
+        return self._found("number", numbers, scope)
+
+    def by_ids(self, scope: str, ids: Sequence[str]) -> list[FoundRow]:
+        """The rows with these ids, of this scope alone."""
+        return self._found("id", ids, scope)
+
+    def _found(self, column: str, values: Sequence[object], scope: str) -> list[FoundRow]:
+        found = f"FROM entries WHERE {column} IN ({_marks(values)}) AND scope = ?"
+        rows = self._reader().execute(f"SELECT number, id, payload {found}", [*values, scope])
+        return [FoundRow(number, id_, json.loads(payload)) for number, id_, payload in rows]
+
+    def one(self, id_: str) -> FoundRow | None:
+        """A row by its id, of whatever scope."""
+        found = "SELECT number, id, payload FROM entries WHERE id = ?"
+        row = self._reader().execute(found, (id_,)).fetchone()
+        return FoundRow(row[0], row[1], json.loads(row[2])) if row else None
+
+    def all(self, scope: str, limit: int | None) -> list[FoundRow]:
+        """A scope's rows, oldest first."""
+        found = "SELECT number, id, payload FROM entries WHERE scope = ? ORDER BY number LIMIT ?"
+        rows = self._reader().execute(found, (scope, -1 if limit is None else limit))
+        return [FoundRow(number, id_, json.loads(payload)) for number, id_, payload in rows]
+
+    def ids(self, scope: str | None) -> set[str]:
+        """Ids of all rows, or of one scope's."""
+        if scope is None:
+            rows = self._reader().execute("SELECT id FROM entries")
+        else:
+            rows = self._reader().execute("SELECT id FROM entries WHERE scope = ?", (scope,))
+        return {id_ for (id_,) in rows}
+
+    def largest(self, limit: int) -> list[tuple[str, int]]:
+        """The scopes with the most rows, and how many they have."""
+        found = "SELECT scope, count(*) FROM entries GROUP BY scope ORDER BY 2 DESC LIMIT ?"
+        return self._reader().execute(found, (limit,)).fetchall()
+
+    def count(self) -> int:
+        """How many rows there are."""
+        rows: int = self._reader().execute("SELECT count(*) FROM entries").fetchone()[0]
+        return rows
+
+    # ── Connections ─────────────────────────────────────────────────────────────────────
+
+    def _prepared(self) -> sqlite3.Connection:
+        connection = self._connect()
+        try:
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise sqlite3.DatabaseError("quick_check failed")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, SCHEMA):
+                raise sqlite3.DatabaseError(f"schema {version}, not {SCHEMA}")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(f"{_TABLES}PRAGMA user_version={SCHEMA};")
+        except sqlite3.DatabaseError:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        for pragma in ("synchronous=NORMAL", f"busy_timeout={BUSY_MS}", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _reader(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+            connection.execute("PRAGMA query_only=ON")
+            self._connections.append(connection)
+        return connection
+
+
+def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Delete rows, and note their numbers for the lexicons of every process."""
+    for start in range(0, len(ids), CHUNK):
+        some = list(ids[start : start + CHUNK])
+        found = f"FROM entries WHERE id IN ({_marks(some)})"
+        connection.execute(f"INSERT INTO gone (number) SELECT number {found}", some)
+        connection.execute(f"DELETE {found}", some)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

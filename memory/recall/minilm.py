@@ -1,0 +1,156 @@
+"""all-MiniLM-L6-v2 in numpy: a text in, a vector of 384 numbers out; nothing is downloaded.
+
+The model (Wang and others, 2020; sentence-transformers/all-MiniLM-L6-v2, Apache-2.0) is a BERT of
+six layers; the mean of its last states is the vector. The weights are a safetensors file: eight
+bytes that say how long the header is, the header in JSON, then the arrays
+(github.com/huggingface/safetensors, read 2026-11).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import mmap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contract.errors import ConfigError
+from memory.recall.wordpiece import WordPiece
+
+Array = NDArray[np.float32]
+
+DIMENSIONS = 384
+WEIGHTS = "model.safetensors"
+VOCABULARY = "vocab.txt"
+# Of the weights that sentence-transformers publishes: another file is another model.
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+HEADS = 12
+LAYERS = 6
+EPSILON = 1e-12
+PIECES = 256  # the model was trained on texts of at most so many word pieces
+BATCH = 32  # texts at a time: the states of 32 long texts are some 40 MB
+
+# erf by Abramowitz and Stegun 7.1.26: off by 1.5e-7 at the most, and numpy has none of its own.
+_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+_ERF_P = 0.3275911
+
+
+class MiniLM:
+    """The model, ready to embed. About 90 MB of weights, mapped from the file."""
+
+    def __init__(self, folder: Path) -> None:
+        """Load from the folder with `model.safetensors` and `vocab.txt`, or one below it.
+
+        Raises ConfigError when they aren't there, or aren't the model's.
+        """
+        place = _model_folder(folder)
+        self._pieces = WordPiece(place / VOCABULARY)
+        self._weights = _weights(place / WEIGHTS)
+
+    def embed(self, texts: Sequence[str]) -> Array:
+        """One vector of length 1 for each text, in their order."""
+        ids = [self._pieces.encode(text, PIECES) for text in texts]
+        out = np.empty((len(ids), DIMENSIONS), np.float32)
+        by_length = sorted(range(len(ids)), key=lambda i: len(ids[i]))  # little to pad
+        for start in range(0, len(by_length), BATCH):
+            batch = by_length[start : start + BATCH]
+            out[batch] = self._forward([ids[i] for i in batch])
+        return out
+
+    def _forward(self, batch: Sequence[Sequence[int]]) -> Array:
+        longest = max(map(len, batch))
+        ids = np.zeros((len(batch), longest), np.int64)
+        mask = np.zeros((len(batch), longest), np.float32)
+        for row, pieces in enumerate(batch):
+            ids[row, : len(pieces)] = pieces
+            mask[row, : len(pieces)] = 1
+        w = self._weights
+        states = w["embeddings.word_embeddings.weight"][ids]
+        states = states + w["embeddings.position_embeddings.weight"][:longest]
+        states = states + w["embeddings.token_type_embeddings.weight"][0]
+        states = self._norm("embeddings.LayerNorm", states)
+        hidden = ((1 - mask) * np.float32(-1e9))[:, None, None, :]
+        for layer in range(LAYERS):
+            states = self._layer(f"encoder.layer.{layer}", states, hidden)
+        total = (states * mask[:, :, None]).sum(axis=1)
+        mean = total / mask.sum(axis=1, keepdims=True)
+        return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True), np.float32)
+
+    def _layer(self, name: str, states: Array, hidden: Array) -> Array:
+        count, length, _ = states.shape
+
+        def heads(part: str) -> Array:
+            made = self._linear(f"{name}.attention.self.{part}", states)
+            return made.reshape(count, length, HEADS, -1).transpose(0, 2, 1, 3)
+
+        query, key, value = heads("query"), heads("key"), heads("value")
+        scale = np.float32(1 / math.sqrt(DIMENSIONS // HEADS))
+        logits = query @ key.transpose(0, 1, 3, 2) * scale + hidden
+        weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        seen = (weights @ value).transpose(0, 2, 1, 3).reshape(count, length, DIMENSIONS)
+        seen = self._linear(f"{name}.attention.output.dense", seen)
+        states = self._norm(f"{name}.attention.output.LayerNorm", states + seen)
+        inner = gelu(self._linear(f"{name}.intermediate.dense", states))
+        inner = self._linear(f"{name}.output.dense", inner)
+        return self._norm(f"{name}.output.LayerNorm", states + inner)
+
+    def _linear(self, name: str, states: Array) -> Array:
+        made: Array = states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return made
+
+    def _norm(self, name: str, states: Array) -> Array:
+        centred = states - states.mean(axis=-1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(EPSILON))
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        made: Array = centred / spread * weight + bias
+        return made
+
+
+def gelu(x: Array) -> Array:
+    """The layers' activation, exact to 1e-6."""
+    z = np.abs(x) * np.float32(math.sqrt(0.5))
+    t = 1 / (1 + np.float32(_ERF_P) * z)
+    series = np.zeros_like(t)
+    for factor in reversed(_ERF):
+        series = (series + np.float32(factor)) * t
+    erf = np.copysign(1 - series * np.exp(-z * z), x)
+    made: Array = np.float32(0.5) * x * (1 + erf)
+    return made
+
+
+def _model_folder(folder: Path) -> Path:
+    """Where the weights lie: the folder itself, or the only place below it."""
+    found = sorted(folder.rglob(WEIGHTS)) if folder.is_dir() else []
+    for path in found:
+        if (path.parent / VOCABULARY).is_file():
+            return path.parent
+    raise ConfigError(
+        f"[memory] model: no {WEIGHTS} with {VOCABULARY} in {str(folder)!r}; "
+        "docs/memory.md tells the command that fetches the model"
+    )
+
+
+def _weights(path: Path) -> Mapping[str, Array]:
+    """The file's float32 arrays by name, mapped and not copied."""
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
+            raise ConfigError(
+                f"[memory] model: {str(path)!r} is not all-MiniLM-L6-v2 (its checksum differs); "
+                "fetch it anew"
+            )
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = 8 + int.from_bytes(data[:8], "little")
+    header: dict[str, Any] = json.loads(data[8:start])
+    arrays = {}
+    for name, about in header.items():
+        if name != "__metadata__" and about["dtype"] == "F32":
+            begin, end = about["data_offsets"]
+            flat = np.frombuffer(data, np.float32, (end - begin) // 4, start + begin)
+            arrays[name] = flat.reshape(about["shape"])
+    return arrays

@@ -1,0 +1,179 @@
+"""Recall: the facts that bear on a message, from everywhere that may be read for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, tzinfo
+from functools import partial
+
+import structlog
+from sqlalchemy import Connection
+
+from contract.briefing import Fact
+from memory.gate import Gate
+from memory.layer import BriefRequest, LayerAnswers
+from memory.private import public
+from memory.recall.facts import (
+    StoredFact,
+    count_facts,
+    fact_ids,
+    facts_by_id,
+    forget_other_indexes,
+    mark_indexed,
+    mark_lost,
+    not_indexed,
+    remove_facts,
+    scopes_with_facts,
+)
+from memory.recall.index import Hit, Index, IndexEntry
+from store.database import Store
+from store.timestamps import day
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+FETCHED = 10
+CROWD = 200  # facts of shown messages, which are often the best hits, and keep no others out
+BATCH = 500
+INDEX_S = 10.0  # somebody in the chat waits for it
+
+
+class Recall:
+    """Facts, found by the index, shown from our own table.
+
+    The index may lie: an id that it invents is not in the table, and the scope and the text that
+    count are the table's.
+    """
+
+    name = "recall"
+    deadline_s = 2.0
+
+    def __init__(self, store: Store, index: Index, zone: tzinfo = UTC) -> None:
+        """zone: in which the dates of facts are told."""
+        self._zone = zone
+        self._store = store
+        self._index = index
+        self._indexing = asyncio.Lock()
+
+    async def brief(self, ask: BriefRequest) -> LayerAnswers:
+        """The facts that bear on the message; those made from messages shown anyway left out."""
+        if not ask.recalls:
+            return LayerAnswers()
+        found = await self.search(ask.text, ask.gate(), limit=FETCHED, before=ask.shown_from)
+        return LayerAnswers(recall=tuple(self._shown(fact, score) for fact, score in found))
+
+    def _shown(self, fact: StoredFact, score: float) -> Fact:
+        return Fact(
+            text=fact.text,
+            kind="project" if fact.scope.startswith("project:") else fact.kind,
+            date=day(fact.said_at, self._zone),
+            origin=fact.origin,
+            score=score,
+        )
+
+    async def search(
+        self, query: str, gate: Gate, *, limit: int, before: int = 2**62
+    ) -> list[tuple[StoredFact, float]]:
+        """Facts behind the gate with their scores, best first.
+
+        before: facts made from a message with this seq or a later one are left out.
+        """
+        query = public(query)
+        scopes = await self._store.read(lambda c: scopes_with_facts(c, gate.scopes), small=True)
+        if not scopes or not query:
+            return []
+        for wanted in (limit * 2, limit * 2 + CROWD):
+            hits = await self._index.search(query, scopes, wanted)
+            facts = await self._rows(hits, gate)
+            found = [(fact, score) for fact, score in facts if (fact.last_seq or 0) < before]
+            if len(found) >= limit or len(hits) < wanted:
+                break
+        return found[:limit]
+
+    async def _rows(self, hits: Sequence[Hit], gate: Gate) -> list[tuple[StoredFact, float]]:
+        """The table's rows for the hits, checked again, best first, each once."""
+        scores: dict[str, float] = {}
+        for hit in hits:
+            scores[hit.id] = max(hit.score, scores.get(hit.id, hit.score))
+        known = await self._store.read(lambda c: facts_by_id(c, list(scores)), small=True)
+        living = [fact for fact in known.values() if fact.replaced_by is None]
+        admitted = gate.admit(self.name, living)
+        return sorted(
+            ((fact, scores[fact.id]) for fact in admitted), key=lambda item: (-item[1], item[0].seq)
+        )
+
+    async def begin(self) -> None:
+        """Make the index ready, and let it hold what the table holds.
+
+        Everything is indexed anew when another index held it until now, or its file is gone.
+        """
+        if not await self._store.read(count_facts):
+            return  # nothing to find yet: what an index is made with need not be loaded
+        await self._index.warm()
+        await self._store.write(partial(forget_other_indexes, index=self._index.name))
+        await self.sweep()
+        await self.index_pending()
+
+    async def sweep(self) -> int:
+        """Let the index forget what is not in the table any more; return how many those were.
+
+        What it should hold and doesn't counts as not indexed from now on.
+        """
+        held = await self._index.ids()
+        known = await self._store.read(fact_ids)
+        if gone := held - known:
+            await self._index.remove(sorted(gone))
+        if lost := known - held:
+            await self._store.write(partial(mark_lost, ids=sorted(lost)))
+        return len(gone)
+
+    async def index_pending(self) -> int:
+        """Give the index every fact that it doesn't hold yet; return how many those were."""
+        count = 0
+        async with self._indexing:
+            while pending := await self._store.read(partial(not_indexed, limit=BATCH)):
+                await self._index.add([_entry(fact) for fact in pending])
+                await self._store.write(partial(mark_indexed, held=pending, index=self._index.name))
+                count += len(pending)
+        return count
+
+    async def index_soon(self) -> None:
+        """Give the index what it doesn't hold yet; a failure is put right by the next time."""
+        try:
+            async with asyncio.timeout(INDEX_S):
+                await self.index_pending()
+        except Exception as error:  # a layer's border: the fact is stored, only not found yet
+            log.warning("memory.not_indexed", error=type(error).__name__)
+            log.debug("memory.not_indexed", exc_info=True)
+
+    async def forget(self, ids: Sequence[str]) -> int:
+        """Delete facts, from the table and from the index; return how many went.
+
+        They are gone once the table's rows are: what an index that fails still holds can't be
+        shown, and `sweep` removes it.
+        """
+
+        def work(connection: Connection) -> list[str]:
+            return remove_facts(connection, ids)
+
+        gone = await self._store.write(work)
+        try:
+            async with asyncio.timeout(INDEX_S):
+                await self._index.remove(gone)
+        except Exception as error:  # a layer's border: nothing of them can surface any more
+            log.warning("memory.not_swept", facts=len(gone), error=type(error).__name__)
+            log.debug("memory.not_swept", exc_info=True)
+        return len(gone)
+
+
+def _entry(fact: StoredFact) -> IndexEntry:
+    return IndexEntry(
+        id=fact.id,
+        scope=fact.scope,
+        text=fact.text.removeprefix(f"{fact.person_name}: "),
+        at=fact.said_at,
+        order=fact.seq,
+        person=fact.person_name or "",
+        kind=fact.kind,
+        source=fact.source,
+    )

@@ -1,0 +1,382 @@
+"""Mem0's vector store: rows in SQLite, a lexicon of each scope in memory, our own ranking.
+
+Mem0 gives `search` the question's text and its vector, and keeps the order that it gets back, so
+the whole ranking happens here. A scope's lexicon is made at its first search, and every search
+begins by reading what was written since, by whatever process. With a `remote` store of Mem0's, the
+vectors are there (and no text), and the words stay here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import threading
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import structlog
+
+from memory.recall import ranking
+from memory.recall.cosine import CosineIndex
+from memory.recall.index import Hit, IndexFailed, checked_id
+from memory.recall.index_file import IndexFile, IndexRow
+from memory.recall.inverted_index import InvertedIndex, Scores
+from memory.recall.words import entry_terms, question
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
+PRELOADED = 64  # scopes; a small one takes less than a search
+REMOTE_HITS = 200  # more make a server slow, and the words find what lies behind
+_POINTS = uuid.UUID("6f2dd7a5-6a0c-5b0e-9d5b-0f6f3f1d7c11")  # names an entry's vector on a server
+
+
+class Remote(Protocol):
+    """What is used of a vector store of Mem0's."""
+
+    def insert(self, vectors: Any, payloads: Any = None, ids: Any = None) -> Any:
+        """Put vectors in."""
+
+    def search(self, query: str, vectors: Any, top_k: int = 5, filters: Any = None) -> Any:
+        """The nearest, with `score` and `payload`."""
+
+    def delete(self, vector_id: str) -> Any:
+        """Take one out."""
+
+    def reset(self) -> Any:
+        """Take everything out."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """A row as Mem0 reads it."""
+
+    id: str
+    score: float
+    payload: dict[str, Any]
+
+
+class _Held:
+    """A scope in memory, and up to where it has read."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.lexicon = InvertedIndex()
+        self.likeness: CosineIndex | None = None
+        self.read_to = 0
+        self.gone_to = 0
+        self.seen = (-1, -1)
+
+    def catch_up(self, file: IndexFile, scope: str, end: tuple[int, int]) -> None:
+        """Read what was written and removed since the last search. end: of the whole file, read
+        before."""
+        if end == self.seen:
+            return
+        if not self.read_to:
+            self.gone_to = end[1]  # what is gone by now is not read at all
+        for seq, number in file.gone(self.gone_to):
+            self.lexicon.remove(number)
+            self.gone_to = seq
+        if self.lexicon.worn:
+            self.lexicon, self.likeness, self.read_to = InvertedIndex(), None, 0
+        for rows, blobs in file.newer(scope, self.read_to):
+            self.lexicon.extend(rows)
+            self.read_to = rows[-1].number
+            if blobs[0] is not None:
+                flat = np.frombuffer(b"".join(blob or b"" for blob in blobs), np.float16)
+                vectors = flat.reshape(len(blobs), -1)
+                self.likeness = self.likeness or CosineIndex(vectors.shape[1])
+                self.likeness.extend(vectors)
+        self.seen = end
+
+
+class SqliteVectors:
+    """The store. Its methods are Mem0's `VectorStoreBase`; any thread may call them."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        now: Callable[[], datetime],
+        dense: bool = False,
+        remote: Remote | None = None,
+        collection_name: str = "moot",
+    ) -> None:
+        """path: the database file. dense: vectors carry meaning, and are kept and compared."""
+        self._file = IndexFile(Path(path))
+        self._now = now
+        self._dense = dense and remote is None
+        self._remote = remote
+        self.collection_name = collection_name
+        self._scopes: OrderedDict[str, _Held] = OrderedDict()
+        self._scopes_lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the file. Nobody may be in a method."""
+        self._file.close()
+
+    def preload(self) -> None:
+        """Make the lexicons of the largest scopes, so that nobody waits for them."""
+        room = HELD // 2
+        for scope, count in self._file.largest(PRELOADED):
+            if (room := room - count) < 0:
+                return
+            held = self._held(scope)
+            with held.lock:
+                held.catch_up(self._file, scope, self._file.end())
+
+    # ── Writing ─────────────────────────────────────────────────────────────────────────
+
+    def insert(
+        self,
+        vectors: Sequence[Sequence[float]],
+        payloads: Sequence[Mapping[str, Any]] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> None:
+        """Put rows in. A payload's `entry` is the row's id; a known one replaces the old row."""
+        last = {payload["entry"]: i for i, payload in enumerate(payloads or ())}
+        payloads = [(payloads or ())[i] for i in last.values()]
+        vectors = [vectors[i] for i in last.values()]
+        rows = [
+            _stored(vector if self._dense else None, payload)
+            for vector, payload in zip(vectors, payloads, strict=True)
+        ]
+        if self._remote is not None:
+            self._put_remote(self._remote, vectors, payloads)
+        self._file.put(rows)
+
+    @staticmethod
+    def _put_remote(
+        remote: Remote, vectors: Sequence[Sequence[float]], payloads: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Give the server the vectors, each with its scope and its entry's id, and no text."""
+        points = [_point(payload["entry"]) for payload in payloads]
+        for point in points:  # PostgreSQL refuses a second row with the same id
+            remote.delete(point)
+        remote.insert(
+            vectors=vectors,
+            payloads=[{"user_id": p["user_id"], "entry": p["entry"]} for p in payloads],
+            ids=points,
+        )
+
+    def delete(self, vector_id: str) -> None:
+        """Take a row out."""
+        self.forget([vector_id])
+
+    def forget(self, ids: Sequence[str]) -> None:
+        """Take rows out so that nothing of them stays in the file or its log."""
+        if self._remote is not None:
+            for entry in ids:
+                self._remote.delete(_point(entry))
+        self._file.forget(ids)
+
+    def reset(self) -> None:
+        """Take everything out."""
+        if self._remote is not None:
+            self._remote.reset()
+        self._file.forget_all()
+        with self._scopes_lock:
+            self._scopes.clear()
+
+    # ── Searching ───────────────────────────────────────────────────────────────────────
+
+    def search(
+        self,
+        query: str,
+        vectors: Sequence[float],
+        top_k: int = 5,
+        filters: Mapping[str, Any] | None = None,
+    ) -> list[VectorRecord]:
+        """The best rows of the scope that `filters` names, best first.
+
+        Raises IndexFailed for any filter but one scope: nothing else is ever meant.
+        """
+        scope = _only_scope(filters)
+        scores = self._scores(query, vectors, [scope], top_k)
+        rows = {row.number: row for row in self._file.by_numbers(scope, list(scores))}
+        return [
+            VectorRecord(rows[number].id, score, rows[number].payload)
+            for number, score in scores.items()
+            if number in rows
+        ]
+
+    def best(
+        self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
+    ) -> list[Hit]:
+        """The best rows of these scopes together, best first.
+
+        What `search` finds in each, without what Mem0 makes of every row on the way to its caller:
+        0.8 ms a scope, and a room may have dozens.
+        """
+        scores = self._scores(query, vectors, scopes, limit)
+        rows = self._file.owners(list(scores), scopes)
+        return [Hit(*rows[number], score) for number, score in scores.items() if number in rows]
+
+    def _scores(
+        self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
+    ) -> dict[int, float]:
+        """Numbers of the best rows and their scores, best first.
+
+        The second look, which is the dear one, is taken only at scopes that have one of the best
+        after the first.
+        """
+        asked = question(query, self._now())
+        vector = np.asarray(vectors, np.float32)
+        end = self._file.end()
+        scores: list[tuple[float, int]] = []
+        with ExitStack() as locks:
+            all_held: dict[str, _Held] = {}
+            for scope in sorted(scopes):  # the same order for everybody: none waits for another
+                held = self._held(scope)
+                locks.enter_context(held.lock)
+                held.catch_up(self._file, scope, end)
+                if held.lexicon.living:
+                    all_held[scope] = held
+            spelled = {
+                term
+                for term in asked.terms
+                if any(held.lexicon.frequency(term) for held in all_held.values())
+            }
+            looks: list[tuple[InvertedIndex, ranking.Ranking, list[float]]] = []
+            for scope, held in all_held.items():
+                cosines = self._cosines(scope, held, query, vector)
+                look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
+                looks.append((held.lexicon, look, look.first()))
+            least = heapq.nlargest(limit, (score for _, _, first in looks for score in first))[-1:]
+            for lexicon, look, first in looks:
+                if first and [first[0]] >= least:
+                    scores += [(one.score, lexicon.numbers[one.place]) for one in look.best()]
+        best = sorted(scores, key=lambda item: -item[0])[:limit]
+        return {number: score for score, number in best}
+
+    def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
+        """None: `search` has done it."""
+
+    def _held(self, scope: str) -> _Held:
+        """The scope in memory; those unused longest are let go when all grow too large."""
+        with self._scopes_lock:
+            held = self._scopes.setdefault(scope, _Held())
+            self._scopes.move_to_end(scope)
+            total = sum(other.lexicon.size for other in self._scopes.values())
+            while total > HELD and len(self._scopes) > 1:
+                _, other = self._scopes.popitem(last=False)
+                total -= other.lexicon.size
+            return held
+
+    def _cosines(
+        self, scope: str, held: _Held, query: str, vector: Scores
+    ) -> ranking.Cosines | None:
+        if (likeness := held.likeness) is not None:
+            return lambda places: likeness.of(vector, places)
+        if self._remote is None or not held.lexicon.living:
+            return None
+        near = self._near(self._remote, scope, held.lexicon, query, vector)
+        return lambda _: near
+
+    def _near(
+        self, remote: Remote, scope: str, lexicon: InvertedIndex, query: str, vector: Scores
+    ) -> Scores:
+        """Cosines of the server's nearest; of what it didn't name, 0.
+
+        A server that fails is left out: the words still find.
+        """
+        cosines = np.zeros(lexicon.size, np.float32)
+        try:
+            hits = remote.search(
+                query=query, vectors=vector.tolist(), top_k=REMOTE_HITS, filters={"user_id": scope}
+            )
+        except Exception as error:  # noqa: BLE001 - a memory layer's border, any client's own
+            log.warning("index.server_failed", reason=type(error).__name__)
+            return cosines
+        near = {
+            str(hit.payload.get("entry")): float(hit.score)
+            for hit in hits
+            if hit.payload and hit.payload.get("user_id") == scope
+        }
+        for row in self._file.by_ids(scope, list(near)):
+            if (place := lexicon.place(row.number)) is not None:
+                cosines[place] = near[row.id]
+        return cosines
+
+    # ── The rest of Mem0's interface ────────────────────────────────────────────────────
+
+    def get(self, vector_id: str) -> VectorRecord | None:
+        """One row by its id."""
+        row = self._file.one(vector_id)
+        return VectorRecord(row.id, 0.0, row.payload) if row else None
+
+    def list(
+        self, filters: Mapping[str, Any] | None = None, top_k: int | None = None
+    ) -> Sequence[Sequence[VectorRecord]]:
+        """The rows of one scope, oldest first."""
+        rows = self._file.all(_only_scope(filters), top_k)
+        return [[VectorRecord(row.id, 0.0, row.payload) for row in rows]]
+
+    def ids(self, scope: str | None) -> set[str]:
+        """Ids of all rows, or of one scope's."""
+        return self._file.ids(scope)
+
+    def update(self, vector_id: str, vector: object = None, payload: object = None) -> None:
+        """Refused: an entry is replaced by adding it again."""
+        raise IndexFailed("rows of the index are replaced, not changed")
+
+    def create_col(self, name: str, vector_size: int, distance: str) -> None:
+        """Nothing to do: the file is there."""
+
+    def list_cols(self) -> Sequence[str]:
+        """The only collection."""
+        return [self.collection_name]
+
+    def delete_col(self) -> None:
+        """Take everything out."""
+        self.reset()
+
+    def col_info(self) -> Mapping[str, Any]:
+        """Its name and how many rows it has."""
+        return {"name": self.collection_name, "count": self._file.count()}
+
+    def search_batch(
+        self,
+        queries: Sequence[str],
+        vectors_list: Sequence[Sequence[float]],
+        top_k: int = 1,
+        filters: Mapping[str, Any] | None = None,
+    ) -> Sequence[Sequence[VectorRecord]]:
+        """One search after the other."""
+        pairs = zip(queries, vectors_list, strict=True)
+        return [self.search(query, vector, top_k, filters) for query, vector in pairs]
+
+
+def _only_scope(filters: Mapping[str, Any] | None) -> str:
+    if not filters or set(filters) != {"user_id"}:
+        raise IndexFailed(f"only a scope may be asked for, not {sorted(filters or ())}")
+    return checked_id(filters["user_id"])
+
+
+def _point(entry: str) -> str:
+    return str(uuid.uuid5(_POINTS, entry))
+
+
+def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> IndexRow:
+    """A payload as its row. What Mem0 adds for full-text search is the text once more: left out."""
+    at = datetime.fromisoformat(payload["at"])
+    text = payload["data"][payload["skip"] :]
+    terms = Counter(entry_terms(text, payload["person"]))
+    return IndexRow(
+        id=checked_id(payload["entry"]),
+        scope=checked_id(payload["user_id"]),
+        position=payload["order"],
+        source=payload["source"],
+        day=at.toordinal(),
+        length=sum(times for term, times in terms.items() if term[0] != "@"),
+        terms=" ".join(terms),
+        times=bytes(min(times, 255) for times in terms.values()),
+        vector=None if vector is None else np.asarray(vector, np.float16).tobytes(),
+        payload=json.dumps({**payload, "text_lemmatized": None}, ensure_ascii=False),
+    )

@@ -1,0 +1,1 @@
+"""Summaries of older messages and of ended sessions."""

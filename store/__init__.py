@@ -1,0 +1,1 @@
+"""The database: its schema, its migrations, and the transcript of every room."""

@@ -1,0 +1,356 @@
+"""The database: opened once, written by one task that commits for everybody who waits.
+
+Work on it is a plain function of a SQLAlchemy Core connection; the store runs it off the loop:
+SQLite in threads of our own, everything else through SQLAlchemy's asyncio engine. (aiosqlite
+changes threads four times a statement: measured 60 times a turn, against once a commit here.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import structlog
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from contract.errors import ConfigError, MootError
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+HEAD = "0004"  # the newest file in migrations/versions; Alembic is imported only to get there
+READERS = 2
+LATER_S = 0.05
+
+
+class StoreError(MootError):
+    """The database could not do what it was asked for."""
+
+
+class Runner(Protocol):
+    """Runs work on a database without holding up the loop."""
+
+    dialect: str
+
+    async def read(self, work: Work[T], *, small: bool) -> T:
+        """Run work that changes nothing."""
+
+    async def write(self, work: Work[T]) -> T:
+        """Run work in a transaction of its own; never two at a time."""
+
+    async def scrub(self) -> None:
+        """Write the files anew, without what was deleted."""
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+
+
+class ThreadRunner:
+    """SQLite: a thread that writes and two that read."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.dialect = engine.dialect.name
+        self._engine = engine
+        self._writer = ThreadPoolExecutor(1, "store-write")
+        self._written: Connection | None = None  # the writer thread's, taken from the pool once
+        self._glanced: Connection | None = None  # the loop's own, likewise
+        self._readers = ThreadPoolExecutor(READERS, "store-read")
+
+    async def read(self, work: Work[T], *, small: bool) -> T:
+        def run() -> T:
+            with self._engine.connect() as connection:
+                return work(connection)
+
+        if small:
+            connection = self._glanced = self._glanced or self._engine.connect()
+            try:
+                return work(connection)
+            finally:
+                connection.rollback()  # the next one sees what was written since
+        return await asyncio.get_running_loop().run_in_executor(self._readers, run)
+
+    async def write(self, work: Work[T]) -> T:
+        def run() -> T:
+            connection = self._written = self._written or self._engine.connect()
+            with connection.begin():
+                return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._writer, run)
+
+    async def scrub(self) -> None:
+        def run() -> None:
+            with self._engine.connect() as connection:
+                _scrub(connection.execution_options(isolation_level="AUTOCOMMIT"))
+
+        await asyncio.get_running_loop().run_in_executor(self._writer, run)
+
+    async def close(self) -> None:
+        if self._glanced is not None:
+            self._glanced.close()
+        if self._written is not None:
+            self._writer.submit(self._written.close)
+        self._writer.shutdown()
+        self._readers.shutdown()
+        self._engine.dispose()
+
+
+class AsyncRunner:
+    """Any database that SQLAlchemy's asyncio engine has a driver for."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.dialect = engine.dialect.name
+        self._engine = engine
+
+    async def read(self, work: Work[T], *, small: bool) -> T:
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def write(self, work: Work[T]) -> T:
+        async with self._engine.begin() as connection:
+            return await connection.run_sync(work)
+
+    async def scrub(self) -> None:
+        async with self._engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.run_sync(_scrub)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def _scrub(connection: Connection) -> None:
+    """VACUUM copies what is there; the log before it still holds what was deleted."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")
+        connection.exec_driver_sql("VACUUM")
+        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+        connection.exec_driver_sql("PRAGMA secure_delete=OFF")
+        if busy:
+            raise StoreError("the database is in use: what was deleted still lies in its log")
+    else:
+        connection.exec_driver_sql("VACUUM FULL")
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Work[Any]
+    done: asyncio.Future[Any]
+
+
+class Store:
+    """An open database. `write` is durable when it returns; `read` sees all that was written."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._later: list[_Job] = []
+        self._hurrying: asyncio.TimerHandle | None = None
+
+    @property
+    def dialect(self) -> str:
+        """ "sqlite" or "postgresql"."""
+        return self._runner.dialect
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, *, read_only: bool = False) -> AsyncIterator[Store]:
+        """Open and bring up to date the database at `url`; closes it when left.
+
+        read_only: nothing in it is changed, so it must be up to date already. Raises ConfigError
+        when it can't be opened.
+        """
+        try:
+            runner = _runner(url, read_only=read_only)
+            if not read_only:
+                await _migrate(runner, make_url(url))
+            elif await runner.read(_version, small=False) != HEAD:
+                raise ConfigError("[store] url: there is no database of this version; start Moot")
+        except (SQLAlchemyError, OSError, ImportError) as error:
+            reason = str(error).splitlines()[0]
+            raise ConfigError(f"[store] url: the database can't be opened: {reason}") from error
+        store = cls(runner)
+        writer = asyncio.create_task(store._write_for_all(), name="store writer")
+        try:
+            yield store
+        finally:
+            store._hurry()
+            await store._jobs.join()
+            writer.cancel()
+            await asyncio.wait([writer])
+            await runner.close()
+
+    async def read(self, work: Work[T], *, small: bool = False) -> T:
+        """Run `work`, which only reads.
+
+        small: some dozen recent rows by an index; to change threads would take SQLite longer.
+        """
+        return await self._runner.read(work, small=small)
+
+    async def write(self, work: Work[T]) -> T:
+        """Run `work` in a transaction; return its result once it is on disk.
+
+        Works of callers that wait at the same time share one commit, in the order of their
+        calls. `work` may run a second time, alone, when a neighbour's failed.
+        """
+        self._hurry()
+        job = _Job(work, asyncio.get_running_loop().create_future())
+        self._jobs.put_nowait(job)
+        return await job.done  # type: ignore[no-any-return]
+
+    async def scrub(self) -> None:
+        """Write the database's files anew, so that no byte of what was deleted stays in them.
+
+        Takes as long as copying them. Raises StoreError when somebody else uses the database.
+        """
+        await self._jobs.join()
+        try:
+            await self._runner.scrub()
+        except SQLAlchemyError as error:
+            reason = str(error).splitlines()[0]
+            raise StoreError(f"the database can't be written anew: {reason}") from error
+
+    def write_later(self, work: Work[T]) -> asyncio.Future[T]:
+        """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
+
+        For what nobody waits for; the future is done when it is on disk. A failure is logged.
+        """
+        loop = asyncio.get_running_loop()
+        job = _Job(work, loop.create_future())
+        job.done.add_done_callback(_log_failure)
+        self._later.append(job)
+        self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
+        return job.done
+
+    def _hurry(self) -> None:
+        if self._hurrying is not None:
+            self._hurrying.cancel()
+            self._hurrying = None
+        for job in self._later:
+            self._jobs.put_nowait(job)
+        self._later.clear()
+
+    async def _write_for_all(self) -> None:
+        while True:
+            jobs = [await self._jobs.get()]
+            while not self._jobs.empty() and len(jobs) < 256:
+                jobs.append(self._jobs.get_nowait())
+            try:
+                await self._commit(jobs)
+            finally:
+                for _ in jobs:
+                    self._jobs.task_done()
+
+    async def _commit(self, jobs: Sequence[_Job]) -> None:
+        try:
+            results = await self._runner.write(lambda c: [job.work(c) for job in jobs])
+        except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
+            if len(jobs) > 1:
+                for job in jobs:
+                    await self._commit([job])
+            elif not jobs[0].done.done():
+                jobs[0].done.set_exception(error)
+            return
+        for job, result in zip(jobs, results, strict=True):
+            if not job.done.done():
+                job.done.set_result(result)
+
+
+def _log_failure(done: asyncio.Future[Any]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        log.error("store.late_write_failed", reason=str(error))
+
+
+def _runner(url: str, *, read_only: bool) -> Runner:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ConfigError(f"[store] url: {url!r} is not a database's address") from None
+    if parsed.get_backend_name() != "sqlite":
+        if parsed.drivername == "postgresql":
+            parsed = parsed.set(drivername="postgresql+asyncpg")
+        return AsyncRunner(_async_engine(parsed))
+    return _sqlite(_only_read(parsed) if read_only else parsed)
+
+
+def _async_engine(url: URL) -> AsyncEngine:
+    from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
+
+    return create_async_engine(url)
+
+
+def _only_read(url: URL) -> URL:
+    file = Path(url.database or "").absolute().as_uri()
+    return url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
+
+
+def _sqlite(url: URL) -> Runner:
+    if url.database and not url.database.startswith("file:"):
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    pragmas = _reads if url.query.get("mode") == "ro" else _writes
+    if url.get_driver_name() == "aiosqlite":
+        engine = _async_engine(url)
+        event.listen(engine.sync_engine, "connect", pragmas)
+        return AsyncRunner(engine)
+    sync_engine = create_engine(url)
+    event.listen(sync_engine, "connect", pragmas)
+    return ThreadRunner(sync_engine)
+
+
+def _writes(connection: Any, record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")  # acknowledged means on disk, power cuts included
+    cursor.close()
+    _reads(connection, record)
+
+
+def _reads(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA busy_timeout=5000")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+async def _migrate(runner: Runner, url: URL) -> None:
+    found = await runner.read(_version, small=False)
+    if found == HEAD:
+        return
+    from store.upgrading import check_known, copy_before, told, upgrade_whole
+
+    copy: Path | None = None
+    try:
+        if found is not None:
+            check_known(found, HEAD)
+            if url.get_backend_name() == "sqlite" and url.database:
+                copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
+        log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
+        with told(found, HEAD, copy):
+            await runner.write(upgrade_whole)
+    except ConfigError:
+        await runner.close()
+        raise
+
+
+def _version(connection: Connection) -> str | None:
+    try:
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    except SQLAlchemyError:
+        return None
+
+
+def insert_of(store: Store) -> Any:
+    """The dialect's INSERT, which knows ON CONFLICT."""
+    return postgresql.insert if store.dialect == "postgresql" else sqlite.insert

@@ -1,0 +1,195 @@
+"""The tables of the house itself: who may do what, what was done, what it took, what is due.
+
+Times are microseconds since 1970 (UTC), as in store/schema.py.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    false,
+)
+
+from store.schema import SEQUENCE
+from store.schema import metadata as metadata
+
+grants = Table(  # roles that were given while it runs; those of moot.toml are not here
+    "grants",
+    metadata,
+    Column("seq", SEQUENCE, primary_key=True),
+    Column("person_id", String, nullable=False),
+    Column("person_name", String, nullable=False),
+    Column("role", String, nullable=False),  # guest, member, owner
+    Column("room_id", String),  # null: everywhere
+    Column("persona", String),  # null: every one
+    Column("within", String, nullable=False),  # rooms, dms; "": both
+    Column("by_id", String, nullable=False),  # who gave it
+    Column("by_name", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),  # taken back
+    Index("ix_grants_person", "person_id"),
+    sqlite_autoincrement=True,
+)
+
+pairings = Table(  # unknown people who asked to be let in
+    "pairings",
+    metadata,
+    Column("seq", SEQUENCE, primary_key=True),
+    Column("code", String, nullable=False),
+    Column("person_id", String, nullable=False),
+    Column("person_name", String, nullable=False),
+    Column("room_id", String, nullable=False),
+    Column("persona", String),
+    Column("bot", String, nullable=False),
+    Column("message_seq", BigInteger, nullable=False),  # to which the code was told
+    Column("question_seq", BigInteger),  # the last question since; null: none
+    Column("state", String, nullable=False),  # waiting, displaced, approved, refused, expired
+    Column("at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("by_id", String),  # who decided
+    Column("by_name", String),
+    Column("decided_at", BigInteger),
+    Index("ix_pairings_code", "code"),
+    Index("ix_pairings_person", "person_id"),
+    sqlite_autoincrement=True,
+)
+
+refusals = Table(  # what somebody was told once, also over a restart
+    "refusals",
+    metadata,
+    Column("room_id", String, primary_key=True),
+    Column("person_id", String, primary_key=True),
+    Column("reason", String, primary_key=True),  # access, access:member, rate, budget, ...
+    Column("until", BigInteger),  # told again after it; null: never
+    Column("at", BigInteger, nullable=False),
+)
+
+audit = Table(  # append-only; each row's hash covers the one before it: see gateway/audit/chain.py
+    "audit",
+    metadata,
+    Column("seq", SEQUENCE, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("act", String, nullable=False),  # a word: invoke, ask, answer, pair, grant, ...
+    Column("by_id", String, nullable=False),
+    Column("by_name", String, nullable=False),
+    Column("persona", String),
+    Column("room_id", String),
+    Column("turn_id", String),
+    Column("detail", JSON, nullable=False),  # flat: str to str, int, bool or null
+    Column("who_salt", String, nullable=False),  # "": who it was is erased
+    Column("who_digest", String, nullable=False),  # of salt, by_id and by_name
+    Column("what_salt", String, nullable=False),  # "": what it was about is erased
+    Column("what_digest", String, nullable=False),  # of salt, room_id and detail
+    Column("before", String, nullable=False, unique=True),  # hash of the row before; first: ""
+    Column("hash", String, nullable=False),
+    Index("ix_audit_room", "room_id", "seq"),
+    Index("ix_audit_turn", "turn_id"),
+    Index("ix_audit_by", "by_id"),
+    sqlite_autoincrement=True,
+)
+
+usage = Table(  # what a turn took
+    "usage",
+    metadata,
+    Column("seq", SEQUENCE, primary_key=True),
+    Column("turn_id", String, nullable=False, unique=True),
+    Column("at", BigInteger, nullable=False),
+    Column("person_id", String, nullable=False),  # who asked
+    Column("room_id", String, nullable=False),
+    Column("persona", String, nullable=False),
+    Column("agent", String, nullable=False),
+    Column("input_tokens", Integer),  # null: the agent doesn't tell
+    Column("output_tokens", Integer),
+    Column("cached_tokens", Integer),
+    Column("cost_usd", Float),
+    Column("seconds", Float, nullable=False),  # of the agent's work
+    Index("ix_usage_person", "person_id", "at"),
+    Index("ix_usage_room", "room_id", "at"),
+    Index("ix_usage_at", "at"),
+    sqlite_autoincrement=True,
+)
+
+persona_versions = Table(  # every good form that a persona's file had
+    "persona_versions",
+    metadata,
+    Column("seq", SEQUENCE, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("number", Integer, nullable=False),  # of this persona, from 1
+    Column("text", Text, nullable=False),  # the whole file
+    Column("by_id", String),  # null: the file was edited outside of Moot
+    Column("by_name", String),
+    Column("why", String, nullable=False),  # a word: file, page, rollback, delete
+    Column("at", BigInteger, nullable=False),
+    Index("ix_persona_versions_name", "name", "number", unique=True),
+    sqlite_autoincrement=True,
+)
+
+room_settings = Table(  # what was chosen in a room with a command
+    "room_settings",
+    metadata,
+    Column("scope", String, primary_key=True),
+    Column("persona", String, primary_key=True),
+    Column("model", String),  # `!model`; null: the persona's own
+    Column("by_id", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
+schedules = Table(  # those of moot.toml have a key; people's have an author
+    "schedules",
+    metadata,
+    Column("seq", SEQUENCE, primary_key=True),  # what people type: `!every stop 3`; never reused
+    Column("key", String, unique=True),
+    Column("room_id", String, nullable=False),
+    Column("thread_id", String),
+    Column("bot", String, nullable=False),
+    Column("persona", String, nullable=False),
+    Column("words", String, nullable=False),  # "weekday 9:00", as it was said
+    Column("cron", String, nullable=False),  # five fields
+    Column("timezone", String, nullable=False),
+    Column("text", Text, nullable=False),  # what the persona is asked
+    Column("missed", String, nullable=False),  # once, skip
+    Column("by_id", String, nullable=False),
+    Column("by_name", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger),  # the next run; null: none any more
+    Column("ran_at", BigInteger),  # the moment for which it ran last
+    Column("paused", Boolean, nullable=False, server_default=false()),
+    Column("why", String),  # it is paused, for people; null: somebody said so
+    Column("ended_at", BigInteger),
+    Index("ix_schedules_room", "room_id"),
+    sqlite_autoincrement=True,
+)
+
+figures = Table(  # what each turn that ended came to; narrow, for lists and plots
+    "figures",
+    metadata,
+    Column("seq", SEQUENCE, ForeignKey("turns.seq", ondelete="CASCADE"), primary_key=True),
+    Column("at", BigInteger, nullable=False),  # when it was queued
+    Column("state", String, nullable=False),  # posted, failed, stopped
+    Column("command", Boolean, nullable=False),  # no agent was asked
+    Column("persona", String, nullable=False),
+    Column("room_id", String, nullable=False),
+    Column("person_id", String, nullable=False),  # who asked
+    Column("total_ms", BigInteger, nullable=False),
+    Column("queued_ms", Integer),  # the steps; null: it didn't come to that
+    Column("ready_ms", Integer),
+    Column("brief_ms", Integer),
+    Column("compose_ms", Integer),
+    Column("agent_ms", Integer),
+    Column("post_ms", Integer),
+    Index("ix_figures_at", "command", "state", "at", "total_ms"),
+    Index("ix_figures_room", "room_id", "seq"),
+    Index("ix_figures_persona", "persona", "seq"),
+    Index("ix_figures_person", "person_id", "seq"),
+    Index("ix_figures_state", "state", "seq"),
+)

@@ -1,0 +1,382 @@
+"""Every message, verbatim: written once, edited with its original kept, read by scope."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Boolean, Connection, Row, and_, bindparam, exists, func, or_, select, update
+
+from contract.briefing import TranscriptLine
+from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker
+from store.database import Store, insert_of
+from store.schema import messages, rooms, turns
+from store.timestamps import micros, moment
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as it lies on disk. seq orders all messages by their arrival."""
+
+    seq: int
+    room_id: str
+    message_id: str
+    scope: str
+    thread_id: str | None
+    reply_to: str | None
+    by: Speaker
+    persona: str | None
+    turn_id: str | None
+    hop: int
+    content: str
+    original: str | None
+    sent_at: datetime
+    edited_at: datetime | None
+    deleted: bool
+    attachments: tuple[Attachment, ...]
+    meta: dict[str, Any]
+
+    def line(self) -> TranscriptLine:
+        """The message as the composer is given it."""
+        return TranscriptLine(str(self.seq), self.by, self.content, self.sent_at, self.attachments)
+
+
+def _stored(row: Row[Any]) -> StoredMessage:
+    return StoredMessage(
+        seq=row.seq,
+        room_id=row.room_id,
+        message_id=row.message_id,
+        scope=row.scope,
+        thread_id=row.thread_id,
+        reply_to=row.reply_to,
+        by=Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention),
+        persona=row.persona,
+        turn_id=row.turn_id,
+        hop=row.hop,
+        content=row.content,
+        original=row.original,
+        sent_at=moment(row.sent_at),
+        edited_at=None if row.edited_at is None else moment(row.edited_at),
+        deleted=row.deleted_at is not None,
+        attachments=tuple(Attachment(**item) for item in row.attachments),
+        meta=row.meta,
+    )
+
+
+# Statements are built once: building costs more than running them.
+_C = messages.c
+_MESSAGES = select(*(column for column in _C if column.name != "received_at"))
+_BY_SEQ = _MESSAGES.where(_C.seq == bindparam("of"))
+_BY_ID = _MESSAGES.where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
+_SEQ_BY_ID = select(_C.seq).where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
+_THERE = _C.deleted_at.is_(None)
+_WAITING = exists().where(
+    turns.c.message_seq == _C.seq,
+    turns.c.persona == bindparam("persona"),
+    turns.c.state == "queued",
+)
+_NEWEST = (
+    select(_C.seq)
+    .where(_C.scope == bindparam("scope"), _C.seq > bindparam("after"), _THERE, ~_WAITING)
+    .order_by(_C.seq.desc())
+    .limit(bindparam("size"))
+)
+_WINDOW = _MESSAGES.where(
+    or_(
+        _C.seq.in_(_NEWEST.scalar_subquery()),
+        and_(_C.seq == bindparam("trigger"), _C.scope == bindparam("scope"), _THERE),
+    )
+).order_by(_C.seq)
+_THREAD = (
+    _MESSAGES.where(_C.room_id == bindparam("room"), _C.scope == bindparam("scope"))
+    .where(_C.seq < bindparam("before"), _THERE)
+    .where(or_(_C.thread_id == bindparam("thread"), _C.message_id == bindparam("thread")))
+    .order_by(_C.seq.desc())
+    .limit(15)
+)
+_PAGE = (
+    _MESSAGES.where(_C.room_id == bindparam("room"), _THERE)
+    .where(_C.seq < bindparam("before"))
+    .order_by(_C.seq.desc())
+    .limit(bindparam("size"))
+)
+_EDIT = (
+    update(messages)
+    .where(_C.seq == bindparam("of"))
+    .values(content=bindparam("text"), original=bindparam("first"), edited_at=bindparam("at"))
+)
+_DELETE = update(messages).where(_C.seq == bindparam("of")).values(deleted_at=bindparam("at"))
+_LATEST = (  # a look at the end of a room's part of ix_messages_latest
+    select(func.max(_C.sent_at)).where(_C.room_id == rooms.c.id).scalar_subquery().label("latest")
+)
+_ROOMS = select(rooms, _LATEST).order_by(
+    func.coalesce(_LATEST, rooms.c.created_at).desc(), rooms.c.id
+)
+_ROOM = select(rooms).where(rooms.c.id == bindparam("id"))
+_PEOPLE = (
+    select(_C.sender_id, _C.sender_name, _C.mention)
+    .where(
+        _C.seq.in_(select(func.max(_C.seq)).where(_C.sender_type == "human").group_by(_C.sender_id))
+    )
+    .order_by(_C.seq.desc())
+    .limit(1000)
+)
+_KEPT = and_(  # what is said while its room is kept out of memory stays out for good
+    bindparam("keep", type_=Boolean),
+    select(rooms.c.include_in_memory).where(rooms.c.id == bindparam("of_room")).scalar_subquery(),
+)
+_OWN = ("scope", "persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
+LATEST = 2**62  # after every message
+
+
+class Transcript:
+    """The messages of all rooms. Methods that take a connection run inside a `Store.write`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        insert = insert_of(store)
+        self._add = (
+            insert(messages)
+            .values(include_in_memory=_KEPT)
+            .on_conflict_do_nothing(index_elements=["room_id", "message_id"])
+            .returning(_C.seq)
+        )
+        answer = insert(messages)
+        self._add_answer = answer.on_conflict_do_update(
+            index_elements=["room_id", "message_id"],
+            set_={name: answer.excluded[name] for name in _OWN},
+        ).returning(_C.seq)
+        new = insert(rooms)
+        self._keep_room = new.on_conflict_do_update(
+            index_elements=["id"],
+            set_={name: new.excluded[name] for name in ("name", "kind", "project")},
+        )
+        self._known_rooms: dict[str, Room] = {}
+
+    def keep_room(self, connection: Connection, room: Room, now: datetime) -> None:
+        """Store the room, or its new name, kind and project."""
+        if self._known_rooms.get(room.id) != room:
+            connection.execute(self._keep_room, {**asdict(room), "created_at": micros(now)})
+
+    def committed(self, room: Room) -> None:
+        """Tell that a room's row is on disk as it is, so that it need not be written again."""
+        self._known_rooms[room.id] = room
+
+    def add(
+        self, connection: Connection, inbound: Inbound, scope: str, hop: int, now: datetime
+    ) -> tuple[int, bool]:
+        """Store a message; return its seq and whether it is new (False: delivered before)."""
+        self.keep_room(connection, inbound.room, now)
+        meta = inbound.meta
+        values = {
+            **_EMPTY,
+            "room_id": inbound.room.id,
+            "message_id": inbound.message_id,
+            "scope": scope,
+            "thread_id": inbound.thread_id,
+            "reply_to": inbound.reply_to,
+            "sender_id": meta.sender_id,
+            "sender_name": meta.sender_display_name,
+            "sender_type": meta.sender_type,
+            "mention": meta.speaker().mention,
+            "hop": hop,
+            "content": inbound.content,
+            "sent_at": micros(inbound.sent_at),
+            "received_at": micros(now),
+            "keep": meta.include_in_memory,
+            "of_room": inbound.room.id,
+            "meta": meta.model_dump(mode="json"),
+            "attachments": [asdict(item) for item in inbound.attachments],
+        }
+        seq = connection.execute(self._add, values).scalar()
+        if seq is not None:
+            return seq, True
+        where = {"room": inbound.room.id, "id": inbound.message_id}
+        return connection.execute(_SEQ_BY_ID, where).scalar_one(), False
+
+    def is_of(self, connection: Connection, seq: int, scope: str) -> bool:
+        """Whether a message belongs to a scope."""
+        return bool(connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope)
+
+    def add_answer(
+        self,
+        connection: Connection,
+        *,
+        room_id: str,
+        message_id: str,
+        scope: str,
+        thread_id: str | None,
+        by: Speaker,
+        persona: str,
+        turn_id: str,
+        hop: int,
+        text: str,
+        now: datetime,
+    ) -> int:
+        """Store what one of our own personas said; return its seq.
+
+        Another of our bots in the room may have heard it before we knew that it was posted.
+        """
+        values = {
+            **_EMPTY,
+            "room_id": room_id,
+            "message_id": message_id,
+            "scope": scope,
+            "thread_id": thread_id,
+            "sender_id": by.id,
+            "sender_name": by.name,
+            "sender_type": "bot",
+            "persona": persona,
+            "turn_id": turn_id,
+            "hop": hop,
+            "content": text,
+            "sent_at": micros(now),
+            "received_at": micros(now),
+            "include_in_memory": True,  # what it answers decides
+        }
+        seq: int = connection.execute(self._add_answer, values).scalar_one()
+        return seq
+
+    async def edit(self, edited: Edited) -> StoredMessage | None:
+        """Replace a message's text and keep the first one; None when nothing changed.
+
+        What our own personas said stays: another of our accounts hears the edits of its draft.
+        """
+
+        def work(connection: Connection) -> StoredMessage | None:
+            before = _find(connection, edited.room.id, edited.message_id)
+            if before is None or before.content == edited.content:
+                return None
+            if before.persona is not None:  # we know best what we said
+                return None
+            first = before.content if before.original is None else before.original
+            at = micros(edited.edited_at)
+            values = {"of": before.seq, "text": edited.content, "first": first, "at": at}
+            connection.execute(_EDIT, values)
+            return _find(connection, edited.room.id, edited.message_id)
+
+        return await self._store.write(work)
+
+    async def delete(self, deleted: Deleted, now: datetime) -> StoredMessage | None:
+        """Mark a message as deleted; its text is shown to nobody any more."""
+
+        def work(connection: Connection) -> StoredMessage | None:
+            before = _find(connection, deleted.room.id, deleted.message_id)
+            if before is None or before.deleted:
+                return None
+            connection.execute(_DELETE, {"of": before.seq, "at": micros(now)})
+            return before
+
+        return await self._store.write(work)
+
+    async def window(
+        self, scope: str, *, persona: str = "", size: int, after: int, trigger: int
+    ) -> list[StoredMessage]:
+        """The newest `size` messages of a scope with seq > after, and the trigger; oldest first.
+
+        Deleted messages are left out, the trigger included: it may have been deleted meanwhile.
+        So are those that wait for an answer of their own by `persona`: they come with their own
+        turn, or an agent would answer them now and again then.
+        """
+        where = {
+            "scope": scope,
+            "persona": persona,
+            "size": size,
+            "after": after,
+            "trigger": trigger,
+        }
+        return await self._store.read(
+            lambda connection: [_stored(row) for row in connection.execute(_WINDOW, where)],
+            small=True,
+        )
+
+    async def thread(
+        self, room_id: str, scope: str, thread_id: str, before: int
+    ) -> list[StoredMessage]:
+        """The newest 15 earlier messages of a thread within the scope, its root included."""
+        where = {"room": room_id, "scope": scope, "thread": thread_id, "before": before}
+        return await self._store.read(
+            lambda connection: [_stored(row) for row in connection.execute(_THREAD, where)][::-1],
+            small=True,
+        )
+
+    async def get(self, seq: int) -> StoredMessage | None:
+        """One message by its seq."""
+
+        def work(connection: Connection) -> StoredMessage | None:
+            row = connection.execute(_BY_SEQ, {"of": seq}).first()
+            return None if row is None else _stored(row)
+
+        return await self._store.read(work)
+
+    async def find(self, room_id: str, message_id: str) -> StoredMessage | None:
+        """One message by the platform's own id."""
+        return await self._store.read(lambda connection: _find(connection, room_id, message_id))
+
+    async def page(self, room_id: str, before: str | None, limit: int) -> list[StoredMessage]:
+        """The newest `limit` messages of a room before message `before`, oldest first."""
+
+        def work(connection: Connection) -> list[StoredMessage]:
+            end: int | None = LATEST
+            if before is not None:
+                end = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": before}).scalar()
+            where = {"room": room_id, "before": end or 0, "size": limit}
+            return [_stored(row) for row in connection.execute(_PAGE, where)][::-1]
+
+        return await self._store.read(work)
+
+    async def room(self, room_id: str) -> Room | None:
+        """One room."""
+        if room_id in self._known_rooms:
+            return self._known_rooms[room_id]
+
+        def work(connection: Connection) -> Room | None:
+            row = connection.execute(_ROOM, {"id": room_id}).first()
+            return None if row is None else Room(row.id, row.name, row.kind, row.project)
+
+        return await self._store.read(work)
+
+    async def open_room(self, room: Room, now: datetime) -> None:
+        """Store a room in which nothing was said yet."""
+        await self._store.write(lambda connection: self.keep_room(connection, room, now))
+
+    async def rooms(self) -> list[tuple[Room, datetime | None]]:
+        """Every room with the time of its newest message, the latest first."""
+
+        def work(connection: Connection) -> list[tuple[Room, datetime | None]]:
+            return [
+                (
+                    Room(row.id, row.name, row.kind, row.project),
+                    None if row.latest is None else moment(row.latest),
+                )
+                for row in connection.execute(_ROOMS)
+            ]
+
+        return await self._store.read(work)
+
+    async def people(self) -> list[Speaker]:
+        """The humans who have spoken, the latest first, by their newest name."""
+
+        def work(connection: Connection) -> list[Speaker]:
+            return [
+                Speaker(row.sender_id, row.sender_name, "human", row.mention)
+                for row in connection.execute(_PEOPLE)
+            ]
+
+        return await self._store.read(work)
+
+
+_EMPTY: dict[str, Any] = {
+    "reply_to": None,
+    "mention": None,
+    "persona": None,
+    "turn_id": None,
+    "meta": {},
+    "attachments": [],
+}
+
+
+def _find(connection: Connection, room_id: str, message_id: str) -> StoredMessage | None:
+    row = connection.execute(_BY_ID, {"room": room_id, "id": message_id}).first()
+    return None if row is None else _stored(row)

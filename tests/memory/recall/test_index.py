@@ -1,0 +1,366 @@
+"""The index as others use it, through Mem0: over every store that opens without a server."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.errors import ConfigError
+from memory.recall.index import Index, IndexFailed, IndexSettings
+from memory.recall.mem0 import Mem0Index, as_mem0_stores, open_index
+from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries
+
+HOUSE = Path(__file__).parents[3]
+
+
+def settings(folder: Path, **changes: Any) -> IndexSettings:
+    plain = IndexSettings(folder, now=lambda: START + timedelta(days=7))
+    return replace(plain, **changes)
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[Index]:
+    async with open_index(settings(tmp_path)) as opened:
+        await opened.add(entries())
+        yield opened
+
+
+async def best(index: Index, query: str, scope: str) -> str:
+    """The text of the first hit, or nothing."""
+    texts = {entry.id: entry.text for entry in entries()}
+    hits = await index.search(query, [scope], 5)
+    return texts[hits[0].id] if hits else ""
+
+
+@pytest.mark.parametrize(
+    ("query", "scope", "part"),
+    [
+        ("Why does the access token expire so soon?", AUTH, "15 minutes"),
+        ("what JWT expiry does Andi prefer", AUTH, "30 minutes"),
+        ("When is the concert?", AUTH, "violin"),
+        ("is the data base of staging back? I mean the backup", AUTH, "staging"),
+        ("migrations with prisma", AUTH, "migration"),
+        ("who planted the basyl?", GARDEN, "basil"),  # a slip of the finger
+        ("KASEKUCHEN im cafe", GARDEN, "Käsekuchen"),
+        ("東京", GARDEN, "東京タワー"),
+        ("猫", GARDEN, "看猫"),
+    ],
+)
+async def test_it_finds_what_is_meant(index: Index, query: str, scope: str, part: str) -> None:
+    assert part in await best(index, query, scope)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "  ", "?", "👍", "thanks!", "ok, and what about the rain in Spain", "hello there"]
+)
+async def test_what_has_nothing_in_common_recalls_nothing(index: Index, query: str) -> None:
+    assert await index.search(query, [AUTH, GARDEN], 10) == []
+
+
+async def test_a_distance_in_time_is_counted_from_now(index: Index) -> None:
+    hits = await index.search("what did Budi write last week?", [AUTH], 5)
+    assert hits[0].id == f"{AUTH}/4"
+
+
+async def test_hits_of_several_scopes_come_in_one_order(index: Index) -> None:
+    hits = await index.search("the JWT", [GARDEN, ANDIS, AUTH], 10)
+    assert {hit.scope for hit in hits} == {AUTH, ANDIS}
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(0 < hit.score < 1 for hit in hits)
+    assert len(await index.search("the JWT", [AUTH, ANDIS], 1)) == 1
+
+
+async def test_a_message_is_found_by_the_words_of_the_one_before(index: Index) -> None:
+    hits = await index.search("logged out all the time", [AUTH], 3)
+    assert [hit.id for hit in hits][:2] == [f"{AUTH}/0", f"{AUTH}/1"]
+
+
+async def test_entries_without_a_source_are_not_each_others_context(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        await index.add([replace(entry, source="") for entry in entries(AUTH)])
+        hits = await index.search("logged out all the time", [AUTH], 5)
+        assert [hit.id for hit in hits] == [f"{AUTH}/0"]
+
+
+async def test_a_scope_never_gives_what_is_anothers(index: Index) -> None:
+    for query in ("hunter2-violet", "JWT secret", "Andi new job", "please tell nobody"):
+        hits = await index.search(query, [AUTH, GARDEN], 50)
+        assert all(hit.scope in (AUTH, GARDEN) for hit in hits)
+        assert not {hit.id for hit in hits} & await index.ids(ANDIS)
+
+
+@pytest.mark.parametrize(
+    "scope", ["", "*", " ", "room:*", "a b", "room:slack:C1\n", "\x00", {"in": [AUTH]}]
+)
+async def test_a_scope_that_could_match_others_is_refused(index: Index, scope: Any) -> None:
+    with pytest.raises(IndexFailed):
+        await index.search("JWT", [AUTH, scope], 5)
+    with pytest.raises(IndexFailed):
+        await index.ids(scope)
+    with pytest.raises(IndexFailed):
+        await index.add([replace(entries(AUTH)[0], scope=scope)])
+    with pytest.raises(IndexFailed):
+        await index.add([replace(entries(AUTH)[0], id=scope)])
+    with pytest.raises(IndexFailed):
+        await index.remove([scope])
+
+
+async def test_scopes_that_look_alike_are_different(tmp_path: Path) -> None:
+    alike = [AUTH, AUTH.upper(), f"{AUTH}%", f"{AUTH}_", AUTH[:-1], f"{AUTH}'--", "room:slack:С1"]
+    async with open_index(settings(tmp_path)) as index:
+        plain = entries(AUTH)[2]
+        await index.add([replace(plain, id=f"{n}", scope=s) for n, s in enumerate(alike)])
+        for number, scope in enumerate(alike):
+            assert [hit.id for hit in await index.search("JWT", [scope], 9)] == [f"{number}"]
+
+
+async def test_the_store_takes_no_filter_but_one_scope(tmp_path: Path) -> None:
+    index = Mem0Index(settings(tmp_path))
+    await index.add(entries())
+    store = index._open().store
+    for filters in (None, {}, {"user_id": "*"}, {"user_id": AUTH, "AND": []}, {"agent_id": "x"}):
+        with pytest.raises(IndexFailed):
+            store.search("JWT", [1.0], 5, filters)
+        with pytest.raises(IndexFailed):
+            store.list(filters)
+    await index.close()
+
+
+async def test_adding_again_replaces(index: Index) -> None:
+    before = await index.ids()
+    changed = replace(entries(AUTH)[1], text="the access token now lives for two hours")
+    await index.add([changed])
+    await index.add([changed, changed])
+    assert await index.ids() == before
+    hits = await index.search("access token hours", [AUTH], 9)
+    assert [hit.id for hit in hits].count(changed.id) == 1
+    assert await index.search("expires", [AUTH], 1) != hits[:1]
+
+
+async def test_it_keeps_what_it_has_over_a_restart(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(entries())
+        held = await index.ids()
+    async with open_index(settings(tmp_path)) as index:
+        assert await index.ids() == held == {entry.id for entry in entries()}
+        assert "15 minutes" in await best(index, "access token expiry", AUTH)
+        await index.clear()
+        assert await index.ids() == set()
+        assert await index.search("access token expiry", [AUTH], 5) == []
+
+
+async def test_400_adds_at_once_are_all_kept(tmp_path: Path) -> None:
+    plain = entries(AUTH)[0]
+    async with open_index(settings(tmp_path)) as index:
+        some = [replace(plain, id=f"e{n}", order=n, text=f"word{n} here") for n in range(400)]
+        searches = [index.search("word7", [AUTH], 5) for _ in range(50)]
+        await asyncio.gather(*(index.add([one]) for one in some), *searches)
+        assert await index.ids(AUTH) == {one.id for one in some}
+        assert (await index.search("word399", [AUTH], 5))[0].id == "e399"
+
+
+async def test_two_who_have_it_open_see_each_others_writing(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as one, open_index(settings(tmp_path)) as other:
+        await one.add(entries(AUTH))
+        assert await other.search("violin", [AUTH], 5)
+        await other.add([replace(entries(AUTH)[0], id="new", text="the oboe is Budi's")])
+        assert (await one.search("oboe", [AUTH], 5))[0].id == "new"
+        await other.remove(["new", f"{AUTH}/6"])
+        assert await one.search("oboe", [AUTH], 5) == []
+        assert f"{AUTH}/6" not in {hit.id for hit in await one.search("violin", [AUTH], 5)}
+
+
+async def test_many_and_few_at_once_make_the_same_rows(tmp_path: Path) -> None:
+    index = Mem0Index(settings(tmp_path))
+    await index.add(entries(AUTH))  # few: through Mem0's add
+    stored = {row.id: row.payload for row in index._open().store.list({"user_id": AUTH})[0]}
+    for entry in entries(AUTH):
+        ours = {**as_mem0_stores(entry), "text_lemmatized": None}
+        times = {key: stored[entry.id][key] for key in ("created_at", "updated_at")}
+        assert stored[entry.id] == {**ours, **times}
+    await index.close()
+
+
+# ── Forgetting ──────────────────────────────────────────────────────────────────────────
+
+
+def files_with(folder: Path, text: bytes) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+@pytest.mark.parametrize("copies", [1, 40])
+async def test_no_byte_of_what_is_forgotten_stays(tmp_path: Path, copies: int) -> None:
+    secret = entries(ANDIS)[1]
+    some = [replace(secret, id=f"s{n}", order=n) for n in range(copies)]
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(entries(AUTH))
+        await index.add(some)
+        await index.add([replace(one, text=f"{one.text}, it is quartzite") for one in some])
+        assert files_with(tmp_path, b"quartzite")
+        assert await index.search("quartzite", [ANDIS], 5)
+        await index.remove([one.id for one in some])
+        for word in (b"hunter2", b"violet", b"quartzit"):
+            assert files_with(tmp_path, word) == []
+        assert await index.search("quartzite", [ANDIS], 5) == []
+        assert await index.ids() == {entry.id for entry in entries(AUTH)}
+        await index.remove(["unknown"])
+
+
+async def test_no_byte_stays_of_an_index_that_was_cleared(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(entries())
+        await index.clear()
+        assert files_with(tmp_path, b"hunter2") == []
+
+
+# ── Trouble ─────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_broken_file_is_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / "index.db").write_bytes(b"this is no database" * 1000)
+    async with open_index(settings(tmp_path)) as index:
+        assert await index.ids() == set()
+        await index.add(entries(AUTH))
+        assert await index.search("violin", [AUTH], 5)
+    assert files_with(tmp_path, b"this is no database") == []
+
+
+async def test_a_file_of_another_version_is_begun_anew(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(entries(AUTH))
+    with sqlite3.connect(tmp_path / "index.db") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    async with open_index(settings(tmp_path)) as index:
+        assert await index.ids() == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\x00", "the and of", "👩‍💻", "x" * 1_000_000, "word " * 200_000, "a\x00b null", "\u200d"],
+)
+async def test_any_text_is_taken(tmp_path: Path, text: str) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        entry = replace(entries(AUTH)[0], id="odd", text=text, person="")
+        await index.add([entry, *entries(AUTH)])
+        assert "odd" in await index.ids(AUTH)
+        assert "violin" in await best(index, "violin concert", AUTH)
+        await index.search(text, [AUTH], 5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"embedder": "minilm"}, r"\[memory\] model"),
+        ({"store": "faiss"}, r"\[memory\] store"),
+        ({"store": "qdrant"}, r"\[memory.store\] url"),
+    ],
+)
+async def test_a_setting_that_cannot_be_right_is_told(
+    tmp_path: Path, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        async with open_index(settings(tmp_path, **changes)):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"embedder": "minilm", "model": Path("/nowhere")}, "model"),
+        ({"embedder": "nobody"}, "embedder"),
+        ({"store": "nobody"}, "store"),
+        ({"store": "qdrant", "store_settings": {"url": "http://127.0.0.1:9"}}, "store"),
+        ({"store": "pgvector", "store_settings": {"connection_string": "x"}}, "store"),
+    ],
+)
+async def test_what_is_not_there_is_told_by_its_key(
+    tmp_path: Path, changes: dict[str, Any], key: str
+) -> None:
+    async with open_index(settings(tmp_path, **changes)) as index:
+        with pytest.raises(ConfigError, match=rf"^\[memory\] {key}: "):
+            await index.warm()
+
+
+def test_the_name_changes_with_what_makes_it(tmp_path: Path) -> None:
+    plain = Mem0Index(settings(tmp_path))
+    other = Mem0Index(settings(tmp_path, embedder="minilm", model=tmp_path))
+    served = Mem0Index(settings(tmp_path, embedder="openai", embedder_settings={"model": "m"}))
+    assert len({plain.name, other.name, served.name}) == 3
+
+
+def test_it_never_connects_to_anybody(tmp_path: Path) -> None:
+    script = """
+import asyncio, sys
+from pathlib import Path
+from memory.recall.index import IndexSettings
+from memory.recall.mem0 import open_index
+from tests.doubles.small_chat import AUTH, entries
+
+tried = []
+asks = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "urllib.Request")
+sys.addaudithook(lambda event, args: tried.append(event) if event in asks else None)
+
+async def main():
+    async with open_index(IndexSettings(Path(sys.argv[1]))) as index:
+        await index.add(entries())
+        for query in ("what happened last week?", "2026-04-15", "the JWT of Andi Smith", "before"):
+            await index.search(query, [AUTH], 60)
+        await index.remove([entries()[0].id])
+        await index.clear()
+
+asyncio.run(main())
+print(tried)
+"""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "PYTHONPATH": "."}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "index")],
+        cwd=HOUSE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert not (tmp_path / "home").exists()
+
+
+def test_opening_does_not_import_mem0(tmp_path: Path) -> None:
+    script = """
+import asyncio, sys
+from pathlib import Path
+from memory.recall.index import IndexSettings
+from memory.recall.mem0 import open_index
+
+async def main():
+    async with open_index(IndexSettings(Path(sys.argv[1]))):
+        print(sorted({"mem0", "numpy", "qdrant_client"} & sys.modules.keys()))
+
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=HOUSE,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+async def test_warming_reads_what_is_there(tmp_path: Path) -> None:
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(entries())
+    warmed = Mem0Index(settings(tmp_path))
+    await warmed.warm()
+    assert set(warmed._open().store._scopes) == {AUTH, GARDEN, ANDIS}
+    await warmed.close()

@@ -1,0 +1,109 @@
+"""The database: what was written is there, whatever happened to the neighbours' writes."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy.exc import IntegrityError
+
+from contract.errors import ConfigError
+from store.database import HEAD, Store, StoreError
+from store.gateway_schema import metadata
+from store.schema import rooms
+from tests.conftest import NewUrl
+
+
+def insert(room_id: str):  # type: ignore[no-untyped-def]
+    def work(connection: Connection) -> str:
+        connection.execute(
+            rooms.insert().values(id=room_id, name=room_id, kind="room", created_at=0)
+        )
+        return room_id
+
+    return work
+
+
+@pytest.fixture(params=["sqlite", "sqlite+aiosqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest, new_url: NewUrl) -> str:
+    """The same database by threads of our own and by SQLAlchemy's asyncio engine."""
+    return await new_url(request.param)
+
+
+def ids(connection: Connection) -> list[str]:
+    return list(connection.execute(select(rooms.c.id).order_by(rooms.c.id)).scalars())
+
+
+async def test_a_write_is_there_for_the_next_process(url: str) -> None:
+    async with Store.open(url) as store:
+        assert await store.write(insert("r1")) == "r1"
+    async with Store.open(url) as store:
+        assert await store.read(ids) == ["r1"]
+
+
+async def test_one_callers_failure_leaves_the_others_writes_whole(url: str) -> None:
+    async with Store.open(url) as store:
+        works = [store.write(insert(name)) for name in ("a", "b", "a", "c")]
+        results = await asyncio.gather(*works, return_exceptions=True)
+        assert [r if isinstance(r, str) else type(r) for r in results] == [
+            "a",
+            "b",
+            IntegrityError,
+            "c",
+        ]
+        assert await store.read(ids) == ["a", "b", "c"]
+
+
+async def test_the_migrations_make_exactly_the_tables_of_the_schema(url: str) -> None:
+    def look(connection: Connection) -> dict[str, set[str]]:
+        inspector = inspect(connection)
+        return {
+            table: {column["name"] for column in inspector.get_columns(table)}
+            for table in inspector.get_table_names()
+            if table != "alembic_version"
+        }
+
+    async with Store.open(url) as store:
+        found = await store.read(look)
+        version = await store.read(
+            lambda connection: connection.execute(text("SELECT * FROM alembic_version")).scalar()
+        )
+    assert version == HEAD
+    assert found == {t.name: {c.name for c in t.columns} for t in metadata.tables.values()}
+
+
+async def test_a_database_that_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "moot.db").mkdir()
+    with pytest.raises(ConfigError, match=r"\[store\] url"):
+        async with Store.open(f"sqlite:///{tmp_path}/moot.db"):
+            pass
+
+
+async def test_what_was_deleted_is_in_no_file_after_a_scrub(url: str, tmp_path: Path) -> None:
+    def holding() -> list[str]:
+        files = (path for path in tmp_path.rglob("*") if path.is_file())
+        return [path.name for path in files if b"unguessable-4711" in path.read_bytes()]
+
+    async with Store.open(url) as store:
+        await store.write(insert("unguessable-4711"))
+        await store.write(insert("kept"))
+        assert holding() or store.dialect != "sqlite"
+        await store.write(lambda c: c.execute(rooms.delete().where(rooms.c.id != "kept")))
+        await store.scrub()
+        assert holding() == []
+        assert await store.read(ids) == ["kept"]
+        assert await store.write(insert("more")) == "more"
+
+
+async def test_a_scrub_says_when_somebody_else_reads(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/moot.db"
+    async with Store.open(url) as store:
+        await store.write(insert("kept"))
+        other = sqlite3.connect(tmp_path / "moot.db")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM rooms").fetchone()
+        with pytest.raises(StoreError, match="in use"):
+            await store.scrub()
+        other.close()
+        await store.scrub()

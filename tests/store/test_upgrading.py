@@ -1,0 +1,240 @@
+"""Databases of earlier versions are brought up to date with their rows; newer ones are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, create_engine, inspect, text
+
+from contract.errors import ConfigError
+from store import migrations
+from store.database import HEAD, Store
+from store.gateway_schema import metadata
+from store.upgrading import told
+from tests.conftest import NewUrl
+
+EARLIER = ["0001", "0002", "0003"]
+
+MESSAGE = """INSERT INTO messages (seq, room_id, message_id, scope, sender_id, sender_name,
+ sender_type, hop, content, sent_at, received_at, include_in_memory, meta, attachments)
+ VALUES (7, 'slack:C1', '1.2', 'room:slack:C1', 'slack:U1', 'Ölivia', 'human', 0,
+ 'why 15 “minutes”?', 1776780000000, 1776780000001, true, '{"a": 1}', '[]')"""
+TURN = """INSERT INTO turns (seq, id, message_seq, persona, scope, room_id, bot, hop, state, states)
+ VALUES (3, 't1', 7, 'claude', 'room:slack:C1', 'slack:C1', 'slack', 0, 'posted',
+ '[["queued", 1776780000000], ["posted", 1776780001000]]')"""
+ROOM = (
+    """INSERT INTO rooms (id, name, kind, created_at) VALUES ('slack:C1', 'general', 'room', 1)"""
+)
+FACT = """INSERT INTO facts (seq, id, scope, kind, text, source, data, said_at, created_at)
+ VALUES (5, 'f1', 'room:slack:C1', 'decision', '30 min', 'message', '{}', 1, 1)"""
+
+
+def brought_to(connection: Connection, revision: str) -> None:
+    """The migrations themselves, up to a revision."""
+    config = Config()
+    folder = Path(migrations.__file__).parent
+    config.set_main_option("script_location", str(folder))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def filled(connection: Connection, revision: str) -> None:
+    brought_to(connection, revision)
+    for statement in (ROOM, MESSAGE, TURN, *([FACT] if revision >= "0002" else [])):
+        connection.execute(text(statement))
+
+
+async def make(url: str, revision: str) -> None:
+    """A database as a Moot of that time left it."""
+    if url.startswith("sqlite"):
+        Path(url.partition("///")[2]).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        with engine.begin() as connection:
+            filled(connection, revision)
+        engine.dispose()
+        return
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    database = create_async_engine(url.replace("postgresql:", "postgresql+asyncpg:"))
+    async with database.begin() as connected:
+        await connected.run_sync(filled, revision)
+    await database.dispose()
+
+
+def rows(connection: Connection) -> Mapping[str, list[tuple[object, ...]]]:
+    found = {}
+    for table in ("rooms", "messages", "turns", "facts"):
+        wanted = [c.name for c in metadata.tables[table].columns if c.name != "heard_by"]
+        if inspect(connection).has_table(table):
+            names = ", ".join(f'"{name}"' for name in wanted)
+            found[table] = [
+                tuple(r) for r in connection.execute(text(f"SELECT {names} FROM {table}"))
+            ]
+    return found
+
+
+@pytest.mark.parametrize("driver", ["sqlite", "sqlite+aiosqlite", "postgresql"])
+@pytest.mark.parametrize("revision", EARLIER)
+async def test_every_row_of_an_earlier_version_is_there_afterwards(
+    new_url: NewUrl, driver: str, revision: str
+) -> None:
+    url = await new_url(driver)
+    await make(url.replace("+aiosqlite", ""), revision)
+    async with Store.open(url) as store:
+        found = await store.read(rows)
+        shape = await store.read(
+            lambda c: {t: {k["name"] for k in inspect(c).get_columns(t)} for t in metadata.tables}
+        )
+    assert shape == {t.name: {c.name for c in t.columns} for t in metadata.tables.values()}
+    assert found["messages"][0][:2] == (7, "slack:C1")
+    assert "Ölivia" in found["messages"][0]
+    assert "why 15 “minutes”?" in found["messages"][0]
+    assert found["turns"][0][1] == "t1"
+    assert found["rooms"][0][0] == "slack:C1"
+    assert len(found["facts"]) == (revision >= "0002")
+    async with Store.open(url) as store:  # the second start has nothing to do
+        assert await store.read(rows) == found
+
+
+async def database(tmp_path: Path, revision: str = "0003") -> Path:
+    file = tmp_path / "moot.db"
+    await make(f"sqlite:///{file}", revision)
+    return file
+
+
+def content(file: Path) -> list[str]:
+    connection = sqlite3.connect(file)
+    found = list(connection.iterdump())
+    connection.close()
+    return found
+
+
+async def test_a_copy_of_what_was_is_kept_and_only_the_newest_three(tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    before: list[str] = []
+    for _ in range(5):
+        file = await database(tmp_path)
+        before = content(file)
+        async with Store.open(f"sqlite:///{file}"):
+            pass
+        for path in tmp_path.glob("moot.db*"):
+            path.unlink()
+    copies = sorted(folder.iterdir())
+    assert len(copies) == 3
+    assert all(content(copy) == before for copy in copies)
+    assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
+
+
+async def test_a_new_database_makes_no_copy(tmp_path: Path) -> None:
+    async with Store.open(f"sqlite:///{tmp_path}/moot.db"):
+        pass
+    assert not (tmp_path / "backups").exists()
+
+
+@pytest.mark.parametrize("driver", ["sqlite", "postgresql"])
+async def test_a_newer_database_is_refused_and_left_alone(new_url: NewUrl, driver: str) -> None:
+    url = await new_url(driver)
+    async with Store.open(url) as store:
+        await store.write(
+            lambda c: c.execute(text("UPDATE alembic_version SET version_num='0099'"))
+        )
+    file = Path(url.partition("///")[2]) if driver == "sqlite" else None
+    before = file.read_bytes() if file else b""
+    with pytest.raises(ConfigError, match=f"version 0099, and this Moot knows those up to {HEAD}"):
+        async with Store.open(url):
+            pass
+    if file:
+        assert file.read_bytes() == before
+        assert not (file.parent / "backups").exists()
+
+
+@pytest.mark.parametrize("driver", ["sqlite", "postgresql"])
+async def test_a_migration_that_fails_leaves_the_database_as_it_was(
+    new_url: NewUrl, driver: str
+) -> None:
+    """The last table of the last migration is there already: those before it must vanish again."""
+    url = await new_url(driver)
+    await make(url, "0003")
+
+    def tables(connection: Connection) -> set[str]:
+        return set(inspect(connection).get_table_names())
+
+    async def look(change: str = "SELECT 1") -> set[str]:
+        if driver == "sqlite":
+            engine = create_engine(url)
+            with engine.begin() as connection:
+                connection.execute(text(change))
+                found = tables(connection)
+            engine.dispose()
+            return found
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        server = create_async_engine(url.replace("postgresql:", "postgresql+asyncpg:"))
+        async with server.begin() as connected:
+            await connected.execute(text(change))
+            found = await connected.run_sync(tables)
+        await server.dispose()
+        return found
+
+    with_usage = await look("CREATE TABLE usage (x INTEGER)")
+    with pytest.raises(ConfigError) as caught:
+        async with Store.open(url):
+            pass
+    assert "could not be brought from version 0003 to 0004" in caught.value.say
+    assert "it is as it was" in caught.value.say
+    if driver == "sqlite":
+        assert "before-0004-from-0003.db is a copy of it" in caught.value.say
+    assert await look() == with_usage
+    await look("DROP TABLE usage")
+    async with Store.open(url) as store:
+        assert (await store.read(rows))["turns"][0][1] == "t1"
+
+
+async def test_without_room_for_a_copy_nothing_is_done(tmp_path: Path) -> None:
+    file = await database(tmp_path)
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE ballast (x BLOB)")
+    connection.execute("INSERT INTO ballast VALUES (randomblob(1000000))")
+    connection.commit()
+    connection.close()
+    before = content(file)
+    code = (
+        "import asyncio\nfrom store.database import Store\n"
+        "async def main():\n"
+        f"    async with Store.open('sqlite:///{file}'): pass\n"
+        "asyncio.run(main())"
+    )
+    limit = 500_000  # of any file that it writes: a disk that is full
+    result = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", code],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        capture_output=True,
+        encoding="utf-8",
+        cwd=Path(__file__).parents[2],
+        timeout=60,
+        check=False,
+    )
+    assert "no copy of it could be made first" in result.stderr
+    assert "it is as it was" in result.stderr
+    assert content(file) == before
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_whatever_a_change_runs_into_is_told_with_the_copy() -> None:
+    with (
+        pytest.raises(ConfigError, match=r"list index out of range.*copy\.db is a copy"),
+        told("0003", HEAD, Path("copy.db")),
+    ):
+        raise IndexError("list index out of range")
