@@ -1,6 +1,6 @@
 """Deleting everything that a person said, and everything that was made of it.
 
-`plan_erasure` finds it and changes nothing; `erase_person` deletes what the plan holds. Other
+`plan_erasure` finds it and changes nothing; `erase_person` deletes what a plan names. Other
 people's messages that happen to mention the person stay: they are theirs. What an agent or a model
 wrote for others stays without the person's words.
 """
