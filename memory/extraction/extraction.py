@@ -25,7 +25,7 @@ from memory.extraction.extracted import (
     read_extracted,
     sentences,
 )
-from memory.layer import AnsweredTurn, EndedSession, ends_a_run
+from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.model import Calls
 from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of
