@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.relevance import relevance, unaddressed, words
+from memory.text import relevance, unaddressed, words
 
 WEATHER = "What's the weather in SF today?"
 TEXTS = st.text(max_size=80) | st.lists(

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from contract.agent import Completion, Tool, Usage
 from contract.errors import ModelError
-from memory.calls import Calls
+from memory.model import Calls
 from store.database import Store
 from store.schema import model_calls
 from tests.doubles.model import ScriptedModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.extraction.key_terms import invented, lost, normalised
+from memory.consolidation.key_terms import invented, lost, normalised
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,22 @@ from contract.briefing import Budget
 from contract.chat import Speaker
 from contract.errors import ModelError
 from memory.readable import MessageRange, ReadableMessage
-from memory.summaries.plain import NOTE, PLAIN_CHARS, plain_record, plain_summary
-from memory.summaries.prompts import (
+from memory.summaries.rows import SessionRecord, Weight, passed
+from memory.summaries.writing import (
+    NOTE,
+    PLAIN_CHARS,
     PROMPT_CHARS,
     checked_record,
     checked_summary,
     cut_at_sentence,
     first_part,
     last_part,
+    plain_record,
+    plain_summary,
     record_tool,
+    used_files,
     written,
 )
-from memory.summaries.rows import SessionRecord
-from memory.summaries.unsummarised import Weight, passed
-from memory.summaries.used_files import used_files
 
 ANDI = Speaker("fake:andi", "Andi")
 BUDI = Speaker("fake:budi", "Budi")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from contract.agent import Completion, ToolCall, Usage
 from contract.errors import ModelError
-from memory.extraction.consolidation import Consolidation, Outcome
+from memory.consolidation.consolidation import Consolidation, Outcome
 from memory.recall.facts import NewFact, StoredFact, add_facts, facts_by_id, facts_in, remove_facts
 from memory.recall.index import Index
 from memory.recall.recall import Recall

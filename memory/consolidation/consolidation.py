@@ -14,9 +14,8 @@ import structlog
 from sqlalchemy import Connection, select
 
 from contract.errors import ModelError
-from memory.cursors import advance, failed, read_cursor
-from memory.extraction.key_terms import claims, invented, lost
-from memory.extraction.merging import (
+from memory.consolidation.key_terms import claims, invented, lost
+from memory.consolidation.merging import (
     NEIGHBOURS,
     CurrentFacts,
     age,
@@ -24,10 +23,11 @@ from memory.extraction.merging import (
     duplicates,
     may_change,
     merged,
+    propose,
     speakers_of,
     unchanged,
 )
-from memory.extraction.proposals import propose
+from memory.cursors import advance, failed, read_cursor
 from memory.gate import Gate
 from memory.model import Model
 from memory.recall.facts import StoredFact, add_facts, every_fact_in, replace_facts
