@@ -19,7 +19,7 @@ from typing import Any
 
 from contract import Place
 from tests.golden.script import Case
-from tests.golden.stage import START, Came
+from tests.golden.stage import START, Came, Prompt
 
 Row = Mapping[str, Any]
 JOINER = "\u2060"
@@ -71,23 +71,34 @@ def _date(found: re.Match[str]) -> str:
 
 def account(case: Case, came: Came, folder: Path) -> str:
     """The whole of it."""
-    with closing(sqlite3.connect(folder / "moot.db")) as database:
-        database.row_factory = sqlite3.Row
+    parts = [f"{case.about}\n", *_prompts(came), *_platform(case, came), *_replies(came)]
+    personas = (*case.personas, *(name for names in case.siblings.values() for name in names))
+    own = ("moot", *personas, *CALLERS)
+    return written(parts, folder / "moot.db", folder, own, came.prompts)
+
+
+def written(
+    parts: Sequence[str],
+    database: Path,
+    folder: Path,
+    own: Sequence[str],
+    prompts: Sequence[Prompt] = (),
+) -> str:
+    """These parts and what stands in the database. folder, own: see Mask."""
+    with closing(sqlite3.connect(database)) as opened:
+        opened.row_factory = sqlite3.Row
         tables = {
-            name: [dict(row) for row in database.execute(f'SELECT * FROM "{name}" ORDER BY rowid')]
+            name: [dict(row) for row in opened.execute(f'SELECT * FROM "{name}" ORDER BY rowid')]
             for name in TABLES
         }
-    codes = [str(row["code"]) for row in tables["pairings"]]
-    personas = (*case.personas, *(name for names in case.siblings.values() for name in names))
-    mask = Mask(folder, tables["turns"], codes, ("moot", *personas, *CALLERS))
-    parts = [f"{case.about}\n"]
-    parts += _prompts(came)
-    parts += _platform(case, came)
-    parts += _replies(came)
+    mask = Mask(folder, tables["turns"], [str(row["code"]) for row in tables["pairings"]], own)
     said = sorted(tables["messages"], key=lambda row: str(row["room_id"]))  # a room's are in order
-    parts += [f"══ messages ══\n\n{_blocks(_message(row) for row in said)}"]
-    parts += [f"══ turns ══\n\n{_blocks(_turns(tables, came))}"]
-    parts += [text for name, columns in TABLES.items() if (text := _rest(name, columns, tables))]
+    parts = [
+        *parts,
+        f"══ messages ══\n\n{_blocks(_message(row) for row in said)}",
+        f"══ turns ══\n\n{_blocks(_turns(tables, prompts))}",
+        *(_rest(name, columns, tables) for name, columns in TABLES.items()),
+    ]
     return visible(mask("\n".join(part for part in parts if part)))
 
 
@@ -198,9 +209,9 @@ def _message(row: Row) -> str:
     return "\n".join(lines)
 
 
-def _turns(tables: Mapping[str, Sequence[Row]], came: Came) -> Iterator[str]:
+def _turns(tables: Mapping[str, Sequence[Row]], prompts: Sequence[Prompt]) -> Iterator[str]:
     given: dict[str, list[str]] = {}
-    for prompt in came.prompts:
+    for prompt in prompts:
         given.setdefault(prompt.persona, []).append(prompt.text)
     ids = {row["seq"]: str(row["message_id"]) for row in tables["messages"]}
     for row in tables["turns"]:
