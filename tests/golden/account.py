@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 JOINER = "\u2060"
 NOBODY = "-"
 
-_ID = re.compile(r"\b[0-9a-f]{32}\b")
+_ID = re.compile(r"\b(?:[0-9a-f]{16}){1,2}\b")
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?( ms\b| s of work\b)")
 _DATE = re.compile(r"(?<!\d)(20\d\d-\d\d-\d\d)(?:( at)?([ T])\d\d:\d\d(?::[\d.]+)?)?")
 CALLERS = ("Ana", "ana")  # whose messages the HTTP API stamps
