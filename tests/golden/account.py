@@ -25,7 +25,10 @@ Row = Mapping[str, Any]
 JOINER = "\u2060"
 NOBODY = "-"
 
-_ID = re.compile(r"\b(?:[0-9a-f]{16}){1,2}\b")
+_ID = re.compile(
+    r"\b(?:(?:[0-9a-f]{16}){1,2}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+    r"|(?<=config_sha256\\\": \\\")[0-9a-f]+"
+)
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?( ms\b| s of work\b)")
 _DATE = re.compile(r"(?<!\d)(20\d\d-\d\d-\d\d)(?:( at)?([ T])\d\d:\d\d(?::[\d.]+)?)?")
 CALLERS = ("Ana", "ana")  # whose messages the HTTP API stamps
@@ -240,12 +243,14 @@ def _turn(
 
 
 def _record(record: Row) -> Iterator[str]:
-    """What is kept of how it was made, but for its times and its sections' texts."""
-    kept = {name: value for name, value in record.items() if name not in ("timings", "sections")}
+    """What is kept of how it was made, but for its sections' texts, times and what was late."""
+    kept = {
+        name: value
+        for name, value in record.items()
+        if name not in ("timings", "sections", "memory")
+    }
     for one in record.get("sections", ()):
-        yield f"  section: {one['name']}, {len(one['text'])} characters, {one['source']}"
-    if "memory" in kept:
-        kept["memory"] = {name: of for name, of in kept["memory"].items() if name != "ms"}
+        yield f"  section: {one['name']}, {one['source']}"
     for name, value in sorted(kept.items()):
         yield f"  {name}: {json.dumps(value, ensure_ascii=False, sort_keys=True)}"
 

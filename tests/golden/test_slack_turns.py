@@ -37,6 +37,8 @@ dms = "open"
 approvers = ["slack:{olivia}"]
 [turns]
 marks = "off"
+[memory]
+remember = "off"  # it learns some seconds later
 [[bots]]
 platform = "slack"
 personas = ["demo"]
