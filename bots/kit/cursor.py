@@ -1,4 +1,4 @@
-"""What a bot must not forget over a restart: a value in a file of its own."""
+"""How far a bot has read, and the rest that it must not forget: each value in a file of its own."""
 
 from __future__ import annotations
 
@@ -58,6 +58,18 @@ class JsonState(Generic[M]):
         """
         self._asked += 1
         await asyncio.to_thread(self._write, value.model_dump_json(), self._asked)
+
+    async def keep(self, value: M) -> bool:
+        """Save it; False, and a warning, when the disk fails.
+
+        A cursor that is behind costs a second delivery, which the gateway drops.
+        """
+        try:
+            await self.save(value)
+        except OSError as error:
+            log.warning("cursor.not_kept", reason=error)
+            return False
+        return True
 
     def _write(self, text: str, number: int) -> None:
         with self._lock:
