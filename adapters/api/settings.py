@@ -8,7 +8,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from adapters.api.reasoning import Effort, Thinking
 
-API = "https://api.anthropic.com"
 MODEL = "claude-sonnet-5-5"  # the middle of the current ones; platform.claude.com, read 2026-11
 LEAST_BUDGET = 1_024  # tokens of thinking; the API takes no less
 
