@@ -28,6 +28,7 @@ from adapters.api.settings import MODEL, ApiSettings
 from adapters.api.speech import Speech
 from adapters.cli_profile import cut_tool_text
 from adapters.records.spent import total
+from adapters.session.session import AgentSession
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
 from llm.client import AnthropicClient, ModelAnswer
@@ -43,7 +44,7 @@ CHARS_A_TOKEN = 3.0  # until the API told how many there are; English has 4, cod
 DETAIL_CHARS = 200  # of a tool's input, for people
 
 
-class ApiAgent:
+class ApiAgent(AgentSession["_Turn"]):
     """One session. Started by `start`; whoever starts it closes it."""
 
     def __init__(
@@ -57,6 +58,7 @@ class ApiAgent:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """api_key, base_url: of the API. path: PATH for the memory's server."""
+        super().__init__("anthropic", "I")
         self.session_id: str | None = None
         self.resumed = False
         self._settings = settings
@@ -73,9 +75,6 @@ class ApiAgent:
         self._closed = False
         self._refused: set[ThinkingForm] = set()
         self._forgot = False  # since the last answer
-        self._asking: asyncio.Task[Any] | None = None
-        self._stopping = False
-        self._asked = asyncio.Event()
 
     async def start(self) -> None:
         """Make ready, without a call: a wrong key is told by the first answer."""
@@ -91,8 +90,7 @@ class ApiAgent:
         if self._tools is not None:
             self._frame = replace(self._frame, tools=self._tools.offered)
 
-    async def close(self) -> None:
-        """See `Agent.close`."""
+    async def _end(self) -> None:
         self._closed = True
         if self._tools is not None:
             await self._tools.close()
@@ -113,23 +111,15 @@ class ApiAgent:
     # ── One turn ────────────────────────────────────────────────────────────────────────
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
-        """See `Agent.ask`."""
-        task = self._asking = asyncio.current_task()
-        assert task
-        self._stopping = False
-        self._asked.clear()
-        turn = _Turn(Speech(reply.draft, self._clock))
+        """See `Agent.ask`. The one limit is how long the API may be silent, in the settings."""
+        return await self._within(None, self._ask(prompt, reply))
+
+    async def _ask(self, prompt: str, reply: Reply) -> Answer:
+        turn = self._run = _Turn(Speech(reply.draft, self._clock))
         self._conversation.say("user", prompt, reply.occasion.context)
         try:
             thinking = "off" if reply.occasion.small_talk else self._settings.thinking
-            message = await self._converse(turn, thinking)
-            return self._answer(turn, message)
-        except asyncio.CancelledError:
-            if not self._stopping or task.uncancel() > 0:
-                raise
-            what = AgentError("stopped", "stopped", say="I was stopped.")
-            what.partial = turn.partial()
-            raise what from None
+            return self._answer(turn, await self._converse(turn, thinking))
         except ApiError as error:
             failure = agent_error(error, self._frame.model)
             failure.partial = turn.partial()
@@ -139,15 +129,6 @@ class ApiAgent:
             raise
         finally:
             self._conversation.say("assistant", turn.kept())
-            self._asking = None
-            self._asked.set()
-
-    async def interrupt(self) -> None:
-        """See `Agent.interrupt`."""
-        if self._asking and not self._stopping:
-            self._stopping = True
-            self._asking.cancel()
-            await self._asked.wait()
 
     async def _converse(self, turn: _Turn, thinking: Thinking) -> ModelAnswer:
         """The message that ends the turn. What is too long loses its oldest turns."""
@@ -303,6 +284,17 @@ class _Turn:
     def partial(self) -> str:
         """What it had said when it failed."""
         return self.speech.all()
+
+    def usage(self) -> None:
+        """None: only whole answers are accounted."""
+
+    def unfinished(self) -> bool:
+        """False: a request that is cancelled is over."""
+        return False
+
+    async def break_off(self) -> bool:
+        """True at once: nothing is left of it."""
+        return True
 
     def kept(self) -> str:
         """What the conversation keeps of it."""

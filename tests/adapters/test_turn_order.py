@@ -3,7 +3,6 @@
 import asyncio
 
 from adapters.cli.paste import BEGIN, END, keystrokes
-from adapters.cli.permission import RoomQuestions, refuse
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import (
     HookQuestion,
@@ -18,6 +17,7 @@ from adapters.cli_profile import (
     ToolUsed,
     TurnSigns,
 )
+from adapters.session.questions import RoomQuestions, refuse
 from contract.agent import Option, Question
 from tests.doubles.replies import Replies
 
