@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import structlog
 from acp.exceptions import RequestError
@@ -14,7 +15,6 @@ from pydantic import ValidationError
 
 from adapters.acp.fault import fault_of, login_of, text_of
 from adapters.acp.peer import AUTH_REQUIRED, AcpPeer, AcpPlace, Json, ProtocolMismatch
-from adapters.acp.profile_over_acp import acp_command, acp_profile, settings_differ
 from adapters.acp.question import CANCELLED
 from adapters.acp.run import AcpRun
 from adapters.acp.turn import AcpTurn, lines_of
@@ -216,3 +216,33 @@ class AcpAgent(AgentSession[AcpRun]):
         if self._run and self._run.unfinished():
             return await self._run.decide(request)
         return CANCELLED
+
+
+def acp_profile(profile: Profile) -> Profile:
+    """The profile whose program is the one that speaks the protocol, without the other's argv."""
+    memory = profile.memory if profile.memory and not profile.memory.options else None
+    return replace(
+        profile,
+        begin=profile.acp,
+        resume=(),
+        options=profile.acp_options,
+        memory=memory,
+        chooses_id=False,
+    )
+
+
+def acp_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
+    """An administrator's command for the profile, over this protocol.
+
+    Where another program of the same folder speaks it (`vibe-acp` beside `vibe`), that is meant.
+    """
+    if len(command) == 1 and Path(command[0]).name == profile.begin[0] != profile.acp[0]:
+        return (str(Path(command[0]).with_name(profile.acp[0])),)
+    return command
+
+
+def settings_differ(profile: Profile, one: Setting, other: Setting) -> bool:
+    """Whether the program's files or variables tell it the difference."""
+    return any(file.text(one, "") != file.text(other, "") for file in profile.files) or any(
+        one.fill(value) != other.fill(value) for _, value in profile.env
+    )

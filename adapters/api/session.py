@@ -22,13 +22,12 @@ from adapters.agent import Launch, Reply
 from adapters.api.conversation import SESSION_ID, Conversation
 from adapters.api.faults import agent_error
 from adapters.api.memory_tools import PREFIX, MemoryClient, ToolResult
-from adapters.api.reasoning import Thinking, ThinkingForm, forms
 from adapters.api.request import Frame, make_request, tool_result
-from adapters.api.settings import MODEL, ApiSettings
+from adapters.api.settings import MODEL, ApiSettings, Thinking, ThinkingForm, forms
 from adapters.api.speech import Speech
-from adapters.cli_profile import cut_tool_text
 from adapters.records.spent import total
 from adapters.session.session import AgentSession
+from adapters.turn_events import cut_tool_text
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
 from llm.client import AnthropicClient, ModelAnswer

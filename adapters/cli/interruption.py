@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from adapters.cli.paste import END, pastes
+from adapters.cli.keyboard import END, pastes
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import structlog
 
-from adapters.cli_profile import Permission, Profile, State
+from adapters.cli_profile import Permission, Profile
 from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.screen.screen import Screen
 from adapters.session.questions import RoomQuestions, chosen
+from adapters.turn_events import State
 from contract.agent import Option, Question
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")

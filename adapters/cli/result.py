@@ -13,8 +13,7 @@ from adapters.pty.console import Console
 from adapters.reading.queries import error_on, reply_on, text_on
 from adapters.records.faults import AGAIN, Fault, fault_in
 from adapters.screen.screen import Screen
-from adapters.session.session import readable
-from adapters.session.startup import last_words
+from adapters.session.session import last_words, readable
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
 

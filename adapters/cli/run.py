@@ -13,19 +13,19 @@ import structlog
 from adapters.agent import Reply
 from adapters.cli.dialogs import Dialogs
 from adapters.cli.interruption import Interruption
-from adapters.cli.keyboard import PromptEntry
-from adapters.cli.paste import keystrokes
+from adapters.cli.keyboard import PromptEntry, keystrokes
 from adapters.cli.permission import ScreenPrompt
 from adapters.cli.record import Follower
 from adapters.cli.result import TurnResult
 from adapters.cli.turn import Sign, Source, TurnState
-from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State, TurnEvent
+from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
 from adapters.screen.screen import Screen
 from adapters.session.questions import RoomQuestions
 from adapters.session.session import DRAFT_S, EXIT_S, readable
+from adapters.turn_events import HookQuestion, SessionNamed, State, TurnEvent
 from contract.agent import Answer, Usage
 
 log = structlog.stdlib.get_logger("moot.adapters.exchange")

@@ -15,10 +15,11 @@ from adapters.cli.hooks import HookListener
 from adapters.cli.process import CliProcess
 from adapters.cli.run import PromptRun
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State
+from adapters.cli_profile import Profile
 from adapters.screen.signals import Signal
 from adapters.session.questions import refuse
 from adapters.session.session import AgentSession
+from adapters.turn_events import HookQuestion, SessionNamed, State
 from contract.agent import Answer
 from contract.errors import AgentError
 

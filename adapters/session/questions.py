@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from adapters.agent import Reply
-from adapters.cli_profile import HookQuestion
+from adapters.turn_events import HookQuestion
 from contract.agent import Question
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")

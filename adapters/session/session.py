@@ -160,3 +160,13 @@ class AgentSession(Generic[R]):
 def readable(text: str) -> str:
     """The text without U+2060, which keeps an `@` from being taken for a file."""
     return text.replace("\u2060", "")
+
+
+SHOWN = 200  # characters of the screen in an error
+
+
+def last_words(text: str) -> str:
+    """The last lines of a screen on one line, without rules and boxes."""
+    lines = [" ".join(line.strip("─━═│┃╭╮╰╯┌┐└┘ ").split()) for line in text.split("\n")]
+    shown = " / ".join(line for line in lines if line)
+    return shown if len(shown) <= SHOWN else f"…{shown[1 - SHOWN :]}"
