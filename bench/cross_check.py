@@ -1,4 +1,4 @@
-"""The second witness: whether a screen shows the words that a program's record has. Pure.
+"""Whether a screen shows the words that a program's record has. Pure.
 
 Words alone are compared: Markdown's syntax, wraps, borders and the numbers of lists are nobody's
 words. A screen may show only the end of a long reply, and may leave out what its program says that

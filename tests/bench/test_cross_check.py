@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.reading.cross_check import MOST_CHARS, find_mismatch
 from adapters.reading.replay import replay
+from bench.cross_check import MOST_CHARS, find_mismatch
 
-RECORDINGS = Path(__file__).parent / "recordings"
+RECORDINGS = Path(__file__).parents[1] / "adapters" / "recordings"
 CASES = sorted(path.parent.name for path in RECORDINGS.glob("*/recording.jsonl"))
 # What the model sent is not what the program showed, or took into its record: see
 # test_recordings.SHOWN_OTHERWISE.
