@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from gateway.core import show
+from gateway.core import views
 from gateway.core.events import AppEvent, TurnChanged
 
 Publish = Callable[[AppEvent], None]
@@ -22,7 +22,7 @@ class EventBus:
 
     def publish(self, happening: AppEvent) -> None:
         """Tell everybody; never waits."""
-        if isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
+        if isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
             self._ends.pop(happening.turn.id, asyncio.Event()).set()
         for queue in list(self._listeners):
             if queue.qsize() >= _BACKLOG:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from contract.chat import Speaker
-from gateway.core.cards import Message, OpenQuestion, RoomCard, TurnCard
+from gateway.core.views import Message, OpenQuestion, RoomCard, TurnCard
 
 
 @dataclass(frozen=True, slots=True)

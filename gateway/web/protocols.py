@@ -11,8 +11,16 @@ from gateway.access.admissions import AccessOverview
 from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Decision, Pairing
 from gateway.audit.audit import AuditLog
-from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.core.events import AppEvent
+from gateway.core.views import (
+    PersonaCard,
+    RoomCard,
+    SessionCard,
+    Timeline,
+    TurnRecord,
+    TurnState,
+    View,
+)
 from gateway.limits.usage import UsageReports
 from gateway.questions.questions import Choice
 from gateway.schedules.scheduled import Schedule
@@ -24,7 +32,7 @@ from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilt
 
 
 @dataclass(frozen=True, slots=True)
-class TurnReply:
+class TurnReply(View):
     """The outcome of a turn for a caller who waited. state: "running" when the wait was over."""
 
     turn_id: str
@@ -35,7 +43,7 @@ class TurnReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(View):
     """The message is on disk. duplicate: it was there before and nothing happened.
 
     replies: only for a caller who waits, one for each turn.
@@ -49,7 +57,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class HealthReport:
+class HealthReport(View):
     """ok: messages are taken and turns run. detail: a word for each part, no secrets."""
 
     ok: bool

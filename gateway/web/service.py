@@ -15,13 +15,13 @@ from contract.chat import Inbound, Room, Speaker
 from contract.errors import Rejected
 from gateway.access.service import AccessService
 from gateway.audit.audit import Audit
-from gateway.core import show
+from gateway.core import views
 from gateway.core.addressing import route
 from gateway.core.bus import EventBus
-from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.core.events import AppEvent, RoomOpened
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
+from gateway.core.views import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
 from gateway.limits.usage import UsageBook
 from gateway.observability.metering import Taken, measure
 from gateway.observability.metrics import Metrics
@@ -151,7 +151,7 @@ class WebService:
             turn = await self._known(turn_id)
         self._bus.forget(turn_id)
         text = turn.answer or ""
-        state = show.state(turn, turn.state)
+        state = views.state(turn, turn.state)
         return TurnReply(turn.id, turn.persona, text, state, text if turn.fault else None)
 
     async def _known(self, turn_id: str) -> Turn:
@@ -188,14 +188,14 @@ class WebService:
         if await self._transcript.room(room_id) is None:
             return None
         stored = await self._transcript.page(room_id, before, limit + 1)
-        messages = tuple(show.message(item) for item in stored[-limit:])
+        messages = tuple(views.message(item) for item in stored[-limit:])
         more = len(stored) > limit
         if before is not None:
             return Timeline(messages, more)
         turns = [turn for turn in await self._ledger.open_turns() if turn.room.id == room_id]
         asked = {seq: item.message_id for item in stored for seq in [item.seq]}
         cards = tuple(
-            show.turn_card(t, message_id=asked.get(t.message_seq), ahead=self._rooms.ahead(t))
+            views.turn_card(t, message_id=asked.get(t.message_seq), ahead=self._rooms.ahead(t))
             for t in turns
         )
         return Timeline(messages, more, cards, tuple(self._questions.open_in(room_id)))
@@ -229,7 +229,7 @@ class WebService:
     def picture(self, session_id: str) -> Picture | None:
         """The terminal now; None: no such session."""
         for live in self._sessions.all():
-            if show.session_id(live.persona, live.scope) == session_id:
+            if views.session_id(live.persona, live.scope) == session_id:
                 return live.agent.picture()
         return None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from contract.chat import Room, Speaker
-from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
+from gateway.core.views import OpenQuestion, RoomCard, SessionCard
 from gateway.web.admin.values import (
     Acted,
     BotCard,
@@ -141,14 +141,14 @@ class FakeAdmin:
                 SessionCard(
                     "claude@room:slack:C1", "claude", AUTH.id, "working", 4711, now - hours
                 ),
-                "auth-team", "room", "Claude Code", "room:slack:C1", now, 412 << 20, 81.4, 48_200,
+                "auth-team", "room", "Claude Code", now, 412 << 20, 81.4, 48_200,
                 0.41,
             ),
             SessionLine(
                 SessionCard(
                     "demo@room:web:general", "demo", "web:general", "idle", 4712, now - 3 * hours
                 ),
-                "general", "room", "Scripted demo", "room:web:general", now - hours, None, None,
+                "general", "room", "Scripted demo", now - hours, None, None,
                 None, None,
             ),
         ]  # fmt: skip

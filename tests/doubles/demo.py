@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract.chat import Attachment, Room, Speaker
-from gateway.core.cards import SessionCard, TurnRecord
+from gateway.core.views import SessionCard, TurnRecord
 from gateway.web.page import PageSettings, open_page
 from gateway.web.protocols import Picture
 from tests.doubles.house import FakeHouse

@@ -18,7 +18,19 @@ from contract.agent import Answer, Option, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Room, Speaker
 from contract.errors import Rejected
-from gateway.core.cards import (
+from gateway.core.events import (
+    AppEvent,
+    DraftChanged,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
+    QuestionAsked,
+    QuestionClosed,
+    RoomOpened,
+    TurnChanged,
+    TypingChanged,
+)
+from gateway.core.views import (
     LeftOut,
     Message,
     OpenQuestion,
@@ -34,18 +46,6 @@ from gateway.core.cards import (
     TurnCard,
     TurnRecord,
     TurnState,
-)
-from gateway.core.events import (
-    AppEvent,
-    DraftChanged,
-    MessageDeleted,
-    MessageEdited,
-    MessagePosted,
-    QuestionAsked,
-    QuestionClosed,
-    RoomOpened,
-    TurnChanged,
-    TypingChanged,
 )
 from gateway.questions.questions import Choice
 from gateway.web.protocols import HealthReport, Picture, Receipt, TurnReply
@@ -276,7 +276,7 @@ class FakeHouse:
             card=card, agent=agent, raw=raw, header=header, sections=_sections(header),
             trims=(Trim("transcript", "12 oldest lines", 4210),),
             left_out=(LeftOut("recall", "took too long"),),
-            timings=(Timing("recall", 41, 2), Timing("compose", 3, 43)),
+            timings=(Timing("recall", 41.0, 2.0), Timing("compose", 3.0, 43.0)),
             states=(StateChange("queued", at),),
         )  # fmt: skip
         self.records[turn_id] = record
@@ -309,7 +309,7 @@ class FakeHouse:
             record,
             answer=Answer(text, "record", "hook", ("Read", "Bash")),
             posts=(PostRecord(f"{turn_id}/0", posted.id, "posted", posted.at),),
-            timings=(*record.timings, Timing("agent", 1830, 46), Timing("post", 12, 1876)),
+            timings=(*record.timings, Timing("agent", 1830.0, 46.0), Timing("post", 12.0, 1876.0)),
         )
         self.move(turn_id, "posted")
         return posted

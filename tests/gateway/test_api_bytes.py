@@ -18,7 +18,6 @@ from gateway.access.admissions import AccessOverview
 from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Pairing
 from gateway.audit.audit import AuditEntry
-from gateway.core.cards import SessionCard
 from gateway.core.events import (
     AccessChanged,
     BotsChanged,
@@ -26,6 +25,7 @@ from gateway.core.events import (
     PersonasChanged,
     Stopping,
 )
+from gateway.core.views import SessionCard
 from gateway.limits.usage import Report, Sum
 from gateway.web.memory.room_memory import Overview
 from gateway.web.page import PageSettings, open_page

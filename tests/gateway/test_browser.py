@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
-from gateway.core.cards import SessionCard, TurnRecord
+from gateway.core.views import SessionCard, TurnRecord
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until
 

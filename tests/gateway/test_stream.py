@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 
 from contract.chat import Room, Speaker
-from gateway.core.cards import Message, SessionCard
 from gateway.core.events import AppEvent, MessagePosted, PersonasChanged
+from gateway.core.views import Message, SessionCard
 from gateway.web import stream
 from gateway.web.stream import Hub, Outbox, frame
 from tests.doubles.house import FakeHouse

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
-from gateway.core import show
+from gateway.core import views
 from gateway.core.bot_health import BotHealth
-from gateway.core.cards import RoomCard
 from gateway.core.ledger import UnusedSession
+from gateway.core.views import RoomCard
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
 from gateway.sessions.pool import SessionPool
@@ -160,7 +160,6 @@ class AdminService:
             room_name=live.room.name,
             room_kind=live.room.kind,
             agent=live.program.title,
-            scope=live.scope,
             used_at=live.used_at,
             memory_bytes=taken.memory_bytes if taken else None,
             cpu_s=taken.cpu_s if taken else None,
@@ -204,7 +203,7 @@ class AdminService:
 
 
 def _id(live: LiveSession) -> str:
-    return show.session_id(live.persona, live.scope)
+    return views.session_id(live.persona, live.scope)
 
 
 def _scope(room: Room) -> str:
