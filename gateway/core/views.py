@@ -31,7 +31,7 @@ TurnState = Literal["queued", "running", "answered", "posted", "failed", "stoppe
 
 
 @dataclass(frozen=True, slots=True)
-class Message(View):
+class MessageView(View):
     """A stored message. id: unique in its room.
 
     turn_id: the turn whose answer this is. draft: the answer is still being written.
@@ -53,7 +53,7 @@ class Message(View):
 
 
 @dataclass(frozen=True, slots=True)
-class RoomCard(View):
+class RoomView(View):
     """A room in a list. last_at: of its newest message."""
 
     room: Room
@@ -61,7 +61,7 @@ class RoomCard(View):
 
 
 @dataclass(frozen=True, slots=True)
-class PersonaCard(View):
+class PersonaView(View):
     """A persona. agent: its program's title. hint: how to get the program when not available."""
 
     name: str
@@ -72,7 +72,7 @@ class PersonaCard(View):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionCard(View):
+class SessionView(View):
     """A living session of an agent's program. state: e.g. "starting", "idle", "working"."""
 
     id: str
@@ -85,7 +85,7 @@ class SessionCard(View):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnCard(View):
+class TurnView(View):
     """A turn as the room sees it. ahead: turns before it in its session's queue while queued.
 
     message_id: of the message that asked. draft: the newest snapshot. error: one line.
@@ -123,15 +123,15 @@ class OpenQuestion(View):
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline(View):
+class TimelineView(View):
     """A stretch of a room, oldest first. more: older messages exist.
 
     turns and questions: those that are open now; only with the newest stretch.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[MessageView, ...]
     more: bool = False
-    turns: tuple[TurnCard, ...] = ()
+    turns: tuple[TurnView, ...] = ()
     questions: tuple[OpenQuestion, ...] = ()
 
 
@@ -200,7 +200,7 @@ class TurnRecord(View):
     file it was made with.
     """
 
-    card: TurnCard
+    turn: TurnView
     agent: str
     raw: Mapping[str, Any]
     header: str = ""
@@ -220,9 +220,9 @@ class TurnRecord(View):
 ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
 
 
-def message(stored: StoredMessage) -> Message:
+def message(stored: StoredMessage) -> MessageView:
     """A stored message for a list."""
-    return Message(
+    return MessageView(
         id=stored.message_id,
         room_id=stored.room_id,
         by=stored.by,
@@ -236,9 +236,9 @@ def message(stored: StoredMessage) -> Message:
     )
 
 
-def inbound(inbound: Inbound) -> Message:
+def inbound(inbound: Inbound) -> MessageView:
     """A message that was just stored, for a list."""
-    return Message(
+    return MessageView(
         id=inbound.message_id,
         room_id=inbound.room.id,
         by=inbound.meta.speaker(),
@@ -250,9 +250,9 @@ def inbound(inbound: Inbound) -> Message:
     )
 
 
-def answer(turn: Turn, first: Post, by: Speaker) -> Message:
+def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
     """A posted answer for a list. first: its first post, whose id the whole answer bears."""
-    return Message(
+    return MessageView(
         id=first.platform_id or first.key,
         room_id=turn.room.id,
         by=by,
@@ -272,11 +272,11 @@ def state(turn: Turn, name: State) -> TurnState:
     return name
 
 
-def turn_card(
+def turn_view(
     turn: Turn, *, message_id: str | None = None, ahead: int = 0, draft: str = ""
-) -> TurnCard:
+) -> TurnView:
     """A turn for a list."""
-    return TurnCard(
+    return TurnView(
         id=turn.id,
         room_id=turn.room.id,
         persona=turn.persona,

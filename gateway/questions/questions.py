@@ -18,8 +18,7 @@ from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
-from gateway.core.bus import Publish
-from gateway.core.events import QuestionAsked, QuestionClosed
+from gateway.core.events import Publish, QuestionAsked, QuestionClosed
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.quoting import quoted
 from gateway.core.views import OpenQuestion

@@ -22,9 +22,8 @@ from contract.chat import MOOT, Destination
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
 from gateway.core import views
-from gateway.core.bus import Publish
 from gateway.core.destination import destination_of
-from gateway.core.events import MessagePosted, TurnChanged
+from gateway.core.events import MessagePosted, Publish, TurnChanged
 from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
 from gateway.core.pins import PINNER
 from gateway.core.redaction import Redactor
@@ -335,7 +334,7 @@ class TurnRunner:
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
-        card = views.turn_card(turn, message_id=message_id)
+        card = views.turn_view(turn, message_id=message_id)
         self.publish(TurnChanged(replace(card, status=status)))
 
 

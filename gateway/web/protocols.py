@@ -13,10 +13,10 @@ from gateway.access.pairing_rows import Decision, Pairing
 from gateway.audit.audit import AuditLog
 from gateway.core.events import AppEvent
 from gateway.core.views import (
-    PersonaCard,
-    RoomCard,
-    SessionCard,
-    Timeline,
+    PersonaView,
+    RoomView,
+    SessionView,
+    TimelineView,
     TurnRecord,
     TurnState,
     View,
@@ -164,25 +164,27 @@ class WebServiceProtocol(Protocol):
     async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
         """Store a message; it never runs an agent."""
 
-    async def rooms(self) -> Sequence[RoomCard]:
+    async def rooms(self) -> Sequence[RoomView]:
         """Every room, the one with the newest message first."""
 
-    async def create_room(self, name: str) -> RoomCard:
+    async def create_room(self, name: str) -> RoomView:
         """Open `web:<slug of name>`, or return it when it is there. Raises Rejected."""
 
-    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+    async def messages(
+        self, room_id: str, *, before: str | None, limit: int
+    ) -> TimelineView | None:
         """The newest messages, or those before message `before`; None: no such room."""
 
     async def turn(self, turn_id: str) -> TurnRecord | None:
         """All that is on record of a turn."""
 
-    async def personas(self) -> Sequence[PersonaCard]:
+    async def personas(self) -> Sequence[PersonaView]:
         """Every persona, available or not; the one that answers by default first."""
 
     async def people(self) -> Sequence[Speaker]:
         """Humans who have spoken, the latest first."""
 
-    async def sessions(self) -> Sequence[SessionCard]:
+    async def sessions(self) -> Sequence[SessionView]:
         """Living sessions."""
 
     def picture(self, session_id: str) -> Picture | None:

@@ -10,11 +10,11 @@ from contract.chat import Room
 from gateway.core import views
 from gateway.core.ledger import Post, Turn
 from gateway.core.views import (
-    PersonaCard,
+    PersonaView,
     PostRecord,
     Scored,
     SectionRecord,
-    SessionCard,
+    SessionView,
     StateChange,
     Timing,
     TurnRecord,
@@ -25,16 +25,16 @@ from store.timestamps import moment
 from store.transcript import StoredMessage
 
 
-def persona_card(persona: Persona, program: AgentProgram) -> PersonaCard:
+def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
     """A persona for a list, with what its agent wants when it can't answer."""
     hint = "" if program.available else program.hint
     about = persona.front.description
-    return PersonaCard(persona.name, about, program.title, program.available, hint)
+    return PersonaView(persona.name, about, program.title, program.available, hint)
 
 
-def session(live: LiveSession) -> SessionCard:
+def session(live: LiveSession) -> SessionView:
     """A living session for a list."""
-    return SessionCard(
+    return SessionView(
         id=views.session_id(live.persona, live.scope),
         persona=live.persona,
         room_id=live.room.id,
@@ -55,7 +55,7 @@ def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post])
         )
         answer = Answer(turn.answer, source, turn.ended_by or "", tuple(record.get("tools", ())))
     return TurnRecord(
-        card=views.turn_card(turn, message_id=asked.message_id),
+        turn=views.turn_view(turn, message_id=asked.message_id),
         agent=agent,
         raw=raw(asked, turn.room),
         header=turn.header or "",

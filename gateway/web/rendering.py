@@ -16,7 +16,7 @@ from contract.agent import Answer, Option
 from contract.briefing import Trim
 from contract.chat import Attachment, Room, Speaker
 from gateway.core.events import AppEvent
-from gateway.core.views import Message, OpenQuestion, RoomCard, TurnRecord, View
+from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnRecord, View
 from gateway.personas.versions import Version
 from gateway.settings.personas.check import PersonaFinding
 from gateway.web.admin.values import RoomLine, SessionLine
@@ -63,10 +63,10 @@ SHOWN: Mapping[type, Sequence[str]] = {
     Page: ("items", "next_before"),
 }  # fmt: skip
 INLINE: Mapping[type, str] = {
-    RoomCard: "room",
-    TurnRecord: "card",
-    RoomLine: "card",
-    SessionLine: "card",
+    RoomView: "room",
+    TurnRecord: "turn",
+    RoomLine: "room",
+    SessionLine: "session",
 }
 """A field of these is itself a value, whose fields are shown as if they were their own."""
 
@@ -92,7 +92,7 @@ def to_json(value: Any, file_id: FileId = no_file) -> Any:
             return _file(value, file_id)
         case OpenQuestion():
             return to_json(_question(value), file_id)
-        case Message():
+        case MessageView():
             return _message(value, file_id)
     return _fields(value, _names(type(value)), file_id)
 
@@ -132,9 +132,9 @@ def _file(attachment: Attachment, file_id: FileId) -> dict[str, Any]:
     }
 
 
-def _message(message: Message, file_id: FileId) -> dict[str, Any]:
+def _message(message: MessageView, file_id: FileId) -> dict[str, Any]:
     """A message as people see it: an old row without the prefix that was baked into its text."""
-    shown = _fields(message, _names(Message), file_id)
+    shown = _fields(message, _names(MessageView), file_id)
     if shown.pop("legacy"):
         shown["text"] = strip_baked_prefix(message.text)
     return shown

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from contract.chat import Speaker
-from gateway.core.views import OpenQuestion, RoomCard, SessionCard, View
+from gateway.core.views import OpenQuestion, RoomView, SessionView, View
 
 SessionAct = Literal["stop", "renew", "sleep"]
 Acted = Literal["done", "nothing", "busy", "unknown"]
@@ -19,7 +19,7 @@ Acted = Literal["done", "nothing", "busy", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class BotCard(View):
+class BotView(View):
     """How a bot fares. state: up, connecting, down. since: of its present run."""
 
     name: str
@@ -127,7 +127,7 @@ class RoomLine(View):
     messages: in so many days. models: what `!model` chose, by persona.
     """
 
-    card: RoomCard
+    room: RoomView
     platform: str
     people: Sequence[Speaker]
     personas: Sequence[str]
@@ -144,7 +144,7 @@ class SessionLine(View):
     cpu_s: since its start. tokens, cost_usd: None where unknown.
     """
 
-    card: SessionCard
+    session: SessionView
     room_name: str
     room_kind: str
     agent: str
@@ -179,7 +179,7 @@ class Summary(View):
     """Is everything well? failed: of the last 24 hours, newest first; questions: oldest first."""
 
     at: datetime
-    bots: Sequence[BotCard]
+    bots: Sequence[BotView]
     problems: Sequence[Problem]
     questions: Sequence[OpenQuestion]
     failed: Sequence[TurnLine]
