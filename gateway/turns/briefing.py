@@ -14,8 +14,7 @@ from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window, Windows
-from memory.layer import BriefRequest, LayerAnswers
-from memory.layers import Layers
+from memory.layers import BriefRequest, LayerAnswers, Layers
 from memory.members import Members
 from memory.scopes import Invocation
 from store.transcript import StoredMessage, Transcript

@@ -51,8 +51,7 @@ from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply
 from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Windows
-from memory.layer import AnsweredTurn
-from memory.layers import Layers
+from memory.layers import AnsweredTurn, Layers
 from store.transcript import StoredMessage, Transcript
 
 log = structlog.stdlib.get_logger("moot.turn")

@@ -146,7 +146,7 @@ class Front:
         """Every route outside /api."""
         return [
             web.get("/", self.index),
-            web.get("/static/{name}", self.static),
+            web.get("/static/{name:.+}", self.static),
             web.get("/healthz", self.health),
             web.get("/metrics", self.metrics),
         ]
