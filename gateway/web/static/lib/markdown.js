@@ -3,18 +3,29 @@
 
 import { copyButton, h } from "./dom.js";
 import { inline } from "./inline.js";
+import {
+  BULLET,
+  HEADING,
+  LAZY,
+  QUOTE,
+  Tail,
+  blank,
+  closes,
+  fence,
+  indent,
+  lazily,
+  rule,
+  spread,
+  starts,
+  unindent,
+  words,
+} from "./lines.js";
 
 /** @typedef {import("./inline.js").Mentions} Mentions */
 
 const LONGEST = 200_000; // beyond it a text is shown as it is
 const DEEPEST = 10;
-const FENCE = /^( {0,3})(`{3,}|~{3,})(.*)$/;
-const BULLET = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
-const HEADING = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
-const QUOTE = /^ {0,3}> ?/;
 const UNDERLINE = /^ {0,3}(=+|--+) *$/;
-const TABS = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*/; // where a tab is an indent
-const LAZY = "\0"; // before a line that goes on with a paragraph without the marks of its quote or list
 
 /**
  * A fragment for a text. `mentions`: lower-case names to a class.
@@ -44,96 +55,6 @@ export function plainText(text) {
     .replace(/\s+/g, " ")
     .trim();
 }
-
-// ── Lines ─────────────────────────────────────────────────────────────────────────────────
-
-/** @param {string} line */
-const blank = (line) => line.trim() === "";
-/** @param {string} line */
-const rule = (line) => /^ {0,3}([-*_])(?: *\1){2,} *$/.test(line);
-/** @param {string} line */
-const indent = (line) => line.length - line.trimStart().length;
-
-/**
- * A line whose indent, also behind the marks of quotes and lists, is blanks: a tab reaches the next multiple of four.
- * Tabs behind it are somebody's text or code.
- * @param {string} line
- */
-function spread(line) {
-  if (!line.includes("\t")) return line;
-  const lead = TABS.exec(line)?.[0] ?? "";
-  let made = "";
-  for (const character of lead) made += character === "\t" ? " ".repeat(4 - (made.length % 4)) : character;
-  return made + line.slice(lead.length);
-}
-
-/**
- * A line without so many columns of its indent.
- * @param {string} line
- * @param {number} columns
- */
-function unindent(line, columns) {
-  const shown = spread(line);
-  return shown.slice(Math.min(columns, indent(shown)));
-}
-
-/**
- * The parts of a line that opens a code block, or null.
- * @param {string} line
- */
-function fence(line) {
-  const match = FENCE.exec(line);
-  return match && !(match[2][0] === "`" && match[3].includes("`")) ? match : null;
-}
-
-/**
- * Whether a line closes the code block that these marks opened.
- * @param {string} line
- * @param {string} marks
- */
-function closes(line, marks) {
-  const trimmed = line.trim();
-  return indent(line) < 4 && trimmed.length >= marks.length && trimmed === marks[0].repeat(trimmed.length);
-}
-
-/**
- * Whether a line ends the paragraph before it.
- * @param {string} line
- */
-function starts(line) {
-  const bullet = BULLET.exec(line);
-  const list = bullet && !blank(line.slice(bullet[0].length)) && (!/\d/.test(bullet[2]) || /^1[.)]$/.test(bullet[2]));
-  return Boolean(fence(line)) || HEADING.test(line) || rule(line) || QUOTE.test(line) || Boolean(list);
-}
-
-/** What a container's lines end in: only behind a paragraph may a line go on without the container's marks. */
-class Tail {
-  constructor() {
-    this.marks = ""; // of the code block that is open
-    this.paragraph = false;
-  }
-
-  /** @param {string} line without the container's marks */
-  take(line) {
-    if (line.startsWith(LAZY)) return;
-    if (this.marks) {
-      if (closes(spread(line), this.marks)) this.marks = "";
-      return;
-    }
-    let rest = spread(line);
-    for (let depth = 0; depth < DEEPEST; depth += 1) {
-      const mark = QUOTE.exec(rest) ?? (rule(rest) ? null : BULLET.exec(rest));
-      if (!mark) break;
-      rest = rest.slice(mark[0].length);
-      this.paragraph = false;
-    }
-    this.marks = fence(rest)?.[2] ?? "";
-    const code = indent(rest) >= 4 && !this.paragraph;
-    this.paragraph = !(blank(rest) || this.marks || code || HEADING.test(rest) || rule(rest));
-  }
-}
-
-// ── Blocks ────────────────────────────────────────────────────────────────────────────────
 
 class Blocks {
   /**
@@ -352,11 +273,6 @@ class Blocks {
     return h("p", {}, ...this.text(body.join("\n").trim()));
   }
 }
-
-/** @param {string} line */
-const lazily = (line) => LAZY + words(line);
-/** @param {string} line */
-const words = (line) => line.replace(LAZY, "").trimStart();
 
 /**
  * A heading. The page has an h1 and an h2 of its own.
