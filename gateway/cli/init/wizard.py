@@ -33,7 +33,7 @@ _PERSON = re.compile(rf"({_PREFIXES}):[^\s*]+")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line said; empty: not said. urls: platform → address."""
+    """The options of the command line; empty: not given. urls: platform → address."""
 
     file: Path
     platforms: Sequence[str] = ()
@@ -78,7 +78,7 @@ class Wizard:
 
     @property
     def afterwards(self) -> Sequence[str]:
-        """What to do next, a line each."""
+        """The next steps, a line each."""
         config = f" --config {self._given.file}" if self._given.file.name != "moot.toml" else ""
         listen = self._config().gateway.listen
         last = self._next or [f"open http://{listen} and ask @{self._persona}"]
@@ -279,7 +279,7 @@ class Wizard:
         self._put(platform, login.table)
 
     def _lets_in(self, platform: PlatformSpec) -> bool:
-        """Whether the platform takes it; says what is missing. Quiet: raises ConfigError."""
+        """True if the platform takes it; says what is missing. Quiet: raises ConfigError."""
         config = self._config()
         wanted = (platform.name, self._given.name or None)
         [number] = [
