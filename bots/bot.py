@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from bots.kit.naming import Named, by_names
 from contract.agent import Question
 from contract.chat import Destination, Event, Room, Speaker
 
@@ -28,46 +25,6 @@ Reaction = Literal["waiting", "working", "done", "failed"]
 
 def forget(_secret: str) -> None:
     """Nobody keeps it."""
-
-
-@dataclass(frozen=True, slots=True)
-class BotSetup:
-    """Every bot is given this, whatever its platform."""
-
-    name: str
-    """Unique among the configured bots, e.g. "slack"."""
-
-    personas: tuple[str, ...]
-    """Names; the first one answers when no name was said."""
-
-    files_dir: Path
-    """Where files of people's messages are kept."""
-
-    own_dir: Path
-    """Where the bot keeps what it must not forget over a restart; made when it is needed."""
-
-    require_mention: bool = True
-    """False: the gateway answers every message of the bot's rooms."""
-
-    is_named: Named | None = None
-    """Whether a text names one of the personas; None: by the names above."""
-
-    max_file_bytes: int | None = None
-    """The largest file that is kept; None: the platform's own limit."""
-
-    secret_found: SecretSink = forget
-
-    now: Callable[[], float] = time.time
-    """The time in seconds since 1970."""
-
-    @property
-    def recipient_id(self) -> str | None:
-        """The persona that is addressed where the account is; None: the account serves several."""
-        return f"bot:{self.personas[0]}" if len(self.personas) == 1 else None
-
-    def names_us(self, text: str) -> bool:
-        """Whether a text names one of the personas as people type it."""
-        return (self.is_named or by_names(self.personas))(text)
 
 
 @dataclass(frozen=True, slots=True)

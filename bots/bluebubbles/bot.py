@@ -30,7 +30,8 @@ from bots.bluebubbles.inbound import EventConverter
 from bots.bluebubbles.posts import OwnPostDetector, Posts
 from bots.bluebubbles.reactions import Reactions
 from bots.bluebubbles.text import LIMIT, size, written
-from bots.bot import BotSetup, PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import EditedMessage, RenamedRoom
 from bots.kit.lanes import Delivery
 from bots.kit.platform_bot import PlatformBot

@@ -19,7 +19,7 @@ from bots.bluebubbles.events import (
 )
 from bots.bluebubbles.files import Files
 from bots.bluebubbles.posts import OwnPostDetector
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage
 from bots.kit.inbound import MessageContext, inbound
 from bots.kit.naming import Named

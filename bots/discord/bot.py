@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 import structlog
 
-from bots.bot import BotSetup, PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.discord.api import OFFICIAL, DiscordApi
-from bots.discord.backfill import Cursors
+from bots.discord.backfill import Cursors, ThreadContext
 from bots.discord.check import Account, account, intents, missing
-from bots.discord.commands import register
 from bots.discord.connection import keep_connected
 from bots.discord.directory import Directory
 from bots.discord.events import SOURCE, UpdateTracker
@@ -21,17 +24,77 @@ from bots.discord.inbound import EventContext, EventHandler
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
 from bots.discord.text import LIMIT, size, written
-from bots.discord.threads import ThreadContext
+from bots.kit.bot_setup import BotSetup
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
-from bots.kit.slash import SlashCommand
+from bots.kit.slash import SlashCommand, SlashOption
 from bots.markdown.split import split
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
-from contract.errors import ConfigError
+from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
+_DESCRIPTION, _CHOICES = 100, 25
+_CHAT_INPUT, _STRING = 1, 3
+
 _MAX_FILE_BYTES = 25_000_000
+
+
+def described(commands: Sequence[SlashCommand]) -> list[dict[str, Any]]:
+    """The commands as Discord takes them."""
+    return [
+        {
+            "name": command.name,
+            "type": _CHAT_INPUT,
+            "description": _plain(command.says) or command.name,
+            "options": [_option(option) for option in command.options],
+        }
+        for command in sorted(commands, key=lambda command: command.name)
+        if _NAME.fullmatch(command.name)
+    ]
+
+
+def _option(option: SlashOption) -> dict[str, Any]:
+    told = {
+        "type": _STRING,
+        "name": option.name,
+        "description": _plain(option.says) or option.name,
+        "required": option.required,
+    }
+    choices = [{"name": choice, "value": choice} for choice in option.choices[:_CHOICES]]
+    return {**told, "choices": choices} if choices else told
+
+
+def _plain(text: str) -> str:
+    return _cut(" ".join(text.replace("`", "").split()))
+
+
+async def register(
+    api: DiscordApi, application: str, commands: Sequence[SlashCommand], cursors: Cursors
+) -> None:
+    """Tell Discord our commands, if they aren't those that it was told last.
+
+    It takes 200 new commands a day.
+    """
+    body = described(commands)
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest() if body else ""
+    if digest == cursors.commands or not application:
+        return
+    try:
+        await api.call(
+            "PUT", "/applications/{application_id}/commands", body=body, application_id=application
+        )
+    except PlatformError as error:
+        log.warning("commands.not_registered", reason=error)
+        return
+    cursors.registered(digest)
+    log.info("commands.registered", count=len(body))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _DESCRIPTION else text[: _DESCRIPTION - 1] + "…"
 
 
 class DiscordBot(PlatformBot):

@@ -11,10 +11,9 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from bots.bot import BotSetup, Receive
+from bots.bot import Receive
 from bots.discord.api import DiscordApi
-from bots.discord.backfill import Backfill, Cursors
-from bots.discord.commands import acknowledge, in_order
+from bots.discord.backfill import Backfill, Cursors, ThreadContext
 from bots.discord.directory import Directory, learn
 from bots.discord.events import (
     SOURCE,
@@ -35,19 +34,49 @@ from bots.discord.events import (
 )
 from bots.discord.files import Files
 from bots.discord.posts import Posts
-from bots.discord.threads import ThreadContext
 from bots.discord.wire import WireChannel, WireGuild
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import PinChange
 from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.kit.lanes import Delivery, Lanes
 from bots.kit.slash import SlashCommand
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+_MESSAGE, _NOTHING = 4, 6  # kinds of an answer: a message; the post stays as it is
+_EPHEMERAL = 1 << 6
+_ACK_S = 3.0
 
 _GUILDS_S = 3.0  # for the guilds to be told after READY; what none told of is read then
 _PIN_S = 1.0  # for the message that says who pinned
+
+
+def in_order(given: Sequence[tuple[str, str]], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The options of a command that was run, as the command has them: Discord tells them as they
+    were filled in."""
+    place = {name: number for number, name in enumerate(names)}
+    return tuple(sorted(given, key=lambda option: place.get(option[0], len(place))))
+
+
+async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str = "") -> None:
+    """Tell Discord that an interaction was taken. text: shown to who ran it, to nobody else."""
+    body: dict[str, Any] = {"type": _NOTHING}
+    if text:
+        data = {"content": text[:2_000], "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
+        body = {"type": _MESSAGE, "data": data}
+    try:
+        await api.call(
+            "POST",
+            "/interactions/{interaction_id}/{interaction_token}/callback",
+            body=body,
+            timeout_s=_ACK_S,
+            interaction_id=interaction,
+            interaction_token=token,
+        )
+    except PlatformError as error:
+        log.info("interaction.not_acknowledged", reason=error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from contract.chat import Attachment, Inbound, IngestMetadata, Room, Speaker
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from bots.bot import Bot, BotSetup
+from bots.bot import Bot
+from bots.kit.bot_setup import BotSetup
 from bots.kit.slash import SlashCommand
 from contract.errors import ConfigError
 

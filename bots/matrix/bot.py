@@ -10,7 +10,8 @@ from typing import Any
 
 import structlog
 
-from bots.bot import BotSetup, PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.bot_setup import BotSetup
 from bots.kit.lanes import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split

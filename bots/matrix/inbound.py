@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage
 from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.kit.lanes import Delivery

@@ -7,7 +7,8 @@ from datetime import datetime
 
 import structlog
 
-from bots.bot import BotSetup, PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.bot_setup import BotSetup
 from bots.kit.lanes import Delivery
 from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.kit.lanes import Delivery

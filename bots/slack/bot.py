@@ -11,7 +11,8 @@ from typing import Any, Literal
 import structlog
 from aiohttp import web
 
-from bots.bot import BotSetup, PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.lanes import Delivery, together
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot

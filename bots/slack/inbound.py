@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.slack.directory import Directory

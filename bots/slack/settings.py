@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bots.bot import Bot, BotSetup
+from bots.bot import Bot
+from bots.kit.bot_setup import BotSetup
 from bots.kit.platform_spec import BotTable, Host, Login, PlatformSpec, SecretField, SetupForm
 
 

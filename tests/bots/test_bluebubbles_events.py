@@ -23,7 +23,7 @@ from bots.bluebubbles.events import (
 )
 from bots.bluebubbles.posts import mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
 from bots.kit.inbound import MessageContext, inbound
 from bots.kit.naming import names

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bots.bot import BotSetup
+from bots.kit.bot_setup import BotSetup
 from bots.kit.directory import HEADING, thread_block
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound
