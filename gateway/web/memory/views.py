@@ -143,7 +143,7 @@ def observation_view(found: ObservationContext) -> ObservationView:
         record=RecordView.model_validate(found.record),
         timeline=[
             *(_placed(entry) for entry in found.earlier),
-            _placed(found.record.entry(), here=True),
+            _placed(TitleRow.of(found.record), here=True),
             *(_placed(entry) for entry in found.later),
         ],
     )
