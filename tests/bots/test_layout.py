@@ -46,14 +46,10 @@ def test_the_table_names_every_folder_and_each_calls_itself_so() -> None:
 
 
 def imports(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    return found | {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    found = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    plain = (node.names for node in nodes if isinstance(node, ast.Import))
+    return found | {alias.name for names in plain for alias in names}
 
 
 @pytest.mark.parametrize("platform", [*PLATFORMS, *sorted(BELOW)])
