@@ -57,7 +57,9 @@ class BlueBubblesBot(PlatformBot):
     """
 
     platform = SOURCE
-    manners = PlatformCapabilities(draft_interval_s=None, max_posts=10, buttons=False, marks=False)
+    capabilities = PlatformCapabilities(
+        draft_interval_s=None, max_posts=10, buttons=False, reactions=False
+    )
 
     def __init__(
         self,
@@ -216,7 +218,7 @@ class BlueBubblesBot(PlatformBot):
         """The three dots, where the private API is there ("" ends them). Never raises."""
         await self._reactions.typing(place, begins=bool(status))
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """None: a tapback would stay on the person's message and notify them."""
 
     async def roster(self, room: Room) -> Sequence[Speaker]:

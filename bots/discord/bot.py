@@ -106,7 +106,7 @@ class DiscordBot(PlatformBot):
 
     platform = SOURCE
     # Five edits in five seconds and channel, all answers in it together.
-    manners = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
+    capabilities = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
 
     def __init__(
         self,
@@ -237,10 +237,10 @@ class DiscordBot(PlatformBot):
         if status:
             await self._reactions.typing(place)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         if self._posts.exists(message_id):
-            await self._reactions.mark(place, message_id, mark)
+            await self._reactions.react(place, message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room.external_id, MAX_MEMBERS)

@@ -80,7 +80,7 @@ class MatrixBot(PlatformBot):
         self._reactions = Reactions(self._api, self._posts)
 
     @property
-    def manners(self) -> PlatformCapabilities:
+    def capabilities(self) -> PlatformCapabilities:
         """No drafts while the events that the server allows are needed for answers."""
         drafts = self._posts.budget.has_room(2)
         return _CAPABILITIES if drafts else replace(_CAPABILITIES, draft_interval_s=None)
@@ -244,9 +244,9 @@ class MatrixBot(PlatformBot):
         """Show in the room that it types ("" ends it). Never raises."""
         await self._reactions.typing(place.room.external_id, status)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
-        await self._reactions.mark(place, message_id, mark)
+        await self._reactions.react(place, message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         own = self._directory.own.user_id

@@ -12,7 +12,7 @@ from uuid import uuid4
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import BEFORE, MARKS
+from bots.kit.reactions import BEFORE, EMOJI
 from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.posts import Posts
@@ -33,7 +33,7 @@ class Reactions:
         self._api, self._posts = api, posts
         self.user_id = ""
         self._silent: set[str] = set()  # rooms in which signs are refused
-        self._marks: Recent[str, tuple[Reaction, str]] = Recent(
+        self._shown: Recent[str, tuple[Reaction, str]] = Recent(
             _REMEMBERED
         )  # and the reaction's id
 
@@ -47,17 +47,17 @@ class Reactions:
         except PlatformError as error:
             log.info("sign.failed", reason=error)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
-        """Put the mark's reaction, then take back the one before."""
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
+        """Put the reaction, then take back the one before."""
         room_id = place.room.external_id
-        before = self._marks.get(message_id)
-        if room_id in self._silent or (before and before[0] == mark):
+        before = self._shown.get(message_id)
+        if room_id in self._silent or (before and before[0] == reaction):
             return
         try:
-            if before and mark in ("done", "failed"):
+            if before and reaction in ("done", "failed"):
                 await self._wait_for_room(2)  # else a message would look unfinished for ever
-            if self._posts.budget.has_room(_EVENTS[mark] + bool(before)):
-                await self._replace(room_id, message_id, mark)
+            if self._posts.budget.has_room(_EVENTS[reaction] + bool(before)):
+                await self._replace(room_id, message_id, reaction)
         except MatrixRefused as error:
             log.info("sign.given_up", room=room_id, reason=error)
             self._silent.add(room_id)
@@ -70,16 +70,16 @@ class Reactions:
                 return
             await asyncio.sleep(1.0)
 
-    async def _replace(self, room_id: str, message_id: str, mark: Reaction) -> None:
-        before = self._marks.get(message_id)
-        reaction = await self._posts.react(room_id, message_id, MARKS[mark], uuid4().hex)
-        self._marks[message_id] = mark, reaction
-        for old in [before[1]] if before else await self._earlier(room_id, message_id, mark):
+    async def _replace(self, room_id: str, message_id: str, reaction: Reaction) -> None:
+        before = self._shown.get(message_id)
+        event_id = await self._posts.react(room_id, message_id, EMOJI[reaction], uuid4().hex)
+        self._shown[message_id] = reaction, event_id
+        for old in [before[1]] if before else await self._earlier(room_id, message_id, reaction):
             await self._posts.delete(room_id, old)
 
-    async def _earlier(self, room_id: str, message_id: str, mark: Reaction) -> list[str]:
+    async def _earlier(self, room_id: str, message_id: str, reaction: Reaction) -> list[str]:
         """Reactions of ours that an earlier process put there."""
-        olds = {MARKS[old] for old in BEFORE[mark]}
+        olds = {EMOJI[old] for old in BEFORE[reaction]}
         if not olds:
             return []
         annotations = path("rooms", room_id, "relations", message_id, "m.annotation", "m.reaction")

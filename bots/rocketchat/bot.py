@@ -78,7 +78,7 @@ class RocketChatBot(PlatformBot):
         self._told_limits = False
 
     @property
-    def manners(self) -> PlatformCapabilities:
+    def capabilities(self) -> PlatformCapabilities:
         """Fewer drafts for an account whose calls are counted."""
         free = self._directory.own.unlimited
         return PlatformCapabilities(_FREE_DRAFT_S if free else _LIMITED_DRAFT_S, buttons=False)
@@ -184,9 +184,9 @@ class RocketChatBot(PlatformBot):
         """That the account types ("" ends it). Never raises."""
         await self._reactions.typing(self._streams.ddp, place, begins=bool(status))
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
-        await self._reactions.mark(message_id, mark)
+        await self._reactions.react(message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room.external_id)

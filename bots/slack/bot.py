@@ -76,7 +76,7 @@ class SlackBot(PlatformBot):
     """One Slack app in one workspace."""
 
     platform = SOURCE
-    manners = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
+    capabilities = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
     def __init__(self, setup: BotSetup, app: SlackApp) -> None:
         if key := app.missing():
@@ -236,9 +236,9 @@ class SlackBot(PlatformBot):
         """A status under the thread ("" ends it). Never raises."""
         await self._reactions.status(place, status)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
-        await self._reactions.mark(place, message_id, mark)
+        await self._reactions.react(place, message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room.external_id, MAX_MEMBERS)

@@ -355,14 +355,14 @@ async def test_the_last_mark_is_the_only_one_that_stands(stage: Stage, inbox: In
         room = await stage.room()
         said = await stage.andi.say(room, "hi")
         (message, *_) = await until(inbox, Inbound)
-        await first.mark(Destination(message.room), said, "waiting")
-        await first.mark(Destination(message.room), said, "working")
+        await first.react(Destination(message.room), said, "waiting")
+        await first.react(Destination(message.room), said, "working")
     async with running(second, Inbox()):
         await stage.andi.say(room, "again")
         async with asyncio.timeout(PATIENCE_S):
             while not second.own_ids:
                 await asyncio.sleep(0.01)
-        await second.mark(Destination(message.room), said, "done")
+        await second.react(Destination(message.room), said, "done")
     marks = [e["content"]["m.relates_to"]["key"] for e in await stage.andi.events(room)
              if e["type"] == "m.reaction" and e["content"]]  # fmt: skip
     assert marks == ["✅"]
@@ -440,9 +440,9 @@ async def test_a_rate_limit_is_told_with_its_time_and_marks_give_way(
         stage.homeserver.limit(stage.bot_id, per_second=1, burst=1)
         many = [bot.post(place, "more", f"m{number}") for number in range(8)]
         outcomes = await asyncio.gather(*many, return_exceptions=True)
-        await bot.mark(place, event_id, "done")
+        await bot.react(place, event_id, "done")
         stage.homeserver.limit(stage.bot_id, per_second=1000, burst=1000)
-        await bot.mark(place, event_id, "done")
+        await bot.react(place, event_id, "done")
     limited = [one for one in outcomes if isinstance(one, PlatformError)]
     assert limited
     assert {one.outcome for one in limited} == {"retry"}

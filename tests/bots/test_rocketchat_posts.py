@@ -161,7 +161,7 @@ async def test_marks_follow_one_another(rocketchat: RocketChatDouble, bot: Rocke
     sent = rocketchat.say("hello")
     seen = []
     for mark in ("waiting", "working", "working", "done"):
-        await bot.mark(HERE, sent, mark)
+        await bot.react(HERE, sent, mark)
         seen.append(list(rocketchat.messages[sent]["reactions"]))
     assert seen == [
         [":hourglass_flowing_sand:"],
@@ -170,7 +170,7 @@ async def test_marks_follow_one_another(rocketchat: RocketChatDouble, bot: Rocke
         [":white_check_mark:"],
     ]
     rocketchat.fail("chat.react", Fault("500"))
-    await bot.mark(HERE, "nowhere", "failed")
+    await bot.react(HERE, "nowhere", "failed")
 
 
 async def test_typing_is_shown_and_ended(rocketchat: RocketChatDouble, bot: RocketChatBot) -> None:
@@ -203,12 +203,12 @@ async def test_an_account_whose_calls_are_counted_edits_seldom_and_says_so_once(
             await rocketchat.sockets.listening(CLAUDE)
             rocketchat.sockets.cut()
             await rocketchat.sockets.listening(CLAUDE, 2)
-        assert bot.manners.draft_interval_s == 15.0
+        assert bot.capabilities.draft_interval_s == 15.0
     assert caplog.text.count("lacks the role bot") == 1
 
 
 async def test_an_account_with_the_role_edits_every_second(bot: RocketChatBot) -> None:
-    assert bot.manners.draft_interval_s == 1.0
+    assert bot.capabilities.draft_interval_s == 1.0
 
 
 async def test_check_tells_what_is_missing_with_its_remedy(

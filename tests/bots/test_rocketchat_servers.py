@@ -103,7 +103,7 @@ async def test_an_account_whose_roles_are_not_told_is_counted_where_the_answers_
     async with running(bot, inbox):
         await listening(rocketchat)
         posted = await bot.post(replace(HERE, voice=PersonaIdentity("codex", "")), "hi", "k")
-        assert bot.manners.draft_interval_s == interval_s
+        assert bot.capabilities.draft_interval_s == interval_s
     assert rocketchat.messages[posted]["alias"] == "codex"
 
 
