@@ -12,7 +12,7 @@ import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget

@@ -9,7 +9,7 @@ import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split

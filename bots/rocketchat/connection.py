@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.retry import backoff_s
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, MissedChanges

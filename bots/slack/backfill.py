@@ -236,6 +236,10 @@ class Backfill:
         if self._complete and channel not in self._behind:
             self._cursors.advance(channel, earlier(ts, _LATE_S))
 
+    def has(self, channel: str, ts: str) -> bool:
+        """True if a message of the last ones is on disk."""
+        return (channel, ts) in self._taken
+
     def removed(self, channel: str, ts: str) -> None:
         """A message was deleted."""
         self._taken.pop((channel, ts), None)

@@ -14,7 +14,8 @@ from aiohttp import web
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, RenamedRoom
-from bots.kit.lanes import Delivery, together
+from bots.kit.inbound import Delivery
+from bots.kit.lanes import together
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split
 from bots.slack.api import SlackApi, SlackRefused
@@ -179,11 +180,13 @@ class SlackBot(PlatformBot):
         else:
             channel = found.room.id
             async with self._delivery.in_room(channel):
+                if isinstance(found, NewMessage) and self._backfill.has(channel, found.id):
+                    return  # a mention comes twice, and what wasn't acknowledged in time again
                 await self._delivery.give(await self._converter.event(found))
-            if isinstance(found, NewMessage):
-                self._backfill.took(channel, found.id, found.thread_id)
-            elif isinstance(found, DeletedMessage):
-                self._backfill.removed(channel, found.id)
+                if isinstance(found, NewMessage):
+                    self._backfill.took(channel, found.id, found.thread_id)
+                elif isinstance(found, DeletedMessage):
+                    self._backfill.removed(channel, found.id)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
