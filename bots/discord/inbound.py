@@ -81,7 +81,7 @@ async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str =
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
-    """What a message is completed from."""
+    """The sources from which a message is completed."""
 
     api: DiscordApi
     directory: Directory
@@ -281,4 +281,4 @@ class EventHandler:
 
 
 async def _nothing() -> None:
-    """What was said before a message that isn't for us is not read."""
+    """Nothing is read of what was said before a message that isn't for us."""

@@ -31,7 +31,7 @@ class BotSetup:
     """False: the gateway answers every message of the bot's rooms."""
 
     is_named: Named | None = None
-    """Whether a text names one of the personas; None: by the names above."""
+    """True if a text names one of the personas; None: by the names above."""
 
     max_file_bytes: int | None = None
     """The largest file that is kept; None: the platform's own limit."""
@@ -42,5 +42,5 @@ class BotSetup:
     """The time in seconds since 1970."""
 
     def names_us(self, text: str) -> bool:
-        """Whether a text names one of the personas as people type it."""
+        """True if a text names one of the personas as people type it."""
         return (self.is_named or by_names(self.personas))(text)

@@ -34,7 +34,7 @@ class PostedMessage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MessageContext:
-    """What was looked up for a message.
+    """The facts that were looked up for a message.
 
     thread_context: a summary of what was said before it. from_me: the owner of the bot's account
     wrote it. passive: no persona may answer. guid: its id, for platforms that

@@ -79,6 +79,8 @@ class SlackBot(PlatformBot):
     platform = SOURCE
     capabilities = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
+    _posts: Posts
+
     def __init__(self, setup: BotSetup, app: SlackApp) -> None:
         if key := app.missing():
             raise ConfigError(
@@ -125,7 +127,7 @@ class SlackBot(PlatformBot):
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
-        """What Slack says is missing."""
+        """One line for each thing that Slack says is missing."""
         app = self._slack_app
         api = SlackApi(app.app_token, app.api_url, now=self.setup.now)
         socket = api if app.mode == "socket" else None
@@ -200,13 +202,8 @@ class SlackBot(PlatformBot):
         self._backfill.posted(place.room.external_id, place.thread_id)
         return posted
 
-    async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text; a question loses its buttons."""
-        await self._posts.edit(place, message_id, mrkdwn(text))
-
-    async def delete(self, place: Destination, message_id: str) -> None:
-        """Remove an own message; no error when it is gone already."""
-        await self._posts.delete(place, message_id)
+    def written(self, text: str) -> str:
+        return mrkdwn(text)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
