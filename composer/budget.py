@@ -23,7 +23,7 @@ _TRIMMED = {
     headings.SUMMARY: "tail",
     headings.LANDMARKS: "oldest",
 }
-"""The sections that are trimmed when the total is exceeded, in this order, and which units first."""
+"""The sections that are trimmed over the total, in this order, and which units go first."""
 
 
 class Record:

@@ -1,4 +1,4 @@
-"""The sections that come from memory: recall, pins, recommendations, landmarks, summary, observations."""
+"""The sections from memory: recall, pins, recommendations, landmarks, summary, observations."""
 
 from __future__ import annotations
 

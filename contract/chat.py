@@ -186,7 +186,7 @@ SCHEDULED, SLASH = "schedule:", "slash:"
 
 
 def stands(message_id: str) -> bool:
-    """Return True if a message is to be seen on its platform: it can be replied to, and reacted to."""
+    """Return True if a message is to be seen on its platform: it can be replied and reacted to."""
     return not message_id.startswith((SCHEDULED, SLASH))
 
 
