@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import structlog
 
-from adapters.cli_profile import Permission, Profile
+from adapters.cli_profile import Profile
 from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.screen.screen import Screen
 from adapters.session.questions import RoomQuestions, chosen
 from adapters.turn_events import State
+from adapters.turn_signs import Permission
 from contract.agent import Option, Question
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")
@@ -46,7 +47,7 @@ class ScreenPrompt:
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
-        permission = profile.permission or NONE
+        permission = profile.shown.permission or NONE
         self._unreadable = ScreenChoice(
             Question(
                 "",
@@ -67,7 +68,7 @@ class ScreenPrompt:
 
     def see(self, screen: Screen, text: str, state: State | None) -> bytes:
         """Look at the screen; ask the room; return the keys of its answer when it is there."""
-        permission = self._profile.permission
+        permission = self._profile.shown.permission
         if permission is None:
             return b""
         choice = None
@@ -125,7 +126,7 @@ class ScreenPrompt:
         self._wanted = None
 
     def _press(self, choice: ScreenChoice, index: int) -> bytes:
-        permission = self._profile.permission
+        permission = self._profile.shown.permission
         assert permission
         if permission.worded and permission.worded.search(choice.question.options[index].label):
             self._send_at = self._time() + SELECTED_S

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from adapters.cli_profile import TurnSigns
 from adapters.records.spent import total
 from adapters.session.tool_uses import ToolUses
 from adapters.turn_events import (
@@ -22,6 +21,7 @@ from adapters.turn_events import (
     ToolUsed,
     TurnEvent,
 )
+from adapters.turn_signs import TurnSigns
 from contract.agent import ToolUse, Usage
 
 Source = Literal["hook", "record"]

@@ -217,7 +217,7 @@ CODEX = HeadlessProgram(
     ),
     with_model=("--model", "{model}"),
     read=read_codex,
-    passes=("CODEX_API_KEY", *codex.CODEX.passes),
+    passes=("CODEX_API_KEY", *codex.CODEX.environment.passes),
     settings=codex_settings,
     leaves=(".codex/sessions", ".codex/history.jsonl", ".codex/logs_*"),
     missing="Install npm's `@openai/codex`.",

@@ -13,25 +13,35 @@ import shlex
 import sys
 from typing import Any
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
+    Acp,
+    Environment,
     HomeFile,
-    Hooks,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    Title,
-    TurnSigns,
+    Setup,
 )
 from adapters.profiles.json_settings import member_of, object_of
 from adapters.records import gemini, relay
 from adapters.records.spent import by_gemini, telling
+from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Hooks,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    Title,
+    TurnSigns,
+)
 from contract.errors import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
@@ -184,40 +194,69 @@ DIALOGS = (
     ),
 )
 
+LOOK = ScreenProfile(
+    name="gemini",
+    prompt=PromptRows(
+        echo=re.compile(r" > (.+)"),
+        input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
+        above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
+    ),
+    reply=ReplyRows(bullet=re.compile(r"✦(?: |$)"), margin=2, numbered=True),
+    tools=ToolRows(tool=re.compile(r"[╭│]|  [✓✗✕x⊷?o-]  \w")),
+    asides=AsideRows(
+        aside=re.compile(r"  Executing Hook| ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
+        fault=re.compile(r"✕ (.+)"),
+    ),
+)
+
 GEMINI = Profile(
     name="gemini",
     title="Gemini CLI",
     agent="Gemini CLI agent",
-    begin=("gemini", "--session-id", "{session_id}"),
-    resume=("gemini", "--resume", "{session_id}"),
-    options=(("--model", "{model}"),),
-    chooses_id=True,
-    files=(
-        HomeFile(".gemini/settings.json", settings_file),
-        HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
-        HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
+    program=Program(
+        begin=("gemini", "--session-id", "{session_id}"),
+        resume=("gemini", "--resume", "{session_id}"),
+        options=(("--model", "{model}"),),
+        chooses_id=True,
+        ready=ReadySigns(
+            prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
+            title=re.compile("Ready"),
+        ),
+        reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     ),
-    env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
-    passes=(
-        "GEMINI_API_KEY",
-        "GEMINI_MODEL",
-        "GOOGLE_API_KEY",
-        "GOOGLE_CLOUD_LOCATION",
-        "GOOGLE_CLOUD_PROJECT",
-        "GOOGLE_GEMINI_BASE_URL",
-        "GOOGLE_GENAI_USE_VERTEXAI",
-        "GOOGLE_VERTEX_BASE_URL",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "NODE_EXTRA_CA_CERTS",
+    environment=Environment(
+        files=(
+            HomeFile(".gemini/settings.json", settings_file),
+            HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
+            HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
+        ),
+        env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
+        passes=(
+            "GEMINI_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_API_KEY",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_VERTEX_BASE_URL",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+            "NODE_EXTRA_CA_CERTS",
+        ),
+        memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
     ),
-    ready=ReadySigns(
-        prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
-        title=re.compile("Ready"),
+    setup=Setup(
+        missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
+        login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
+        logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
+        configs=(".gemini/settings.json",),
+        at_least="0.61.0",
+        tested="0.61.0",
     ),
+    model=ModelChoice(context_tokens=1_048_576),
     typing=PromptTyping(
-        harmless=harmless,
-        tab="    ",
+        text=PromptText(harmless=harmless, tab="    "),
         echo_s=5.0,
         settle_s=0.3,  # an Enter within 40 ms of a paste is a newline
         holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
@@ -230,23 +269,18 @@ GEMINI = Profile(
         title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
         fallback_s=2.0,  # an error and a refusal fire no hook
     ),
-    look=screen_profile.GEMINI,
-    dialogs=DIALOGS,
-    permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
-    interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
-    missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
-    login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
-    context_tokens=1_048_576,
-    memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
-    acp=("gemini", "--acp"),
-    acp_options=(("--model", "{model}"),),  # it offers only its own list
-    logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
-    configs=(".gemini/settings.json",),
-    compact="/compress",
-    tells_compacted=True,
-    compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
-    clear="/clear",
-    reads=("/etc/gemini-cli", sys.executable, relay.__file__),
-    at_least="0.61.0",
-    tested="0.61.0",
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
+    ),
+    controls=Controls(
+        interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+        compact="/compress",
+        tells_compacted=True,
+        compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
+        clear="/clear",
+    ),
+    # it offers only its own list of models
+    acp=Acp(command=("gemini", "--acp"), options=(("--model", "{model}"),)),
 )

@@ -6,24 +6,41 @@ import json
 import re
 from typing import Any
 
-from adapters import screen_profile
 from adapters.cli_profile import (
+    Acp,
+    Environment,
     HomeFile,
-    Hooks,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    Title,
-    TurnSigns,
+    Setup,
 )
 from adapters.profiles.json_settings import member_of, object_of
 from adapters.records import qwen
 from adapters.records.spent import by_qwen, telling
+from adapters.screen_profile import (
+    AsideRows,
+    PromptRows,
+    ReplyRows,
+    ScreenFrame,
+    ScreenProfile,
+    ToolRows,
+)
+from adapters.turn_signs import (
+    Controls,
+    Hooks,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    Title,
+    TurnSigns,
+)
 
 HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
@@ -112,31 +129,64 @@ def harmless(text: str) -> str:
 
 BOX = r"^[ │]{0,2}> "
 
+LOOK = ScreenProfile(
+    name="qwen",
+    prompt=PromptRows(
+        echo=re.compile(r"  > (.+)"),
+        input=re.compile(r"[ │]{0,2}>(?:\s*$|\s{2,}Type your message)"),
+    ),
+    reply=ReplyRows(bullet=re.compile(r"  [◆✦]\ufe0e?(?: |$)"), margin=4, spare=3, numbered=True),
+    tools=ToolRows(tool=re.compile(r"  [✓✗✕x⊷?o-] \w")),
+    asides=AsideRows(
+        aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
+        fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
+    ),
+    frame=ScreenFrame(scrollbar="│█"),
+)
+
 QWEN = Profile(
     name="qwen",
     title="Qwen Code",
     agent="Qwen Code CLI agent",
-    begin=("qwen", "--session-id", "{session_id}"),
-    resume=("qwen", "--resume", "{session_id}"),
-    options=(("--append-system-prompt", "{persona}"), ("--model", "{model}")),
-    chooses_id=True,
-    files=(HomeFile(".qwen/settings.json", settings_file),),
-    env=(
-        ("NO_PROXY", "127.0.0.1,localhost,::1"),  # the hooks
-        ("QWEN_CODE_DISABLE_CRON", "1"),  # a turn that began by itself would have nobody to answer
+    program=Program(
+        begin=("qwen", "--session-id", "{session_id}"),
+        resume=("qwen", "--resume", "{session_id}"),
+        options=(("--append-system-prompt", "{persona}"), ("--model", "{model}")),
+        chooses_id=True,
+        ready=ReadySigns(
+            prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
+        ),
+        reads=("/etc/qwen-code",),
     ),
-    passes=(
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "OPENAI_MODEL",
-        "HTTPS_PROXY",
-        "NODE_EXTRA_CA_CERTS",
+    environment=Environment(
+        files=(HomeFile(".qwen/settings.json", settings_file),),
+        env=(
+            ("NO_PROXY", "127.0.0.1,localhost,::1"),  # the hooks
+            (
+                "QWEN_CODE_DISABLE_CRON",
+                "1",
+            ),  # a turn that began by itself would have nobody to answer
+        ),
+        passes=(
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_MODEL",
+            "HTTPS_PROXY",
+            "NODE_EXTRA_CA_CERTS",
+        ),
+        memory=MemoryAccess(HomeFile(".qwen/settings.json", settings_file), ()),
     ),
-    ready=ReadySigns(
-        prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
+    setup=Setup(
+        missing="Install npm's `@qwen-code/qwen-code` (Node 22 or newer), or say where it is.",
+        login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
+        logins=(".qwen/oauth_creds.json",),
+        configs=(".qwen/settings.json",),
+        at_least="0.24.4",
+        tested="0.24.4",
     ),
+    model=ModelChoice(context_tokens=131_072),
     typing=PromptTyping(
-        harmless=harmless,
+        text=PromptText(harmless=harmless),
         echo_s=5.0,
         settle_s=0.3,
         holding=re.compile(rf"{BOX} *(?!Type your message)\S(?![\s\S]*{BOX})", re.MULTILINE),
@@ -149,20 +199,15 @@ QWEN = Profile(
         title=Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
         fallback_s=3.0,
     ),
-    look=screen_profile.QWEN,
-    permission=Permission(re.compile(r"^\W*1\. ", re.MULTILINE), late_s=0.0),
-    interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
-    missing="Install npm's `@qwen-code/qwen-code` (Node 22 or newer), or say where it is.",
-    login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
-    context_tokens=131_072,
-    memory=MemoryAccess(HomeFile(".qwen/settings.json", settings_file), ()),
-    acp=("qwen", "--acp"),
-    logins=(".qwen/oauth_creds.json",),
-    configs=(".qwen/settings.json",),
-    compact="/compress",
-    tells_compacted=True,
-    clear="/clear",
-    reads=("/etc/qwen-code",),
-    at_least="0.24.4",
-    tested="0.24.4",
+    shown=Shown(
+        look=LOOK,
+        permission=Permission(re.compile(r"^\W*1\. ", re.MULTILINE), late_s=0.0),
+    ),
+    controls=Controls(
+        interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+        compact="/compress",
+        tells_compacted=True,
+        clear="/clear",
+    ),
+    acp=Acp(command=("qwen", "--acp")),
 )

@@ -29,7 +29,7 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
     own = launch.home.parent.resolve()
     system = _system(command.env)
     found = find_installation(Path(command.argv[0]), command.env.get("PATH", ""))
-    for word in (*(launch.command or profile.begin)[1:], *profile.reads):
+    for word in (*(launch.command or profile.program.begin)[1:], *profile.program.reads):
         if word.startswith("/") and Path(word).exists():
             found.join(find_installation(Path(word), ""))
     _add_memory(launch, found)
@@ -38,7 +38,7 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
         found.add(launch.files)
     writes = [found.follow(launch.home), found.follow(launch.workspace)]
     if launch.login:
-        logins = (launch.login.absolute() / name for name in profile.logins)
+        logins = (launch.login.absolute() / name for name in profile.setup.logins)
         writes += [found.follow(path) for path in logins if path.is_file()]
     for mount in sandbox.mounts:
         real = found.follow(mount.path)
@@ -55,7 +55,7 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
     links = tuple(sorted((system.links | found.links).items()))
     view = SandboxView(reads, tuple(writes), links, _accounts(launch))
     cwd, root = command.cwd.absolute(), os.geteuid() == 0
-    words = wrap(sandbox, view, cwd=cwd, nests=profile.nests, root=root)
+    words = wrap(sandbox, view, cwd=cwd, nests=profile.program.nests, root=root)
     return replace(command, enclosure=words)
 
 
