@@ -87,29 +87,34 @@ class ScreenPrompt:
         return self._proceed(choice, permission)
 
     def _proceed(self, choice: ScreenChoice, permission: Permission) -> bytes:
-        now, question = self._time(), choice.question
+        """The keys to press now, if any: the next step of an answer, else the room is asked."""
+        now = self._time()
         if self._wanted is not None:
             return self._move(choice)
         if self._send_at and now >= self._send_at:
             self._send_at = 0.0
             return WORDS + self._profile.typing.submit
         if self._task and self._task.done() and now >= self._since + permission.deaf_s:
-            index = chosen(self._task, question)
+            index = chosen(self._task, choice.question)
             self._task, self._answered = None, now
             return self._press(choice, index)
         if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
             self._pressed = b""
             return self._profile.typing.submit
+        self._ask(choice, permission, now)
+        return b""
+
+    def _ask(self, choice: ScreenChoice, permission: Permission, now: float) -> None:
+        """Put it to the room, once it stood for long enough and nobody else asks."""
         waits = permission.late_s if self._profile.signs.hooks else STEADY_S
-        half = permission.half and permission.half.fullmatch(question.detail)
+        half = permission.half and permission.half.fullmatch(choice.question.detail)
         if choice is self._unreadable or half:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
-            return b""
+            return
         if now >= self._answered + AGAIN_S or not self._answered:
-            self._task = self._asking.ask(question)
+            self._task = self._asking.ask(choice.question)
             self._task.add_done_callback(lambda _: self._wake())
-        return b""
 
     def _stays(self, question: Question) -> bool:
         """Whether it is the one of the last look; the words of an answer may show in it."""
