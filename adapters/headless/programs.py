@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -346,19 +346,23 @@ def read_opencode(ran: RunResult) -> HeadlessAnswer:
     except ValidationError:
         raise _unreadable("opencode", ran) from None
     parts = [one.part for one in events if one.part and one.type in ("text", "step_finish")]
-    steps = [part.tokens for part in parts if part.type == "step-finish" and part.tokens]
-    usage = Usage(
-        model="opencode",
-        input_tokens=sum(step.input for step in steps),
-        output_tokens=sum(step.output for step in steps),
-        cached_tokens=sum(step.cache.read for step in steps),
-    )
+    usage = _opencode_usage([part.tokens for part in parts if part.type == "step-finish"])
     if errors := [one.error or {} for one in events if one.type == "error"]:
         raise _opencode_failed(errors[0], usage)
     texts = [part.text for part in parts if part.type == "text" and part.text is not None]
     if ran.code or not texts:
         raise _unreadable("opencode", ran)
     return HeadlessAnswer("\n\n".join(texts), usage)
+
+
+def _opencode_usage(told: Sequence[_OpencodeTokens | None]) -> Usage:
+    steps = [tokens for tokens in told if tokens]
+    return Usage(
+        model="opencode",
+        input_tokens=sum(step.input for step in steps),
+        output_tokens=sum(step.output for step in steps),
+        cached_tokens=sum(step.cache.read for step in steps),
+    )
 
 
 def _opencode_failed(error: Mapping[str, Any], usage: Usage) -> ModelError:

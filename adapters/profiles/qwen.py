@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from adapters.cli_profile import (
     Acp,
@@ -18,7 +17,8 @@ from adapters.cli_profile import (
     Setting,
     Setup,
 )
-from adapters.profiles.json_settings import member_of, object_of
+from adapters.profiles.gemini import harmless, set_common, with_hook
+from adapters.profiles.json_settings import member_of, object_of, set_members
 from adapters.records import qwen
 from adapters.records.spent import by_qwen, telling
 from adapters.screen_profile import (
@@ -45,7 +45,6 @@ from adapters.turn_signs import (
 HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
 HOOK_NAME = "moot-session"
-MEMORY_SERVER = "moot"
 # Seven attempts of its own for a request that fails, each with those of OpenAI's SDK: with its
 # defaults that is minutes of silence.
 RETRIES = {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 4000}
@@ -56,73 +55,40 @@ RETRIES = {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 4000
 def settings_file(setting: Setting, present: str) -> str:
     """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
     settings = object_of(present)
-    member_of(settings, "general").update(enableAutoUpdate=False)
-    member_of(settings, "privacy")["usageStatisticsEnabled"] = False
-    member_of(settings, "telemetry").setdefault("enabled", False)
-    member_of(settings, "ide").update(enabled=False, hasSeenNudge=True)
-    # what is private must not outlive the session, nor reach another one
-    member_of(settings, "memory").update(
-        enableManagedAutoMemory=False, enableManagedAutoDream=False, enableAutoSkill=False
+    set_common(setting, settings)
+    set_members(
+        settings,
+        {
+            "general": {"enableAutoUpdate": False},
+            # what is private must not outlive the session, nor reach another one
+            "memory": {
+                "enableManagedAutoMemory": False,
+                "enableManagedAutoDream": False,
+                "enableAutoSkill": False,
+            },
+            "agents": {"crossSessionMessaging": False},
+            "ui": {
+                "enableFollowupSuggestions": False,
+                "enableWelcomeBack": False,
+                "enableUserFeedback": False,
+                "disableWorkflowKeywordTrigger": True,
+                "showStatusInTitle": True,
+                "useTerminalBuffer": False,  # the scrollback keeps what was said
+            },
+            "ui.accessibility": {"enableLoadingPhrases": False},
+        },
     )
-    member_of(settings, "agents").update(crossSessionMessaging=False)
     member_of(settings, "tools").setdefault("approvalMode", "default")
     model = member_of(settings, "model")
     model["generationConfig"] = {**RETRIES, **member_of(model, "generationConfig")}
-    security = member_of(settings, "security")
-    member_of(security, "folderTrust")["enabled"] = False
     if setting.env.get("OPENAI_API_KEY"):
-        member_of(security, "auth")["selectedType"] = "openai"
-    member_of(settings, "ui").update(
-        hideBanner=True,
-        hideTips=True,
-        enableFollowupSuggestions=False,
-        enableWelcomeBack=False,
-        enableUserFeedback=False,
-        disableWorkflowKeywordTrigger=True,
-        showStatusInTitle=True,
-        hideWindowTitle=False,
-        useTerminalBuffer=False,  # the scrollback keeps what was said
-    )
-    member_of(member_of(settings, "ui"), "accessibility")["enableLoadingPhrases"] = False
-    context = member_of(settings, "context")
-    member_of(context, "fileFiltering")["enableRecursiveFileSearch"] = False
+        set_members(settings, {"security.auth": {"selectedType": "openai"}})
     hooks = member_of(settings, "hooks")
+    url = setting.hook_url
+    hook = {"type": "http", "url": url, "timeout": HOOK_TIMEOUT_S} if url else None
     for name in HOOKED:
-        hooks[name] = _hooks(setting, hooks.get(name))
-    servers = member_of(settings, "mcpServers")
-    servers.pop(MEMORY_SERVER, None)
-    if setting.memory:
-        program, *arguments = setting.memory.command
-        servers[MEMORY_SERVER] = {
-            "command": program,
-            "args": arguments,
-            "env": dict(setting.memory.env),
-            "trust": True,  # its tools only read: nobody is asked
-        }
+        hooks[name] = with_hook(hooks.get(name), HOOK_NAME, hook)
     return json.dumps(settings, ensure_ascii=False, indent=1)
-
-
-def _hooks(setting: Setting, present: object) -> list[Any]:
-    """The hooks of one event: the administrator's, and that of the session."""
-    groups = present if isinstance(present, list) else []
-    others = [group for group in groups if HOOK_NAME not in json.dumps(group)]
-    hook = {"type": "http", "name": HOOK_NAME, "url": setting.hook_url, "timeout": HOOK_TIMEOUT_S}
-    return [*others, {"hooks": [hook]}] if setting.hook_url else others
-
-
-# ── Typing ──────────────────────────────────────────────────────────────────────────────
-
-_MENTION = re.compile(r"@(?=[^\s\u2060])")
-
-
-def harmless(text: str) -> str:
-    """The prompt without what Qwen Code would take as a command of its own.
-
-    `@` before a path, even in the middle of a word, reads that file. `!` in front turns the box
-    into a shell, `/` is a command, `?` shows help.
-    """
-    text = _MENTION.sub("@\u2060", text)
-    return f"> {text}" if text.lstrip()[:1] in tuple("!/?") else text
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────

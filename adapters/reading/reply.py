@@ -67,22 +67,29 @@ def read_reply(
     look = _fitting(screen, look, prompt, since)
     every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
     rows, found = _turn(every, look, prompt)
-    if rolled and not found:  # it is behind a gap, or not there yet
-        gaps = [i for i, row in enumerate(rows) if row is GAP]
-        rows = rows[gaps[-1] :] if gaps else []
+    if rolled and not found:
+        rows = _behind_gap(rows)
     if look.unknown:
         return markdown(*guess_reply(rows, screen.cols)) if found else ""
     blocks = _marked(rows, look) if look.reply.bullet else _unmarked(rows, look)
     if not blocks and not found and screen.alternate and not rolled:
         blocks = _unmarked(rows, look)  # its mark has left the screen
-    if look.reply.last_block:
-        blocks = blocks[-1:]
+    return _markdown(blocks[-1:] if look.reply.last_block else blocks, look, screen.cols)
+
+
+def _behind_gap(rows: Sequence[VisibleRow]) -> list[VisibleRow]:
+    """The rows behind the last gap, where no echo was found; none while there is no gap."""
+    gaps = [i for i, row in enumerate(rows) if row is GAP]
+    return list(rows[gaps[-1] :]) if gaps else []
+
+
+def _markdown(blocks: Sequence[MessageRows], look: ScreenProfile, cols: int) -> str:
     text: list[str] = []
     for block in blocks:
         kept = _without_tail(block.rows, look)
         texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
         text += ["", *texts]
-    width = look.text_cols(screen.cols) - look.reply.margin - look.reply.spare
+    width = look.text_cols(cols) - look.reply.margin - look.reply.spare
     return markdown(text, width, numbered=look.reply.numbered, fence_names=look.reply.fence_names)
 
 
