@@ -106,7 +106,7 @@ async def test_an_answer_that_was_recorded_counts_though_the_program_ended(
 
 async def test_a_program_that_hangs_is_stopped_after_its_time(open_agent: OpenAgent) -> None:
     agent = open_agent(
-        program("ready()\npaste(); enter()\nstate('working')\ntime.sleep(60)", turn_timeout_s=0.5)
+        program("ready()\npaste(); enter()\nstate('working')\ntime.sleep(60)", timeout_s=0.5)
     )
     with pytest.raises(AgentError) as caught:
         await agent.ask("hello", Replies())

@@ -42,7 +42,7 @@ def said(text: str) -> str:
 async def test_one_that_hears_no_key_and_no_signal_is_ended_at_its_deadline(
     open_agent: OpenAgent,
 ) -> None:
-    agent = open_agent(program(DEAF, turn_timeout_s=6.5))
+    agent = open_agent(program(DEAF, timeout_s=6.5))
     await agent.start()
     pid = agent.pid
     assert pid
