@@ -41,7 +41,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
     ),
     "memory": (
         {"scopes", "private", "text", "model", "cursors", "members", "strict"},
-        {"gate", "anthropic_model"},
+        {"anthropic_model"},
         {"layers"},
         {"readable", "landmarks", "recall", "observations", "insights"},
         {"summaries", "consolidation", "erasure", "owner", "transfer"},

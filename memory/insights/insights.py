@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from contract.agent import Completion, Tool, ToolUse
 from contract.briefing import Note
-from memory.gate import Gate
 from memory.insights.rows import NewNote, NoteKind, StoredNote, notes_of, renew_notes, replace_notes
 from memory.insights.tool_failures import Failure, failures, with_failures
 from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model, ModelOf
 from memory.private import public
+from memory.scopes import Gate
 from memory.text import ends, one_line, relevance, unaddressed, whole, words
 from store.database import Store
 
@@ -107,12 +107,14 @@ class Insights:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The notes that bear on the message; looking them up is what keeps the set alive."""
-        now, home, sender = self._clock(), ask.home, ask.invocation.sender_id
+        now, home, sender = self._clock(), ask.invocation.home, ask.invocation.sender_id
         found = await self._store.read(lambda c: notes_of(c, home, sender, now), small=True)
         if not ask.peek and (found or now >= self._tidied_at + TIDIED_EVERY):
             self._tidied_at = now
             self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
-        notes = own(found, ask.gate(), sender)
+        notes = own(found, ask.invocation.gate, sender)
+        if not notes:
+            return LayerAnswers()
         message = unaddressed(public(ask.text[:READ_CHARS]))
         return LayerAnswers(
             pins=_best(notes, "pin", message),
