@@ -3,6 +3,9 @@
 `plan_erasure` finds it and changes nothing; `erase_person` deletes what a plan names. Other
 people's messages that happen to mention the person stay: they are theirs. What an agent or a model
 wrote for others stays without the person's words.
+
+The audit log keeps its rows: others must stay able to see that nothing was taken out of it. A row
+loses who it was, or what it was about, a half as a whole; the chain of hashes holds all the same.
 """
 
 from __future__ import annotations
@@ -153,20 +156,10 @@ def _find_records(connection: Connection, doomed: ErasurePlan, ids: frozenset[st
         if "scope" in table.columns:
             plan_rows(connection, doomed, table.c.scope, doomed.own)
     plan_rows(connection, doomed, decisions.c.by, ids)
-    for table in (grants, pairings, refusals):
-        plan_rows(connection, doomed, table.c.person_id, ids)
-    _find_given(connection, doomed, ids)
     plan_rows(connection, doomed, insights.c.sender_id, ids)
     plan_rows(connection, doomed, landmarks.c.by_id, ids)
     plan_rows(connection, doomed, landmarks.c.author_id, ids)
     plan_rows(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
-
-
-def _find_given(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
-    """What they decided about others stays, without their name."""
-    for table in (grants, pairings):
-        for row in connection.execute(select(table.c.seq).where(table.c.by_id.in_(ids))):
-            doomed.changed[table.name][(row.seq,)] = {"by_id": "", "by_name": ""}
 
 
 def _find_facts(
@@ -221,6 +214,8 @@ def _find_derived(
             back = {"seq": max(covered[row.scope] - 1, 0), "failures": 0}
             doomed.changed["pointers"][row.layer, row.scope] = back
 
+
+# ── The gateway's own tables ────────────────────────────────────────────────────────────
 
 WHO = {"who_salt": "", "by_id": "", "by_name": ""}
 WHAT: dict[str, Any] = {"what_salt": "", "room_id": None, "detail": {}}

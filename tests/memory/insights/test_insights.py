@@ -15,8 +15,8 @@ from sqlalchemy import Connection, insert, select
 from contract.agent import Completion, Tool, ToolCall, ToolUse, Usage
 from contract.chat import Room, Speaker
 from contract.errors import ModelError
-from memory.insights.insights import WRITE_NOTES, Insights, own
-from memory.insights.rows import StoredNote, remove_notes
+from memory.insights.insights import Insights, StoredNote, own, remove_notes
+from memory.insights.writing import WRITE_NOTES
 from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model
 from memory.scopes import Invocation, home_scope
