@@ -51,9 +51,9 @@ WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
 """What programs and models write, a table each. Of messages, only theirs."""
 
 
-def find_quoted_copies(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+def find_quoted_copies(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
     """Take their words out of it; what other people said too in the same words stays."""
-    known = _words_of(connection, doomed, ids)
+    known = _words_of(connection, plan, ids)
     borne = _names_of_others(connection, ids)
     for columns in WRITTEN:
         table = columns[0].table
@@ -61,9 +61,9 @@ def find_quoted_copies(connection: Connection, doomed: ErasurePlan, ids: frozens
 
         def take_out(text: str, nameless: bool = table in TOLD_BY_PROGRAMS) -> str:
             kept = without(text, known, MARK)
-            return doomed.identity.nameless(kept, MARK, borne) if nameless else kept
+            return plan.identity.nameless(kept, MARK, borne) if nameless else kept
 
-        _take_out(connection, doomed, table, columns, take_out)
+        _take_out(connection, plan, table, columns, take_out)
 
 
 def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[str]:
@@ -71,7 +71,7 @@ def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[s
     return frozenset(connection.execute(names).scalars())
 
 
-def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> Telling:
+def _words_of(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> Telling:
     """Of their messages, of those that a thread's context quotes, and of facts told of them."""
     at = messages.c
     own, others = list[str](), list[str]()
@@ -79,9 +79,9 @@ def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) 
     for row in connection.execute(select(*columns).where(at.sender_type != "bot")):
         texts = own if row.sender_id in ids else others
         texts += [text for text in (row.content, row.original) if text]
-        if "meta" in doomed.changed["messages"].get((row.seq,), ()):
+        if "meta" in plan.changed["messages"].get((row.seq,), ()):
             quoted = str(row.meta.get("thread_context") or "").splitlines()
-            own += [line for line in quoted if doomed.identity.names(line)]
+            own += [line for line in quoted if plan.identity.names(line)]
     told = select(facts.c.text).where(facts.c.person.in_(ids), facts.c.first_seq.is_(None))
     own += connection.execute(told).scalars()
     return telling(own) - telling(others)
@@ -89,7 +89,7 @@ def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) 
 
 def _take_out(
     connection: Connection,
-    doomed: ErasurePlan,
+    plan: ErasurePlan,
     table: Table,
     columns: tuple[Column[Any], ...],
     take_out: Callable[[str], str],
@@ -101,7 +101,7 @@ def _take_out(
         query = query.where(messages.c.sender_type == "bot")
     for row in connection.execute(query):
         key: Key = tuple(row[: len(keys(table))])
-        if key in doomed.rows[table.name]:
+        if key in plan.rows[table.name]:
             continue
         given = {column.name: row._mapping[column.name] for column in columns}
         kept = {name: _mapped(value, take_out) for name, value in given.items()}
@@ -110,10 +110,10 @@ def _take_out(
             continue
         if table is facts:
             change["indexed_by"] = None
-            doomed.reworded.add(row._mapping["id"])
+            plan.reworded.add(row._mapping["id"])
         if of:
-            doomed.knowing.add(row._mapping["scope"])
-        doomed.changed[table.name].setdefault(key, {}).update(change)
+            plan.knowing.add(row._mapping["scope"])
+        plan.changed[table.name].setdefault(key, {}).update(change)
 
 
 # ── Words that are declared private ─────────────────────────────────────────────────────
