@@ -61,7 +61,7 @@ MOST_MODULES = 20  # in a folder
 GROUND = {
     "contract": {"pydantic"},
     "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite", "structlog"},
-    "llm": {"pydantic", "anthropic"},
+    "llm": {"pydantic", "anthropic", "httpx2"},
 }
 """What the ground may import beside the standard library and the floor below it."""
 

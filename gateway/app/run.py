@@ -96,7 +96,7 @@ async def _run(
                 )
                 app = App(
                     context,
-                    programs=Programs(config.agents, environment, hooks, metrics.disagreed),
+                    programs=Programs(config.agents, environment, hooks),
                     index=index,
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,

@@ -27,10 +27,10 @@ from memory.browse.view_rows import (
     FactRow,
     InsightRow,
     LandmarkRow,
-    ObservationRow,
     Page,
     TitleRow,
 )
+from memory.observations.rows import StoredObservation
 
 FileId = Callable[[Attachment], str | None]
 """The id under which the page keeps a file; None: it is not kept here."""
@@ -53,7 +53,7 @@ SHOWN: Mapping[type, Sequence[str]] = {
         "replaced_by",
     ),
     TitleRow: _TITLE,
-    ObservationRow: (
+    StoredObservation: (
         *_TITLE, "subtitle", "facts", "narrative", "concepts", "files", "session_id", "turn_id",
     ),
     InsightRow: ("kind", "text", "used_at"),

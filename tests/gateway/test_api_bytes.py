@@ -36,10 +36,10 @@ from memory.browse.view_rows import (
     InsightRow,
     LandmarkRow,
     ObservationContext,
-    ObservationRow,
     Page,
     TitleRow,
 )
+from memory.observations.rows import StoredObservation
 from tests.doubles.house import FakeHouse
 
 GOLDEN = Path(__file__).parent / "golden" / "api.txt"
@@ -125,9 +125,9 @@ def remember(house: FakeHouse) -> None:
         ),
         sessions=(AgentSessionRow(SCOPE, "s1", "demo", "t", "s", "o", at, None),),
     )
-    whole = ObservationRow(
-        3, SCOPE, "o1", "discovery", "Found it", "sub", ("x",), "told", ("c",), ("f.py",), "demo",
-        "s1", None, at,
+    whole = StoredObservation(
+        3, "o1", SCOPE, "demo", "s1", None, "discovery", "Found it", "sub", ("x",), "told", ("c",),
+        ("f.py",), (), at,
     )  # fmt: skip
     house.memory.records["o1"] = ObservationContext(whole, (title,), (title,))
 

@@ -267,6 +267,9 @@ async def test_an_empty_room_tells_what_to_try(page: Page) -> None:
     await expect(page.locator("#text")).to_have_value("@demo permission")
     await expect(page.locator("#text")).to_be_focused()
     await expect(page.locator("#welcome")).to_contain_text("npm install -g @openai/codex")
+    await page.get_by_role("link", name="codex not installed").click()
+    await expect(page.locator("#welcome")).to_contain_text("You and codex")
+    await expect(page.locator("#welcome")).not_to_contain_text("null")
 
 
 async def test_a_message_is_pinned_by_its_button(page: Page, house: FakeHouse) -> None:

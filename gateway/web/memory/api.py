@@ -14,7 +14,7 @@ from gateway.web.body import answer, error
 from gateway.web.memory.room_memory import Overview, RoomMemoryService
 from gateway.web.rendering import to_json
 from memory.browse.pages import END
-from memory.browse.view_rows import ObservationContext, ObservationFilter
+from memory.browse.view_rows import ObservationContext, ObservationFilter, TitleRow
 
 MOST_QUERY = 1_000  # characters; a question, not a document
 
@@ -82,7 +82,7 @@ def _overview(found: Overview) -> dict[str, Any]:
 
 def _timeline(found: ObservationContext) -> list[dict[str, Any]]:
     """The titles around an observation, oldest first. here: the one that was asked for."""
-    here = found.record.entry()
+    here = TitleRow.of(found.record)
     return [
         {**to_json(entry), "here": entry is here} for entry in (*found.earlier, here, *found.later)
     ]
