@@ -19,7 +19,7 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import any_wanted
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
-from gateway.web.admin.service import Activity, AdminServices, DataDisk, Overview, SessionAdmin
+from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
 from gateway.web.auth import PageAuth
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
@@ -98,7 +98,7 @@ def make_admin(
     activity = Activity(context.store, context.transcript, context.zone, clock)
     disk = DataDisk(config.gateway.data_dir, config.database_file)
     return AdminServices(
-        Overview(
+        AdminOverview(
             activity, sessions, context.personas, questions, supervisor.health, queues, disk, clock
         ),
         activity,

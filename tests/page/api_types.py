@@ -30,10 +30,10 @@ from memory.browse.view_rows import (
     FactRow,
     InsightRow,
     LandmarkRow,
-    ObservationRow,
     Page,
     TitleRow,
 )
+from memory.observations.rows import StoredObservation
 
 WRITTEN = Path(__file__).parents[2] / "gateway" / "web" / "api.d.ts"
 HEAD = """\
@@ -64,7 +64,7 @@ RENDERED: Mapping[str, Any] = {
     "PostView": views.PostRecord,
     "ProblemView": values.Problem,
     "ReceiptView": inbox.Receipt,
-    "RecordView": ObservationRow,
+    "RecordView": StoredObservation,
     "ReplyView": inbox.TurnReply,
     "ReportView": Report,
     "RoomLineView": values.RoomLine,
@@ -111,7 +111,7 @@ COMPOSED: Mapping[str, Mapping[str, Any]] = {
         "facts": Page[FactRow], "observations": Page[TitleRow], "insights": ["PersonView"],
         "sessions": list[AgentSessionRow],
     },
-    "ObservationView": {"record": ObservationRow, "timeline": ["PlacedView"]},
+    "ObservationView": {"record": StoredObservation, "timeline": ["PlacedView"]},
     "PairingView": {
         "code": str, "person_id": str, "person_name": str, "room_id": str, "persona": str | None,
         "bot": str, "at": datetime, "expires_at": datetime,

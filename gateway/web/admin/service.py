@@ -181,7 +181,7 @@ class DataDisk:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class AdminOverview:
     """Is all well? health: of each bot by its name."""
 
     activity: Activity
@@ -247,7 +247,7 @@ class Overview:
 class AdminServices:
     """The administrator's side of the page. Whoever reaches it is an owner."""
 
-    overview: Overview
+    overview: AdminOverview
     activity: Activity
     sessions: SessionAdmin
 
