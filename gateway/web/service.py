@@ -24,8 +24,7 @@ from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.usage import UsageBook
 from gateway.observability.metering import Taken, measure
-from gateway.observability.metrics import Metrics
-from gateway.observability.session_metrics import Counted, Load
+from gateway.observability.metrics import Counted, Load, Metrics
 from gateway.questions.questions import Questions
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool

@@ -14,7 +14,7 @@ from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 from gateway.audit.audit import AuditFilter as AuditWish
 from gateway.commands.schedules import ScheduleCommands
-from gateway.observability.session_metrics import Counted
+from gateway.observability.metrics import Counted
 from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import TRIES, Schedules
