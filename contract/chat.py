@@ -75,6 +75,10 @@ class Destination:
     only_for: str | None = None
 
 
+MOOT = Speaker("bot:moot", "moot", "bot")
+"""Moot itself: it answers commands, and acts on its own in the audit log."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file beside a message. path: where its bytes are on this machine, or None if not kept."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
@@ -14,8 +13,10 @@ from prometheus_client.registry import Collector
 
 from contract.agent import Usage
 from gateway.core import show
+from gateway.core.bot_health import BotHealth
 from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
+from gateway.core.turn_usage import TurnUsage
 from gateway.observability.metering import Taken
 from gateway.observability.prompt_metrics import (
     BoundedLabel,
@@ -24,10 +25,6 @@ from gateway.observability.prompt_metrics import (
     MemoryMetrics,
 )
 from gateway.observability.telemetry import moot_version
-
-if TYPE_CHECKING:
-    from gateway.app.supervisor import BotHealth
-    from gateway.limits.usage import TurnUsage
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
@@ -50,12 +47,6 @@ class Metrics:
         Info("moot_build", "What runs here", registry=registry).info(
             {"version": moot_version(), "python": platform.python_version()}
         )
-        self._disagreements = Counter(
-            "moot_screen_disagreements",
-            "Turns whose screen showed another reply than the program's record",
-            ["agent"],
-            registry=registry,
-        )
         self._refusals = Counter(
             "moot_refusals",
             "People who were told that they may not",
@@ -76,10 +67,6 @@ class Metrics:
             self._turns.messages.labels(happening.message.by.kind).inc()
         elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
             self._turns.ended.labels(happening.turn.persona, happening.turn.state).inc()
-
-    def disagreed(self, agent: str) -> None:
-        """An agent's screen showed another reply than its record."""
-        self._disagreements.labels(agent).inc()
 
     def ended(self, turn: Turn) -> None:
         """Measure a turn."""

@@ -18,7 +18,7 @@ from composer.header import compose
 from composer.typed import typable, untyped
 from contract.agent import Answer
 from contract.briefing import Briefing
-from contract.chat import Destination
+from contract.chat import MOOT, Destination
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
 from gateway.core import show
@@ -46,14 +46,13 @@ from gateway.turns.assembly import (
     tell_window,
 )
 from gateway.turns.attachments import copy_attachments
-from gateway.turns.briefing import MOOT, BriefingMaker, speaker
+from gateway.turns.briefing import BriefingMaker, speaker
 from gateway.turns.handover import HandOver
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply
 from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Windows
-from memory.layer import AnsweredTurn
-from memory.layers import Layers
+from memory.layers import AnsweredTurn, Layers
 from store.transcript import StoredMessage, Transcript
 
 log = structlog.stdlib.get_logger("moot.turn")

@@ -155,7 +155,7 @@ def _access(config: Config) -> list[Finding]:
 
 
 def weak_secrets(environment: Mapping[str, str]) -> list[str]:
-    """What can't be kept out of logs and answers; only what Moot or its bots and agents read."""
+    """Warn about secrets of Moot, its bots and agents that can't be kept out of logs."""
     return [
         f"{name} is too short, or a word: Moot can't take it out of its logs and answers; "
         "let it be long and random"
