@@ -26,6 +26,7 @@ from gateway.app.turns import (
     make_middle,
     make_rehearsal,
     make_rooms,
+    make_schedule_runner,
     make_schedules,
 )
 from gateway.core.clock import clock
@@ -117,7 +118,7 @@ class App:
 
         # The way of a message
         self.briefings = make_briefings(ground, self.memories)
-        self.schedules = make_schedules(ground, lambda: self.door)
+        self.schedules = make_schedules(ground)
         self.rooms = self._rooms()
         self.idle = make_idle(ground, self.memories, self.rooms.busy)
         self.door = make_door(
@@ -206,7 +207,7 @@ class App:
             self._ground,
             idle=self.idle,
             sessions=self.sessions,
-            schedules=self.schedules,
+            schedules=make_schedule_runner(self._ground, self.schedules),
             memories=self.memories,
             supervisor=self.supervisor,
             door=self.door,
@@ -235,4 +236,4 @@ class App:
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)
-        await self.schedules.take_configured(config.schedules)
+        await self.schedules.take_configured(config.schedules, self.bots)
