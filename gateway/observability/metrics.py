@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from contract.agent import Usage
-from gateway.core import show
+from gateway.core import views
 from gateway.core.bot_health import BotHealth
 from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
@@ -65,7 +65,7 @@ class Metrics:
         """Count a happening."""
         if isinstance(happening, MessagePosted):
             self._turns.messages.labels(happening.message.by.kind).inc()
-        elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
+        elif isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
             self._turns.ended.labels(happening.turn.persona, happening.turn.state).inc()
 
     def ended(self, turn: Turn) -> None:

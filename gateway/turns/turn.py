@@ -21,10 +21,9 @@ from contract.briefing import Briefing
 from contract.chat import MOOT, Destination
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
-from gateway.core import show
-from gateway.core.bus import Publish
+from gateway.core import views
 from gateway.core.destination import destination_of
-from gateway.core.events import MessagePosted, TurnChanged
+from gateway.core.events import MessagePosted, Publish, TurnChanged
 from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
 from gateway.core.pins import PINNER
 from gateway.core.redaction import Redactor
@@ -316,7 +315,7 @@ class TurnRunner:
         wanted = [*peers, *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
-            self.publish(MessagePosted(show.answer(done, sent[0], by)))
+            self.publish(MessagePosted(views.answer(done, sent[0], by)))
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
@@ -334,7 +333,7 @@ class TurnRunner:
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
-        card = show.turn_card(turn, message_id=message_id)
+        card = views.turn_view(turn, message_id=message_id)
         self.publish(TurnChanged(replace(card, status=status)))
 
 

@@ -538,7 +538,4 @@ declare namespace Api {
     by: SpeakerView | null;
     at: string;
   }
-
-  interface View {
-  }
 }

@@ -33,7 +33,9 @@ _PLAIN = {
 def declarations() -> str:
     """The whole file: an interface for each view, by name."""
     views = {
-        model.__name__: model for model in _below(BaseModel) if model.__name__.endswith("View")
+        model.__name__: model
+        for model in _below(BaseModel)
+        if model.__name__.endswith("View") and model.model_fields
     }
     return HEAD + "\n".join(_interface(*named) for named in sorted(views.items())) + "}\n"
 
