@@ -32,6 +32,15 @@ class Speaker:
     role: str | None = None
 
 
+MOOT = Speaker("bot:moot", "moot", "bot")
+"""Moot itself, which answers commands."""
+
+
+def persona_speaker(name: str) -> Speaker:
+    """A persona as one who speaks."""
+    return Speaker(f"bot:{name}", name, "bot")
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """A room, a direct message or a group DM. id: `<source>:<external id>`."""

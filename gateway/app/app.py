@@ -20,12 +20,13 @@ from gateway.app.page import make_desk, make_overseer, make_page_settings
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_desk, make_sessions
 from gateway.app.turns import (
-    make_briefings,
     make_door,
     make_middle,
+    make_prompts,
     make_rehearsal,
     make_rooms,
     make_schedules,
+    make_visibility,
 )
 from gateway.core.clock import clock
 from gateway.core.events import Stopping
@@ -115,7 +116,8 @@ class App:
         )
 
         # The way of a message
-        self.briefings = make_briefings(ground, self.memories)
+        self.visibility = make_visibility(ground, self.memories)
+        self.prompts = make_prompts(ground, self.memories)
         self.schedules = make_schedules(ground, lambda: self.door)
         self.rooms = self._rooms()
         self.idle = make_idle(ground, self.memories, self.rooms.busy)
@@ -150,7 +152,7 @@ class App:
             ),
         )
         self.persona_api = PersonaApi(
-            self.persona_desk, make_rehearsal(ground, self.briefings, self.sessions)
+            self.persona_desk, make_rehearsal(ground, self.visibility, self.prompts, self.sessions)
         )
         self._page = make_page_settings(ground, page_token)
 
@@ -159,7 +161,8 @@ class App:
             self._ground,
             self.sessions,
             self.memories,
-            briefings=self.briefings,
+            visibility=self.visibility,
+            prompts=self.prompts,
             persona_desk=self.persona_desk,
             admissions=self.admissions,
             questions=self.questions,

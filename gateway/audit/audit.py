@@ -14,11 +14,10 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, select, text
 
-from contract.chat import Room, Speaker
+from contract.chat import MOOT, Room, Speaker
 from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
 from gateway.observability.telemetry import moot_version
-from gateway.turns.briefing import MOOT
 from store.database import Store
 from store.gateway_schema import audit
 from store.timestamps import micros, moment

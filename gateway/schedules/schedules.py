@@ -16,7 +16,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bots.bot import Bot
-from contract.chat import Room, Speaker
+from contract.chat import MOOT, Room, Speaker
 from contract.errors import MootError
 from gateway.access.access import Access, reaches
 from gateway.core.command_table import entry_of
@@ -30,7 +30,6 @@ from gateway.settings.cron import Cron
 from gateway.settings.personas.personas import Personas
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
-from gateway.turns.briefing import MOOT
 from gateway.turns.commands import parse_command
 from gateway.turns.intake import Intake
 from store.transcript import Transcript

@@ -20,6 +20,7 @@ from gateway.core.events import TurnChanged
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
 from gateway.core.pins import PINNER
+from gateway.core.trace import StepTimer
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import Commands, ParsedCommand, parse_command
 from gateway.turns.reactions import TurnReactions
@@ -210,8 +211,8 @@ class TurnQueues:
         asked = await self._transcript.get(turn.message_seq)
         if asked is None:
             return
-        with self._middle.trails.of(turn.id).step("command") as told:
-            told["moot.command"] = command.entry.name if command.entry else "unknown"
+        with StepTimer(self._middle.trails.of(turn.id))("command") as step:
+            step.attributes["moot.command"] = command.entry.name if command.entry else "unknown"
             here = await self._here(turn, asked)
             text = await self._commands.run(command, turn, asked, here)
         alone = command.is_private and not stands(asked.message_id)

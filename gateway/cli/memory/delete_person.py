@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from contract.chat import MOOT
 from contract.errors import MootError
 from gateway.audit.anchor import ANCHOR, write_anchor
 from gateway.audit.audit import append, row_of
@@ -19,7 +20,6 @@ from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
-from gateway.turns.briefing import MOOT
 from memory.erasure.gateway_rows import erased_rows
 from memory.erasure.person import erase_person, person_ids, plan_erasure
 from memory.erasure.plan import ErasurePlan

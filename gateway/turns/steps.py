@@ -1,15 +1,16 @@
-"""What is told of how a prompt is put together: in the log, the turn's trail and its record."""
+"""The reports of a turn's steps: their log lines, and what their spans say. docs/logs.md and
+docs/telemetry.md name them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 
 from contract.agent import Answer
-from contract.briefing import Briefing, Header
+from contract.briefing import Header
 from gateway.core.ledger import Turn
-from gateway.core.trace import Attribute, TurnTrace
+from gateway.core.trace import Attribute, OpenStep, Reports, TurnTrace
 from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window
 from memory.layer import LayerAnswers
@@ -17,30 +18,39 @@ from memory.layer import LayerAnswers
 log = logging.getLogger("moot.prompt")
 
 
-def tell_ready(live: LiveSession, ms: float) -> None:
-    """The agent can be asked."""
-    log.info("agent.ready agent=%s in_ms=%.1f", live.program.name, ms)
+@dataclass(frozen=True, slots=True)
+class AgentStep:
+    """What came of asking an agent. fault: see Turn."""
+
+    turn: Turn
+    live: LiveSession
+    answer: Answer
+    fault: str | None
 
 
-def tell_window(window: Window) -> None:
-    """Which messages the prompt shows."""
+def _ready(step: OpenStep, trail: TurnTrace) -> None:
+    live: LiveSession = step.made
+    log.info("agent.ready agent=%s in_ms=%.1f", live.program.name, step.ms)
+
+
+def _briefed(step: OpenStep, trail: TurnTrace) -> None:
+    """Which messages the prompt shows, and what each layer of the memory had to say; all were
+    asked at once."""
+    made: tuple[Window, LayerAnswers] = step.made
+    window, known = made
     log.info("prompt.window messages=%d since_last_reply=%s", len(window.lines), window.again)
-
-
-def tell_layers(known: LayerAnswers, trail: TurnTrace, began_ns: int) -> None:
-    """What each layer of the memory had to say; all were asked at once."""
     hits = _hits(known)
     for layer, ms in known.ms:
+        failed = ""
         if layer in known.missing:
             failed = "late" if layer in known.late else "failed"
         else:
-            failed = ""
             found = hits.get(layer, 0)
             level = logging.INFO if found else logging.DEBUG
             log.log(level, "prompt.layer layer=%s ms=%.1f hits=%d", layer, ms, found)
-        ended_ns = began_ns + int(ms * 1e6)
-        told: dict[str, str | int] = {"moot.layer": layer, "moot.layer.hits": hits.get(layer, 0)}
-        trail.add(f"layer {layer}", began_ns, ended_ns, told, parent="brief", failed=failed)
+        ended_ns = step.began_ns + int(ms * 1e6)
+        told: dict[str, Attribute] = {"moot.layer": layer, "moot.layer.hits": hits.get(layer, 0)}
+        trail.add(f"layer {layer}", step.began_ns, ended_ns, told, parent="brief", failed=failed)
     log.info(
         "prompt.memory layers=%d missing=%d hits=%d ms=%.1f",
         *(len(known.ms), len(known.missing), sum(hits.values())),
@@ -48,30 +58,37 @@ def tell_layers(known: LayerAnswers, trail: TurnTrace, began_ns: int) -> None:
     )
 
 
-def tell_composed(header: Header, ms: float) -> None:
+def _composed(step: OpenStep, trail: TurnTrace) -> None:
     """What came of it, and what the budgets left out."""
+    header: Header = step.made
+    step.attributes["moot.header.chars"] = len(header.text)
     log.info(
         "prompt.composed chars=%d sections=%d trims=%d ms=%.1f",
-        *(len(header.text), len(header.sections), len(header.trims), ms),
+        *(len(header.text), len(header.sections), len(header.trims), step.ms),
     )
     for trim in header.trims:
         log.info("prompt.trimmed section=%s chars=%d", trim.section, trim.chars)
 
 
-def tell_asked(live: LiveSession, prompt: str) -> None:
-    """The prompt is handed over: typed into a terminal, or sent."""
-    if live.program.typed:
-        log.info("prompt.typed chars=%d", len(prompt))
-    log.info("agent.asked agent=%s chars=%d", live.program.name, len(prompt))
-
-
-def tell_answered(live: LiveSession, answer: Answer, fault: str | None, ms: float) -> None:
+def _answered(step: OpenStep, trail: TurnTrace) -> None:
     """What the agent said is known, or why it said nothing."""
+    made: AgentStep = step.made
+    live, answer = made.live, made.answer
+    step.failed = made.fault or ""
+    step.attributes.update(_agent_attributes(made.turn, live, answer))
     log.info(
         "agent.answered agent=%s in_ms=%.0f chars=%d source=%s ended_by=%s tools=%d fault=%s",
-        *(live.program.name, ms, len(answer.text), answer.source, answer.ended_by or "none"),
-        *(len(answer.tools), fault or "none"),
+        *(live.program.name, step.ms, len(answer.text), answer.source, answer.ended_by or "none"),
+        *(len(answer.tools), made.fault or "none"),
     )
+
+
+REPORTS: Reports = {
+    "agent ready": _ready,
+    "brief": _briefed,
+    "compose": _composed,
+    "agent": _answered,
+}
 
 
 def _hits(known: LayerAnswers) -> Mapping[str, int]:
@@ -84,7 +101,7 @@ def _hits(known: LayerAnswers) -> Mapping[str, int]:
     }
 
 
-def agent_attributes(turn: Turn, live: LiveSession, answer: Answer) -> Mapping[str, Attribute]:
+def _agent_attributes(turn: Turn, live: LiveSession, answer: Answer) -> Mapping[str, Attribute]:
     """Of the step in which the agent worked, by OpenTelemetry's conventions for agents.
 
     Tokens only where the program tells them.
@@ -106,24 +123,3 @@ def agent_attributes(turn: Turn, live: LiveSession, answer: Answer) -> Mapping[s
         told["gen_ai.usage.output_tokens"] = usage.output_tokens
         told["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
     return told
-
-
-def record_of(header: Header, briefing: Briefing, known: LayerAnswers) -> dict[str, object]:
-    """What the page's "why" shows, as JSON values."""
-    scores = {
-        "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
-        "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
-        "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
-    }
-    return {
-        "sections": [
-            {**asdict(section), "items": scores.get(section.name.split(" ")[0], [])}
-            for section in header.sections
-        ],
-        "trims": [asdict(trim) for trim in header.trims],
-        "memory": {
-            "missing": list(known.missing),
-            "late": list(known.late),
-            "ms": dict(known.ms),
-        },
-    }
