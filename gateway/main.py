@@ -24,6 +24,7 @@ from gateway.cli.doctor.command import add_doctor
 from gateway.cli.init.command import add_init
 from gateway.cli.memory.command import add_memory
 from gateway.core.redaction import CleanStream, Redactor, secrets_in
+from gateway.observability.logs import log_plainly
 from gateway.settings.logs import LogFormat, LogLevel
 
 
@@ -34,6 +35,7 @@ def main() -> None:
     """
     arguments = _parser().parse_args()
     arguments.redactor = redactor = _redactor(arguments)
+    log_plainly()
     # Without any handler Python prints a warning raw each time that a persona is read. `moot run`
     # has handlers of its own; check and doctor tell of it themselves.
     logging.getLogger("moot.personas").addHandler(logging.NullHandler())

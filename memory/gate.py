@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import structlog
+
 from memory.scopes import Invocation, allowed_scopes
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 
 class Scoped(Protocol):
@@ -40,5 +41,5 @@ class Gate:
         admitted = [row for row in given if row.scope in self.scopes]
         if len(admitted) < len(given):
             refused = len(given) - len(admitted)
-            log.warning("memory.refused layer=%s rows=%d", layer, refused)
+            log.warning("memory.refused", layer=layer, rows=refused)
         return admitted

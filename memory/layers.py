@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,10 +12,12 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol
 
+import structlog
+
 from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, Learner
 from memory.readable import ReadableMessages
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
 FRESH_S = 0.5  # a lesson is read again for the next layer when a model took longer than this
@@ -110,7 +111,7 @@ class Layers:
                 await _tell(learner, lessons)
             except Exception as error:  # a layer's border: the others learn all the same
                 kind = type(error).__name__
-                log.warning("memory.not_learned layer=%s error=%s", learner.name, kind)
+                log.warning("memory.not_learned", layer=learner.name, error=kind)
                 log.debug("memory.not_learned", exc_info=True)
         self._learned(told.room.id)
 
@@ -137,10 +138,10 @@ async def _part(source: Source, ask: BriefRequest) -> LayerAnswers:
         async with asyncio.timeout(source.deadline_s):
             return await source.brief(ask)
     except TimeoutError:
-        log.warning("prompt.layer_late layer=%s", source.name)
+        log.warning("prompt.layer_late", layer=source.name)
         return LayerAnswers(missing=(source.name,), late=(source.name,))
     except Exception as error:  # a layer's border: the turn goes on without it
-        log.warning("prompt.layer_failed layer=%s error=%s", source.name, type(error).__name__)
+        log.warning("prompt.layer_failed", layer=source.name, error=type(error).__name__)
         log.debug("prompt.layer_failed", exc_info=True)
     return LayerAnswers(missing=(source.name,))
 

@@ -8,7 +8,6 @@ changes threads four times a statement: measured 60 times a turn, against once a
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import structlog
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
@@ -26,7 +26,7 @@ from contract.errors import ConfigError, MootError
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -270,7 +270,7 @@ class Store:
 
 def _log_failure(done: asyncio.Future[Any]) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
-        log.error("store.late_write_failed reason=%r", str(error))
+        log.error("store.late_write_failed", reason=str(error))
 
 
 def _runner(url: str, *, read_only: bool) -> Runner:
@@ -336,7 +336,7 @@ async def _migrate(runner: Runner, url: URL) -> None:
             check_known(found, HEAD)
             if url.get_backend_name() == "sqlite" and url.database:
                 copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
-        log.info("database.migrate from=%s to=%s", found or "nothing", HEAD)
+        log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
         with told(found, HEAD, copy):
             await runner.write(upgrade_whole)
     except ConfigError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -10,12 +9,13 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
+import structlog
 from sqlalchemy import Connection
 
 from contract.errors import ConfigError
 from store.migrations import upgrade
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 KEPT = 3  # copies; each is as large as the database was
 FOLDER = "backups"
@@ -74,7 +74,7 @@ def copy_before(file: Path, found: str, head: str) -> Path:
     old = sorted(folder.glob("before-*.db"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     for path in old[:-KEPT]:
         path.unlink()
-    log.info("database.copied file=%s", copy)
+    log.info("database.copied", file=copy)
     return copy
 
 

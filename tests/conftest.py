@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from gateway.observability.logs import log_plainly
 from store.database import Store
 from tests.doubles import postgres, synapse
 from tests.doubles.migrated import migrated
@@ -17,6 +18,8 @@ from tests.doubles.synapse import Synapse
 
 settings.register_profile("moot", deadline=None)  # a busy machine proves nothing
 settings.load_profile("moot")
+
+log_plainly()  # as commands do: `event key=value`, which pytest captures
 
 for _number, _handler in (
     (signal.SIGINT, signal.default_int_handler),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 from typing import Any
+
+import structlog
 
 from adapters.pty.process_group import ProcessGroup
 from adapters.session.startup import StartCommand, last_words
 
-log = logging.getLogger("moot.adapters.talk")
+log = structlog.stdlib.get_logger("moot.adapters.talk")
 
 LINE_BYTES = 8_000_000  # a question about a file may hold all of it twice
 ERROR_BYTES = 8_000  # of its stderr, the newest
@@ -73,7 +74,7 @@ class JsonLinesProcess(ProcessGroup):
         if _is_message(message):
             self._messages.put_nowait(message)
         elif line.strip():
-            log.debug("line.no_message size_bytes=%d", len(line))
+            log.debug("line.no_message", size_bytes=len(line))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:

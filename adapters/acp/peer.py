@@ -6,12 +6,12 @@ agentclientprotocol.com, schema 1.19; the library keeps the JSON-RPC, this file 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.schema import (
@@ -25,7 +25,7 @@ from adapters.acp.json_lines import JsonLinesProcess
 from adapters.agent import MemoryServer
 from adapters.session.startup import StartCommand
 
-log = logging.getLogger("moot.adapters.acp")
+log = structlog.stdlib.get_logger("moot.adapters.acp")
 
 VERSION = 1
 AUTH_REQUIRED = -32000

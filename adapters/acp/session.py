@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import structlog
 from acp.exceptions import RequestError
 from acp.schema import RequestPermissionRequest, SessionNotification
 from pydantic import ValidationError
@@ -28,7 +28,7 @@ from adapters.session.startup import prepare, setting_of
 from contract.agent import Answer
 from contract.errors import AgentError
 
-log = logging.getLogger("moot.adapters.acp")
+log = structlog.stdlib.get_logger("moot.adapters.acp")
 
 TOLD = "Your instructions, from the administrator of this room:\n\n"
 
@@ -124,7 +124,7 @@ class AcpAgent:
         if exchange:
             if await exchange.break_off():
                 return
-            log.warning("program.not_idle agent=%s after=cancel", self._profile.name)
+            log.warning("program.not_idle", agent=self._profile.name, after="cancel")
         await self._end()
 
     async def _settled(self) -> None:
@@ -160,7 +160,7 @@ class AcpAgent:
             except AgentError as error:
                 if error.kind != "startup":
                     raise
-                log.warning("session.anew agent=%s reason=%s", self._profile.name, error)
+                log.warning("session.anew", agent=self._profile.name, reason=error)
             else:
                 return
         await self._launch_program("")
@@ -187,7 +187,7 @@ class AcpAgent:
         self._ready = True
         told = not launch.persona or settings_differ(profile, setting, replace(setting, persona=""))
         self._untold = "" if told else f"{TOLD}{launch.persona}"
-        log.info("program.ready agent=%s in_s=%.2f", profile.name, time.monotonic() - began)
+        log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))
 
     def _untold_memory(self, setting: Setting) -> MemoryServer | None:
         """The memory's server, unless files tell of it: these may say that nobody is asked."""
@@ -226,7 +226,7 @@ class AcpAgent:
             self.session_id = f"{ACP_SESSION}{self._session}"
         model = self._launch.model
         if model and not await self._chose(peer, session, model):
-            log.info("model.not_offered agent=%s model=%s", self._title, model)
+            log.info("model.not_offered", agent=self._title, model=model)
 
     async def _resumed(self, peer: AcpPeer, session_id: str) -> Json | None:
         try:
@@ -234,15 +234,15 @@ class AcpAgent:
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 raise
-            log.warning("session.not_resumed agent=%s code=%d", self._profile.name, error.code)
-            log.debug("session.refused agent=%s reason=%s", self._profile.name, text_of(error))
+            log.warning("session.not_resumed", agent=self._profile.name, code=error.code)
+            log.debug("session.refused", agent=self._profile.name, reason=text_of(error))
             return None
 
     async def _chose(self, peer: AcpPeer, session: Json, model: str) -> bool:
         try:
             return await peer.choose_model(self._session, session, model)
         except RequestError as error:
-            log.warning("model.not_chosen agent=%s code=%d", self._profile.name, error.code)
+            log.warning("model.not_chosen", agent=self._profile.name, code=error.code)
             return True
 
     def _unready(self, how: str, peer: AcpPeer) -> AgentError:

@@ -8,7 +8,6 @@ then counts as not written.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 from collections.abc import Iterator
@@ -17,9 +16,10 @@ from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Literal
 
+import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-log = logging.getLogger("moot.conversation")
+log = structlog.stdlib.get_logger("moot.conversation")
 
 MOST_BYTES = 4 << 20  # of a file before it is written anew: about 70 of the longest prompts
 FOLDER = Path(".moot", "conversations")
@@ -128,7 +128,7 @@ class Conversation:
                 os.close(descriptor)
         except OSError as error:
             self.failed = True
-            log.warning("conversation.not_kept file=%s error=%r", self._path.name, str(error))
+            log.warning("conversation.not_kept", file=self._path.name, error=str(error))
 
     def _read(self) -> None:
         if not self._path.exists():
@@ -156,7 +156,7 @@ class Conversation:
         try:
             line = _StoredLine.model_validate_json(raw)
         except ValidationError:
-            log.warning("conversation.line_skipped file=%s", self._path.name)
+            log.warning("conversation.line_skipped", file=self._path.name)
             return
         if line.texts:
             self._said.append(ConversationMessage(line.role, line.texts))

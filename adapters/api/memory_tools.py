@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import structlog
 
 from adapters.agent import MemoryServer
 
 if TYPE_CHECKING:
     from mcp.client import Client
 
-log = logging.getLogger("moot.tools")
+log = structlog.stdlib.get_logger("moot.tools")
 
 PREFIX = "mcp__moot__"  # as programs with an MCP client call them: the memory knows its own by it
 START_S = 20.0  # the server starts in 0.05 s and answers from the gateway
@@ -65,7 +66,7 @@ class MemoryClient:
             async with asyncio.timeout(CALL_S):
                 result = await self._client.call_tool(name.removeprefix(PREFIX), dict(given))
         except (MCPError, TimeoutError, OSError) as error:
-            log.warning("tools.failed tool=%s error=%s", name[:60], type(error).__name__)
+            log.warning("tools.failed", tool=name[:60], error=type(error).__name__)
             return ToolResult("The memory does not answer.", True)
         texts = [block.text for block in result.content if block.type == "text"]
         return ToolResult("\n".join(texts), bool(result.is_error))
@@ -87,7 +88,7 @@ class MemoryClient:
             await self._serve(ready)
         except* Exception as group:  # the memory is an extra: without it there is still an answer
             names = {type(error).__name__ for error in group.exceptions}
-            log.warning("tools.ended errors=%s", ", ".join(sorted(names)))
+            log.warning("tools.ended", errors=", ".join(sorted(names)))
             log.debug("tools.ended", exc_info=True)
         finally:
             self._client = None

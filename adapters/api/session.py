@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import structlog
 
 from adapters.agent import Launch, Reply
 from adapters.api.client import ApiClient, ContextExceeded, ModelMessage, RequestRefused
@@ -30,7 +31,7 @@ from adapters.records.spent import total
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
 
-log = logging.getLogger("moot.api_agent")
+log = structlog.stdlib.get_logger("moot.api_agent")
 
 TITLE = "Anthropic API"
 ROUNDS = 16  # messages of the model in a turn; a search in the memory takes three or four
@@ -159,7 +160,7 @@ class ApiAgent:
                 if not self._forget(self._conversation.chars // 2):
                     self._retract(turn)  # else every later question would be too long
                     raise
-                log.info("api.too_long reason=%s", error)
+                log.info("api.too_long", reason=error)
                 turn.begin_again()
 
     async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelMessage:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
+
+import structlog
 
 from adapters.pty.console import Console
 from adapters.reading.cross_check import find_mismatch
 from adapters.screen.screen import Screen
 
-log = logging.getLogger("moot.adapters.comparison")
+log = structlog.stdlib.get_logger("moot.adapters.comparison")
 
 DRAWN_S = 1.0  # of quiet: it has drawn what it has on record, and no next prompt waits
 LIMIT_S = 5.0  # for that; one that draws on without end is taken as it is
@@ -55,8 +56,12 @@ class CrossCheck:
         await asyncio.sleep(0)  # reading took its milliseconds
         if found := find_mismatch(text, shown, cut=screen.alternate):
             log.warning(
-                "screen.disagrees agent=%s words=%d lost=%d added=%d sha=%s "
-                "reason=the screen shows another reply than the record, which was taken",
-                *(self._name, found.words, found.lost, found.added, found.digest),
+                "screen.disagrees",
+                agent=self._name,
+                words=found.words,
+                lost=found.lost,
+                added=found.added,
+                sha=found.digest,
+                reason="the screen shows another reply than the record, which was taken",
             )
             self._tell()

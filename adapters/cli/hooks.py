@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import structlog
 from aiohttp import web
 
-log = logging.getLogger("moot.adapters.hooks")
+log = structlog.stdlib.get_logger("moot.adapters.hooks")
 
 Receive = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Takes a hook's payload; its result is the HTTP response. May take an hour: a permission."""
@@ -71,5 +71,5 @@ class HookListener:
             raise web.HTTPBadRequest(text="not JSON") from None
         if not isinstance(payload, dict):
             raise web.HTTPBadRequest(text="not an object")
-        log.debug("hook.heard name=%s", payload.get("hook_event_name", "without a name"))
+        log.debug("hook.heard", name=payload.get("hook_event_name", "without a name"))
         return web.json_response(dict(await receive(payload)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+
+import structlog
 
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import text_on
 
-log = logging.getLogger("moot.adapters.entry")
+log = structlog.stdlib.get_logger("moot.adapters.entry")
 
 PROMPT_S = 5.0  # from the recorded end of a turn to the prompt for the next
 REST_S = 3.0  # of waiting for a title to show that the turn before is over
@@ -46,7 +47,7 @@ class PromptEntry:
     async def echoed(self, keys: bytes, quiet_s: float) -> None:
         """Wait until the box shows what was typed and is quiet; type it again if it never does."""
         if not await self._shown():
-            log.info("prompt.typed_again agent=%s", self._profile.name)
+            log.info("prompt.typed_again", agent=self._profile.name)
             await self._console.write(self._profile.interrupt.clear + keys)
             await self._shown()
         if quiet_s:

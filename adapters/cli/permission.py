@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
+
+import structlog
 
 from adapters.agent import Reply
 from adapters.cli_profile import HookQuestion, Permission, Profile, State
@@ -16,7 +17,7 @@ from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.screen.screen import Screen
 from contract.agent import Option, Question
 
-log = logging.getLogger("moot.adapters.permission")
+log = structlog.stdlib.get_logger("moot.adapters.permission")
 
 STEADY_S = 0.15  # a prompt is drawn when it has not changed for so long
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
@@ -79,7 +80,7 @@ def chosen(task: asyncio.Task[int], question: Question) -> int:
         error = task.exception()
         if error is None and 0 <= task.result() < len(question.options):
             return task.result()
-        log.warning("question.not_answered question=%s reason=%r", question.id, error)
+        log.warning("question.not_answered", question=question.id, reason=error)
     return refusal(question)
 
 

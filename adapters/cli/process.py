@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+
+import structlog
 
 from adapters.agent import Launch
 from adapters.cli.hooks import HookListener, Receive
@@ -21,7 +22,7 @@ from adapters.session.disk import told_when_full
 from adapters.session.startup import StartCommand, prepare, setting_of, wait_ready
 from contract.errors import AgentError
 
-log = logging.getLogger("moot.adapters.cli")
+log = structlog.stdlib.get_logger("moot.adapters.cli")
 
 SESSION_ID = re.compile(r"\w[\w.:-]{0,127}", re.ASCII)
 
@@ -71,7 +72,7 @@ class CliProcess:
             except AgentError as error:
                 if error.kind != "startup" or self.alive():
                     raise
-                log.warning("session.anew agent=%s reason=%s", self._profile.name, error)
+                log.warning("session.anew", agent=self._profile.name, reason=error)
                 await self.end()
             else:
                 self.resumed = True
@@ -101,7 +102,7 @@ class CliProcess:
         self.console, self._ready = console, False
         self.follower = self._follow(setting)
         await self._wait_ready(console)
-        log.info("program.ready agent=%s in_s=%.2f", profile.name, time.monotonic() - began)
+        log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))
         return console
 
     async def _wait_ready(self, console: Console) -> None:
@@ -131,7 +132,7 @@ class CliProcess:
         if session_id == self.session_id:
             return None
         if not SESSION_ID.fullmatch(session_id):  # it becomes part of a glob and of an argv
-            log.warning("session.bad_id agent=%s id=%r", self._profile.name, session_id[:80])
+            log.warning("session.bad_id", agent=self._profile.name, id=session_id[:80])
             return None
         self.session_id = session_id
         record = self._profile.signs.record

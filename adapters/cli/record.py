@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import sqlite3
 import threading
@@ -13,9 +12,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+import structlog
+
 from adapters.cli_profile import RecordFormat, TurnEvent
 
-log = logging.getLogger("moot.adapters.record")
+log = structlog.stdlib.get_logger("moot.adapters.record")
 
 SQLITE_WAIT_S = 0.5
 CHUNK_BYTES = 128 * 1024  # 1 to 4 ms of parsing, between two turns of the loop
@@ -156,7 +157,7 @@ class _Lines:
             return b""
         whole, self._begun = self._begun + data[:end], data[end:]
         if self._leaving_out:
-            log.warning("record.line_too_long file=%s most=%d", self._path, LINE_BYTES)
+            log.warning("record.line_too_long", file=self._path, most=LINE_BYTES)
             self._leaving_out = False
             return whole[whole.find(b"\n") + 1 :]
         return whole
@@ -182,7 +183,7 @@ class _Lines:
             try:
                 row = json.loads(line)
             except ValueError:
-                log.warning("record.no_json file=%s", self._path)
+                log.warning("record.no_json", file=self._path)
                 continue
             if isinstance(row, dict):
                 yield row
@@ -258,9 +259,9 @@ class _Table:
                 database.row_factory = sqlite3.Row
                 found = database.execute(query, (self._last,)).fetchmany(ROWS)
                 if not _is_own_database(path.name, self._home):
-                    log.warning("record.leads_out file=%s", path)
+                    log.warning("record.leads_out", file=path)
                     return None
                 return [dict(row) for row in found]
         except sqlite3.OperationalError as error:
-            log.debug("record.unreadable file=%s reason=%s", path, error)
+            log.debug("record.unreadable", file=path, reason=error)
             return [] if str(error).startswith("no such") else None  # else locked, or half made

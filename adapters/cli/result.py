@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Literal
+
+import structlog
 
 from adapters.cli.dialogs import Dialogs
 from adapters.cli.turn import Sign, TurnState, cut_reply
@@ -16,7 +17,7 @@ from adapters.session.startup import last_words
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
 
-log = logging.getLogger("moot.adapters.ending")
+log = structlog.stdlib.get_logger("moot.adapters.ending")
 
 DRAWN_S = 0.2  # of quiet, after which the reply that the screen shows is whole
 DRAWN_LIMIT_S = 2.0
@@ -93,10 +94,13 @@ class TurnResult:
         shown = self.reply(screen)
         if exact and shown and self.wanted:
             log.warning(
-                "record.empty agent=%s reason=its record has no reply to this turn (%s), its "
-                "screen has one of %d characters, which was taken; has the program's "
-                "record changed?",
-                *(profile.name, sign, len(shown)),
+                "record.empty",
+                agent=profile.name,
+                reason=(
+                    f"its record has no reply to this turn ({sign}), its screen has one of "
+                    f"{len(shown)} characters, which was taken; has the program's record "
+                    "changed?"
+                ),
             )
         if not shown and self._turn.tools and not self._certain():  # a refusal ended it
             raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
+
+import structlog
 
 from adapters.agent import Reply
 from adapters.cli.comparison import CrossCheck
@@ -25,7 +26,7 @@ from adapters.reading.queries import above_input_on, text_on
 from adapters.screen.screen import Screen
 from contract.agent import Answer
 
-log = logging.getLogger("moot.adapters.exchange")
+log = structlog.stdlib.get_logger("moot.adapters.exchange")
 
 HURRY_S = 0.01  # between looks at a record that is about to have the end
 DRAFT_S = 0.1  # between drafts
@@ -252,7 +253,7 @@ class PromptRun:
         self._tries -= 1
         if self._tries <= 0:
             raise self._ending.untaken(text)
-        log.info("prompt.entered_again agent=%s", self._profile.name)
+        log.info("prompt.entered_again", agent=self._profile.name)
         await self._console.write(typing.submit)
 
     def _holds(self, text: str) -> bool:

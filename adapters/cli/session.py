@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import structlog
+
 from adapters.agent import Launch, Reply
 from adapters.cli.command import CommandRun, NullReply
 from adapters.cli.comparison import CrossCheck
@@ -20,7 +22,7 @@ from adapters.screen.signals import Signal
 from contract.agent import Answer
 from contract.errors import AgentError
 
-log = logging.getLogger("moot.adapters.cli")
+log = structlog.stdlib.get_logger("moot.adapters.cli")
 
 T = TypeVar("T")
 
@@ -149,7 +151,7 @@ class CliAgent:
             async with asyncio.timeout(COMPACT_S):
                 await self._compact()
         except (AgentError, TimeoutError) as failure:
-            log.warning("program.not_compacted agent=%s reason=%r", self._profile.name, failure)
+            log.warning("program.not_compacted", agent=self._profile.name, reason=failure)
             return False
         return True
 
@@ -186,7 +188,7 @@ class CliAgent:
                 self._exchange = None
         if not idle:
             level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
-            log.log(level, "program.not_idle agent=%s after=interrupt", self._profile.name)
+            log.log(level, "program.not_idle", agent=self._profile.name, after="interrupt")
             await self._process.end()
 
     async def _settled(self) -> None:

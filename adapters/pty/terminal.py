@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import logging
 import os
 import signal
 import subprocess
@@ -24,9 +23,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+import structlog
+
 from adapters.pty.process_tree import send
 
-log = logging.getLogger("moot.adapters.terminal")
+log = structlog.stdlib.get_logger("moot.adapters.terminal")
 
 READ_BYTES = 65_536  # Linux gives at most 4,095 a read
 READS = 2  # in one turn of the loop, so that a flood leaves time to others
@@ -189,7 +190,7 @@ class Terminal:
             return b""
         except OSError as error:
             if error.errno != errno.EIO:  # EIO: Linux's end of a terminal
-                log.warning("terminal.unreadable pid=%d reason=%s", self.pid, error)
+                log.warning("terminal.unreadable", pid=self.pid, reason=error)
             chunk = b""
         if not chunk:
             self._hang_up()

@@ -5,14 +5,15 @@ Conversations are not shared: only the files that a profile names.
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-log = logging.getLogger("moot.adapters.login")
+import structlog
+
+log = structlog.stdlib.get_logger("moot.adapters.login")
 
 
 def share(login: Path, home: Path, logins: Iterable[str], configs: Iterable[str]) -> None:
@@ -41,7 +42,7 @@ def _link(shared: Path, own: Path) -> None:
         else:
             _put(own, shared)
             own.unlink()
-            log.info("login.renewed file=%s", shared.name)
+            log.info("login.renewed", file=shared.name)
     if shared.is_file():
         own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         own.symlink_to(shared)

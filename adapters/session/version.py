@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
 from packaging.version import InvalidVersion, Version
 
 from adapters.cli_profile import Profile
 from adapters.pty.run_once import OutputTooLarge, run_once
 
-log = logging.getLogger("moot.adapters.version")
+log = structlog.stdlib.get_logger("moot.adapters.version")
 
 ASK_S = 10.0  # Node programs take up to 4 s on a busy machine
 MOST_BYTES = 64 * 1024
@@ -63,7 +63,7 @@ async def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> str 
             argv, env=env, cwd=cwd, given=b"", timeout_s=ASK_S, most_bytes=MOST_BYTES
         )
     except (TimeoutError, OutputTooLarge, OSError) as error:
-        log.info("version.unknown program=%s reason=%r", argv[0], error)
+        log.info("version.unknown", program=argv[0], reason=error)
         return None
     return parse_version((ran.out + b"\n" + ran.err).decode("utf-8", "replace"))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
+
+import structlog
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
 from bots.bluebubbles.events import (
@@ -16,7 +17,7 @@ from bots.bluebubbles.events import (
 from bots.bluebubbles.state import BlueBubblesState, HistoryPosition
 from bots.bluebubbles.wire import WireMessage
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _PAGE, _PAGES = 100, 1_000
 _MOST_TOLD = 1_000
@@ -136,7 +137,7 @@ class Backfill:
         """Log once what is read again and again."""
         if reason not in self._told:
             self._told = {reason} if len(self._told) > _MOST_TOLD else self._told | {reason}
-            log.warning("message.skipped reason=it is left out: %s", reason)
+            log.warning("message.skipped", reason=f"it is left out: {reason}")
 
     async def _keep(self, place: HistoryPosition) -> None:
         await self._store.keep_place(place)

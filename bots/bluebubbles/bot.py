@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -11,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import structlog
 from aiohttp import web
 
 from bots.bluebubbles.api import BlueBubblesApi, WrongPassword
@@ -42,7 +42,7 @@ from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError, Rejected
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _GRACE_S = 2.0  # for events under way when it is stopped; the rest is read from the history
 _SEEN = 5_000
@@ -199,7 +199,7 @@ class BlueBubblesBot:
             return
         chat = found.chat or await self._directory.chat_of_message(found.guid)
         if chat is None:
-            log.warning("message.skipped bot=%s reason=it is left out: no chat of it", self.name)
+            log.warning("message.skipped", bot=self.name, reason="it is left out: no chat of it")
             return
         self._directory.stands_in(found.guid, chat)
         async with self._turns[chat.guid]:  # in a chat, one after the other
@@ -213,7 +213,7 @@ class BlueBubblesBot:
                     await receive(event)
                     self._watch.heard()
             except (Rejected, ValueError) as error:
-                log.warning("event.skipped bot=%s reason=it is left out: %s", self.name, error)
+                log.warning("event.skipped", bot=self.name, reason=f"it is left out: {error}")
             self._seen[sign] = None
             if len(self._seen) > _SEEN:
                 self._seen.popitem(last=False)
@@ -266,7 +266,7 @@ class BlueBubblesBot:
         try:
             return await self._directory.members(room)
         except PlatformError as error:
-            log.info("roster.failed bot=%s reason=%s", self.name, error)
+            log.info("roster.failed", bot=self.name, reason=error)
             return []
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
+
+import structlog
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
 from bots.bluebubbles.backfill import GAP_OVERLAP_MS, OVERLAP_MS, Backfill
 from bots.bluebubbles.connection import Webhook, address, is_out_of_reach
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # How often the history is read: the Mac's dates are indexed, and its server itself looks every
 # second. While people talk a lost message is missed soon.
@@ -159,4 +160,4 @@ class CatchUp:
     def _tell_once(self, what: str, told: set[str]) -> None:
         if what not in told:
             told.add(what)
-            log.warning("watch.failed bot=%s reason=%s", self._bot, what)
+            log.warning("watch.failed", bot=self._bot, reason=what)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hmac
 import json
-import logging
 import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
 from typing import Any
 
+import structlog
 from aiohttp import web
 from pydantic import ValidationError
 from yarl import URL
@@ -23,7 +23,7 @@ from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused
 from bots.bluebubbles.wire import WireWebhook
 from contract.errors import MootError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 EVENTS = ("new-message", "updated-message", "group-name-change")
 # A message with everything around it takes a few thousand bytes; its files don't travel here.
@@ -64,7 +64,7 @@ class Webhook:
             return _answer(404, "there is nothing here")
         body = await _body(request)
         if body is None:
-            log.warning("webhook.refused bot=%s reason=its body is too large", self._bot)
+            log.warning("webhook.refused", bot=self._bot, reason="its body is too large")
             self._missed()
             return _answer(413, "the body is too large")
         try:
@@ -72,9 +72,7 @@ class Webhook:
             if not isinstance(payload, dict):
                 raise ValueError("it is no object")
         except (ValueError, RecursionError) as error:
-            log.warning(
-                "webhook.refused bot=%s reason=no JSON: %s", self._bot, type(error).__name__
-            )
+            log.warning("webhook.refused", bot=self._bot, reason=f"no JSON: {type(error).__name__}")
             return _answer(400, "the body is no JSON object")
         return await self._taken(payload)
 
@@ -84,10 +82,10 @@ class Webhook:
             await self._take(payload)
             taken = True
         except ValueError as error:
-            log.warning("webhook.failed bot=%s reason=%s", self._bot, error)
+            log.warning("webhook.failed", bot=self._bot, reason=error)
             return _answer(400, "the body is no event of BlueBubbles")
         except MootError as error:
-            log.warning("webhook.waiting bot=%s reason=%s", self._bot, error)
+            log.warning("webhook.waiting", bot=self._bot, reason=error)
             return _answer(503, "not now")
         finally:
             if not taken:
@@ -111,7 +109,7 @@ class Webhook:
         if not is_told:
             self.registered = None
             await api.send("webhook", {"url": url, "events": list(EVENTS)})
-            log.info("webhook.registered bot=%s", self._bot)
+            log.info("webhook.registered", bot=self._bot)
         self.registered = url
 
     def _is_stale(self, other: str, url: str) -> bool:

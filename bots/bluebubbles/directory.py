@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import structlog
 from pydantic import BaseModel, ValidationError
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
@@ -20,7 +20,7 @@ from bots.kit.thread_context import thread_block
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _ALL = "all"
 _FACTS_S = 60.0  # the private API's helper comes and goes with the Messages program
@@ -122,7 +122,7 @@ class Directory:
         except BlueBubblesRefused as error:
             if error.status != 404:
                 raise
-            log.info("names.unknown reason=%s", error)
+            log.info("names.unknown", reason=error)
             self._has_contacts = False
             return address
         if not (name := _name_of(address, _contacts(found))):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
 from datetime import datetime
 
 import aiohttp
+import structlog
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
 from bots.bluebubbles.directory import Directory
@@ -17,7 +17,7 @@ from bots.bluebubbles.wire import WireMessage
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # The server's clock and ours may differ.
 _SKEW_MS = 120_000
@@ -78,7 +78,7 @@ class Posts:
                 path = f"chat/{part(native(place.room.external_id))}/typing"
                 await (self._api.send(path) if begins else self._api.delete(path))
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)
 
     async def _sent(self, key: str, temp: str, answer: object) -> str:
         """The guid of what was sent; its temporary one where the server tells none, and where it

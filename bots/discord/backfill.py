@@ -6,9 +6,10 @@ A resumed session brings by itself what was missed; a new one begins with nothin
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+
+import structlog
 
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.cursors import Cursors
@@ -17,7 +18,7 @@ from bots.discord.wire import WireChannel, WireGuild
 from bots.kit.lanes import Lanes
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Takes one message of the history; returns when it is on disk."""
@@ -99,7 +100,7 @@ class Backfill:
                     channel_id=channel.id,
                 )
             except PlatformError as error:
-                log.info("history.none channel=%s reason=%s", channel.id, error)
+                log.info("history.none", channel=channel.id, reason=error)
                 return
             newest = found[0].get("id") if isinstance(found, list) and found else "0"
             self._cursors.advance(channel.id, str(newest), guild)
@@ -119,7 +120,7 @@ class Backfill:
                 self._behind.pop(channel, None)
                 return
             except DiscordRefused as error:
-                log.info("history.unreadable channel=%s reason=%s", channel, error)
+                log.info("history.unreadable", channel=channel, reason=error)
                 if error.status == 404:
                     self._cursors.forget(channel)
                 self._behind.pop(channel, None)
@@ -128,7 +129,7 @@ class Backfill:
                 if tries == _TRIES - 1:
                     raise
                 retry_s = error.retry_after_s if error.outcome == "retry" else wait_s
-                log.warning("history.retry channel=%s in_s=%.1f reason=%s", channel, retry_s, error)
+                log.warning("history.retry", channel=channel, in_s=round(retry_s, 1), reason=error)
                 await asyncio.sleep(min(retry_s, _LONGEST_WAIT_S))
                 wait_s *= 2
 
@@ -143,4 +144,4 @@ class Backfill:
             self._cursors.advance(channel, str(message["id"]), guild)
             count += 1
         if count:
-            log.info("history.read channel=%s messages=%d", channel, count)
+            log.info("history.read", channel=channel, messages=count)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
@@ -32,7 +32,7 @@ from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _MOST_MEMBERS = 100
 
@@ -208,5 +208,5 @@ class DiscordBot:
         try:
             return await self._directory.members(room.external_id, _MOST_MEMBERS)
         except PlatformError as error:
-            log.info("roster.failed bot=%s reason=%s", self.name, error)
+            log.info("roster.failed", bot=self.name, reason=error)
             return []

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Sequence
 from typing import Any
+
+import structlog
 
 from bots.discord.api import DiscordApi
 from bots.discord.cursors import Cursors
 from bots.kit.slash import SlashCommand, SlashOption
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
 _DESCRIPTION, _CHOICES = 100, 25
@@ -69,10 +70,10 @@ async def register(
             "PUT", "/applications/{application_id}/commands", body=body, application_id=application
         )
     except PlatformError as error:
-        log.warning("commands.not_registered reason=%s", error)
+        log.warning("commands.not_registered", reason=error)
         return
     cursors.registered(digest)
-    log.info("commands.registered count=%d", len(body))
+    log.info("commands.registered", count=len(body))
 
 
 def in_order(given: Sequence[tuple[str, str]], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -98,7 +99,7 @@ async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str =
             interaction_token=token,
         )
     except PlatformError as error:
-        log.info("interaction.not_acknowledged reason=%s", error)
+        log.info("interaction.not_acknowledged", reason=error)
 
 
 def _cut(text: str) -> str:

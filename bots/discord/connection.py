@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 import aiohttp
 import discord
+import structlog
 from discord.errors import (
     ConnectionClosed,
     DiscordException,
@@ -28,7 +28,7 @@ from yarl import URL
 from bots.discord.api import DiscordApi, DiscordHttp
 from contract.errors import ConfigError, PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 Hear = Callable[[str, Mapping[str, Any]], None]
 """Takes an event's name and its data, in their order; must not raise and must not wait."""
@@ -106,14 +106,14 @@ class _DiscordClient(discord.Client):
             try:
                 await self._converse(initial=initial)
             except ReconnectWebSocket as error:
-                log.info("bot.disconnected platform=discord")
+                log.info("bot.disconnected", platform="discord")
                 if not error.resume:
                     self._session, initial = _Session(), False
             except (OSError, aiohttp.ClientError) as error:
                 if self._session.id is None or self._failures > _MOST_FAILURES:
                     raise
                 reason = type(error).__name__
-                log.warning("bot.unreachable reason=%s", reason)
+                log.warning("bot.unreachable", reason=reason)
             await self._rest()
 
     async def _converse(self, *, initial: bool) -> None:
@@ -178,7 +178,7 @@ async def keep_connected(
         if failures > _MOST_FAILURES:
             raise PlatformError(f"Discord's gateway can't be held: {reason}", outcome="retry")
         again_s = wait_s(failures)
-        log.warning("bot.reconnecting bot=%s in_s=%.1f reason=%s", bot, again_s, reason)
+        log.warning("bot.reconnecting", bot=bot, in_s=round(again_s, 1), reason=reason)
         await asyncio.sleep(again_s)
 
 

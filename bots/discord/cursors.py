@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from pathlib import Path
 
+import structlog
 from pydantic import BaseModel, ConfigDict
 
 from bots.kit.json_state import JsonState
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # A cursor that is behind costs a second delivery, which the gateway drops; so it may rest.
 _WRITE_AFTER_S = 0.5
@@ -104,5 +104,5 @@ class Cursors:
             await self._kept.save(state)
         except OSError as error:
             self._dirty = True
-            log.warning("cursor.not_kept reason=%s", error)
+            log.warning("cursor.not_kept", reason=error)
             await asyncio.sleep(_WRITE_AFTER_S)

@@ -7,11 +7,11 @@ belongs to the room, and its id (Discord gives a thread a channel's id) is the t
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import structlog
 from pydantic import ValidationError
 
 from bots.discord.api import PAGE, DiscordApi
@@ -29,7 +29,7 @@ from bots.kit.lookup import Lookup
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _DM, _GROUP_DM = 1, 3
 THREADS, FORUMS = {10, 11, 12}, {15, 16}

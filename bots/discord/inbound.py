@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
 from pydantic import ValidationError
 
 from bots.bot import Receive
@@ -43,7 +43,7 @@ from bots.kit.slash import SlashCommand
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
 from contract.errors import Rejected
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _GUILDS_S = 3.0  # for the guilds to be told after READY; what none told of is read then
 _PIN_S = 1.0  # for the message that says who pinned
@@ -111,18 +111,18 @@ class EventHandler:
     def hear(self, name: str, data: Mapping[str, Any]) -> None:
         """Take one event of the gateway."""
         if name == "READY":
-            log.info("bot.connected bot=%s", self._bot)
+            log.info("bot.connected", bot=self._bot)
             self._reader.begin()
             self._later(_GUILDS_S, self._reader.rest)
             return
         if name == "RESUMED":
-            log.info("bot.resumed bot=%s", self._bot)
+            log.info("bot.resumed", bot=self._bot)
             return
         try:
             told = learn(self._directory, name, data)
             found = heard(name, data, self._directory.own_id)
         except ValueError as error:
-            log.warning("event.unreadable bot=%s reason=%s", self._bot, error)
+            log.warning("event.unreadable", bot=self._bot, reason=error)
             return
         if isinstance(told, WireGuild):
             self._reader.arrived(told)
@@ -166,7 +166,7 @@ class EventHandler:
         try:
             found = said(data, self._directory.own_id)
         except ValidationError as error:
-            log.warning("message.unreadable faults=%d", error.error_count())
+            log.warning("message.unreadable", faults=error.error_count())
             return
         if found is not None:
             await self._take(found)
@@ -180,7 +180,7 @@ class EventHandler:
         try:
             await self._receive(event)
         except Rejected as error:
-            log.warning("event.skipped bot=%s reason=it is left out: %s", self._bot, error)
+            log.warning("event.skipped", bot=self._bot, reason=f"it is left out: {error}")
 
     async def _events(self, found: PlatformEvent) -> Sequence[Event]:
         match found:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
+
+import structlog
 
 from bots.bot import Reaction
 from bots.discord.api import DiscordApi, DiscordRefused
@@ -14,7 +15,7 @@ from bots.kit.reactions import MARKS, ShownReactions
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _PATIENCE_S = 10.0  # a sign that comes later tells nothing
 _MAY_NOT = {50001, 50013, 90001}  # may not see, may not do, was blocked by whom it would mark
@@ -31,7 +32,7 @@ class Reactions:
         try:
             channel = (await self._posts.target(place)).channel
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)
             return
         path = "/channels/{channel_id}/typing"
         call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
@@ -45,7 +46,7 @@ class Reactions:
         try:
             channel = await self._posts.channel_of(place, message)
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)
             return
         await self._react("PUT", channel, message, mark)
         for old in before:
@@ -72,6 +73,6 @@ class Reactions:
         except DiscordRefused as error:
             if error.code in _MAY_NOT:
                 self._silent.add((what, channel))
-                log.warning("sign.given_up reason=%s channel=%s", error, channel)
+                log.warning("sign.given_up", reason=error, channel=channel)
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)

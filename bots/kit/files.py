@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
 import threading
@@ -12,11 +11,12 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import aiohttp
+import structlog
 
 from contract.chat import Attachment
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 PATIENCE_S = 30.0
 """For all files of one message together: it waits for them, and a room's next one behind it."""
@@ -73,7 +73,7 @@ async def _kept(file: R, keep: Callable[[R], Awaitable[Attachment]], where: str)
             return await keep(file)
     except (PlatformError, OSError) as error:
         why = "no answer in time" if isinstance(error, TimeoutError) else error
-        log.warning("file.not_kept room=%s reason=%s", where, why)
+        log.warning("file.not_kept", room=where, reason=why)
         return Attachment(file.name, file.mime, file.size_bytes)
 
 

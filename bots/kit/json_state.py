@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import structlog
 from pydantic import BaseModel, ValidationError
 
 from bots.kit.files import write
 
 M = TypeVar("M", bound=BaseModel)
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 
 class JsonState(Generic[M]):
@@ -46,10 +46,8 @@ class JsonState(Generic[M]):
             return self.read()
         except (OSError, ValidationError) as error:
             log.warning(
-                "state.unreadable reason=%s can't be read (%s): %s",
-                self.path,
-                type(error).__name__,
-                otherwise,
+                "state.unreadable",
+                reason=f"{self.path} can't be read ({type(error).__name__}): {otherwise}",
             )
             return None
 

@@ -8,12 +8,14 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+import structlog
+
 from contract.errors import PlatformError
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # After a failure the question isn't asked again for so long.
 _REST_S = 30.0
@@ -79,7 +81,7 @@ class Lookup(Generic[K, V]):
             self._rests.pop(key, None)
         except PlatformError as error:
             level = logging.INFO if str(error) in self._told else logging.WARNING
-            log.log(level, "lookup.failed reason=%s of %s is not known: %s", self._name, key, error)
+            log.log(level, "lookup.failed", reason=f"{self._name} of {key} is not known: {error}")
             self._told = {str(error)} if len(self._told) > _TOLD else self._told | {str(error)}
             self._rests[key] = self._now() + _REST_S
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
@@ -36,7 +36,7 @@ from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _MOST_MEMBERS = 100
 _UNLISTED = (
@@ -113,7 +113,7 @@ class MatrixBot:
         us (any more)."""
         began_ms = self._now() * 1000
         if self._unlisted:
-            log.warning("bot.unlisted bot=%s reason=%s", self.name, _UNLISTED)
+            log.warning("bot.unlisted", bot=self.name, reason=_UNLISTED)
         try:
             own = await self._come_in()
             cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
@@ -233,7 +233,7 @@ class MatrixBot:
         except MatrixRefused as error:
             if error.status != TOO_LARGE:
                 raise
-            log.warning("post.as_file bot=%s reason=%s", self.name, error)
+            log.warning("post.as_file", bot=self.name, reason=error)
             return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
@@ -279,7 +279,7 @@ class MatrixBot:
         try:
             state = await self._directory.state(room.external_id)
         except PlatformError as error:
-            log.info("roster.failed bot=%s reason=%s", self.name, error)
+            log.info("roster.failed", bot=self.name, reason=error)
             return []
         joined = [user for user, how in state.inside.items() if how == "join" and user != own]
         return [state.speaker(user) for user in joined[:_MOST_MEMBERS]]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bots.bot import SecretSink, forget
@@ -17,7 +17,7 @@ from bots.kit.files import write
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract.errors import ConfigError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 DEVICE_NAME = "Moot"
 
@@ -100,7 +100,7 @@ async def sign_in(
         who = await _asked(api, kept.token)
         if who is not None:
             return _take(api, wallet, who, kept.token, kept)
-        log.warning("bot.login_renewed bot=%s reason=its stored token is refused", bot)
+        log.warning("bot.login_renewed", bot=bot, reason="its stored token is refused")
     same_device = kept if kept and _same_user(kept.user_id, given.user) else None
     who = await _log_in(api, given, same_device.device_id if same_device else "", bot)
     learned(who.access_token)

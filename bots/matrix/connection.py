@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import structlog
 from pydantic import ValidationError
 
 from bots.matrix.api import CLIENT, MatrixApi, TokenRefused
@@ -20,7 +20,7 @@ from bots.matrix.posts import Posts
 from bots.matrix.wire import WireJoined, WireSync
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _SYNC_MS = 30_000  # how long the server may keep a sync open when nothing happens
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 15.0  # between tries to reach the server
@@ -66,7 +66,7 @@ class SyncLoop:
                 await step()
                 return
             except PlatformError as error:
-                log.warning("bot.unreachable bot=%s reason=%s in_s=%g", self._bot, error, wait_s)
+                log.warning("bot.unreachable", bot=self._bot, reason=error, in_s=round(wait_s, 3))
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
 
@@ -87,7 +87,7 @@ class SyncLoop:
             except PlatformError as error:
                 if error.outcome == "refused" or isinstance(error, TokenRefused):
                     raise
-                log.warning("bot.unreachable bot=%s reason=%s in_s=%g", self._bot, error, wait_s)
+                log.warning("bot.unreachable", bot=self._bot, reason=error, in_s=round(wait_s, 3))
                 wait_s = max(wait_s, error.retry_after_s if error.outcome == "retry" else 0)
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, _LONGEST_WAIT_S)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import structlog
 from pydantic import BaseModel, ConfigDict
 
 from bots.kit.json_state import JsonState
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _MOST_WAITING = 500  # events of at most 64 KB whose key isn't there
 _MOST_PINS = 1_000
@@ -98,7 +98,7 @@ class Cursor:
         self.waiting.append(UndecryptedEvent(room_id=room_id, event=dict(event)))
         if len(self.waiting) > _MOST_WAITING:
             gone = self.waiting.pop(0)
-            log.warning("event.undecryptable room=%s reason=its key never came", gone.room_id)
+            log.warning("event.undecryptable", room=gone.room_id, reason="its key never came")
         await self._save_waiting()
 
     async def done(self, item: UndecryptedEvent) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+import structlog
+
 from bots.matrix.api import CLIENT, MatrixApi, path
 from bots.matrix.keys import ALGORITHM, EncryptionKeys
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 
 class Encryption:
@@ -76,7 +77,7 @@ class Encryption:
             await self._to_device("m.room_key_request", self._wanted(room_id, event))
         except PlatformError as error:
             self._requested.discard(session)
-            log.info("key.not_requested reason=%s", error)
+            log.info("key.not_requested", reason=error)
 
     def _wanted(self, room_id: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """A request for the key of an event, to its sender's device and our own others."""
@@ -104,7 +105,7 @@ class Encryption:
             for event_type, messages in await self._keys.outgoing():
                 await self._to_device(event_type, messages)
         except PlatformError as error:
-            log.info("keys.postponed reason=%s", error)
+            log.info("keys.postponed", reason=error)
 
     # ── Out ─────────────────────────────────────────────────────────────────────────────
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import structlog
 
 from bots.bot import Receive
 from bots.kit.reactions import PIN, option_of
@@ -27,7 +28,7 @@ from bots.matrix.posts import Posts
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
 from contract.errors import Rejected
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 
 class EventHandler:
@@ -73,13 +74,13 @@ class EventHandler:
         if self._posts.encryption is None:
             if room_id not in self._deaf_in:
                 log.warning(
-                    "room.encrypted bot=%s reason=it can't read the encrypted room %s",
-                    self._bot,
-                    room_id,
+                    "room.encrypted",
+                    bot=self._bot,
+                    reason=f"it can't read the encrypted room {room_id}",
                 )
                 self._deaf_in.add(room_id)
             return
-        log.info("event.waits_for_key bot=%s room=%s", self._bot, room_id)
+        log.info("event.waits_for_key", bot=self._bot, room=room_id)
         await self._cursor.wait_for(room_id, raw)
         await self._posts.encryption.request(room_id, raw)
 
@@ -88,7 +89,7 @@ class EventHandler:
             try:
                 await self._receive(event)
             except Rejected as error:
-                log.warning("event.skipped bot=%s reason=it is left out: %s", self._bot, error)
+                log.warning("event.skipped", bot=self._bot, reason=f"it is left out: {error}")
 
     async def _events(self, room_id: str, found: PlatformEvent) -> Sequence[Event]:
         """What the gateway is told of it; often nothing."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import quote
+
+import structlog
 
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, path
 from bots.matrix.cursor import Cursor, Invite
@@ -15,7 +16,7 @@ from bots.matrix.events import SOURCE, parsed
 from bots.matrix.wire import WireInvited
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _DECLINED = "An administrator of this bot has to add you to its `people` first."
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
@@ -82,7 +83,7 @@ class Invites:
                     await self._follow(room_id, invite)
                     invites.pop(room_id, None)
                 except PlatformError as error:
-                    log.warning("invitation.unreadable bot=%s reason=%s", self._bot, error)
+                    log.warning("invitation.unreadable", bot=self._bot, reason=error)
             await self._cursor.save()
             if invites:
                 await asyncio.sleep(wait_s)
@@ -98,20 +99,25 @@ class Invites:
         try:
             if not welcome:
                 log.warning(
-                    "invitation.declined bot=%s by=%s room=%s remedy=it declines the invitation: "
-                    'list "matrix:%s" as `people` under [access], or set `invites = "everybody"`',
-                    self._bot, invite.by, room_id, invite.by,
-                )  # fmt: skip
+                    "invitation.declined",
+                    bot=self._bot,
+                    by=invite.by,
+                    room=room_id,
+                    remedy=(
+                        f'it declines the invitation: list "matrix:{invite.by}" as `people` under '
+                        '[access], or set `invites = "everybody"`'
+                    ),
+                )
                 where = CLIENT + path("rooms", room_id, "leave")
                 await self._api.post(where, {"reason": _DECLINED})
                 return
             if invite.direct:
                 await self._directory.add_direct(invite.by, room_id)
             await self._api.post(CLIENT + path("join", room_id) + _by_way_of(invite.by), {})
-            log.info("room.joined bot=%s room=%s", self._bot, room_id)
+            log.info("room.joined", bot=self._bot, room=room_id)
         except MatrixRefused as error:
             hint = ": invite it to the room that took the old one's place" if moved else ""
-            log.warning("invitation.failed bot=%s reason=%s%s", self._bot, error, hint)
+            log.warning("invitation.failed", bot=self._bot, reason=f"{error}{hint}")
 
 
 def _by_way_of(user_id: str) -> str:

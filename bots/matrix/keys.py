@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import structlog
 from nio.crypto import Olm
 from nio.events.room_events import MegolmEvent
 from nio.events.to_device import (
@@ -31,7 +32,7 @@ from contract.errors import PlatformError
 
 T = TypeVar("T")
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # What the machine logs names people, devices and sessions; what matters of it we say ourselves.
 logging.getLogger("nio").setLevel(logging.CRITICAL)
@@ -121,7 +122,7 @@ class EncryptionKeys:
         try:
             event = self._olm.handle_to_device_event(ToDeviceEvent.parse_event(dict(raw)))
         except _BROKEN as error:
-            log.warning("key.unreadable error=%s", type(error).__name__)
+            log.warning("key.unreadable", error=type(error).__name__)
             return None
         if isinstance(event, DummyEvent):  # somebody lost their session: they get the keys again
             self._olm.outbound_group_sessions.clear()
@@ -183,9 +184,7 @@ class EncryptionKeys:
                 try:
                     self._olm.handle_response(KeysQueryResponse({user_id: sound}, {}))
                 except _BROKEN as error:
-                    log.warning(
-                        "devices.unreadable user=%s error=%s", user_id, type(error).__name__
-                    )
+                    log.warning("devices.unreadable", user=user_id, error=type(error).__name__)
 
         await _off_loop(take)
 
@@ -210,7 +209,7 @@ class EncryptionKeys:
                     try:
                         self._olm.handle_response(response)
                     except (*_BROKEN, StopIteration) as error:
-                        log.warning("key.no_session error=%s", type(error).__name__)
+                        log.warning("key.no_session", error=type(error).__name__)
 
         await _off_loop(take)
 

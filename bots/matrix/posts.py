@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
+
+import structlog
 
 from bots.kit.questions import question_markdown
 from bots.kit.reactions import DIGITS
@@ -29,7 +30,7 @@ from contract.agent import Question
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # The server's clock and ours may differ.
 _SKEW_S = 120.0
@@ -219,7 +220,7 @@ class Posts:
             except PlatformError as error:
                 if error.outcome == "refused" or asyncio.get_running_loop().time() > until:
                     raise
-                log.warning("question.postponed reason=%s", error)
+                log.warning("question.postponed", reason=error)
                 wait_s = min(wait_s * 2, 30.0)
                 await asyncio.sleep(error.retry_after_s or wait_s)
 
@@ -232,7 +233,7 @@ class Posts:
                     break
                 except PlatformError as error:
                     if error.outcome == "refused":
-                        log.info("choice.not_offered reason=%s", error)
+                        log.info("choice.not_offered", reason=error)
                         return
                     await asyncio.sleep(error.retry_after_s)
 

@@ -7,9 +7,10 @@ marks are left out while answers need what is left of it.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from uuid import uuid4
+
+import structlog
 
 from bots.bot import Reaction
 from bots.kit.reactions import BEFORE, MARKS
@@ -18,7 +19,7 @@ from bots.matrix.posts import Posts
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _TYPING_MS = 20_000  # the gateway renews the sign every 8 s
 _LONGEST_WAIT_S = 25  # the gateway gives a mark 30 s
@@ -42,7 +43,7 @@ class Reactions:
         try:
             await self._api.put(where, body)
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)
 
     async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before."""
@@ -56,10 +57,10 @@ class Reactions:
             if self._posts.pace.has_room(_EVENTS[mark] + bool(before)):
                 await self._replace(room_id, message_id, mark)
         except MatrixRefused as error:
-            log.info("sign.given_up room=%s reason=%s", room_id, error)
+            log.info("sign.given_up", room=room_id, reason=error)
             self._silent.add(room_id)
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)
 
     async def _wait_for_room(self, events: int) -> None:
         for _ in range(_LONGEST_WAIT_S):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import structlog
 from pydantic import ValidationError
 
 from bots.rocketchat.api import RocketApi, RocketRefused
@@ -17,7 +17,7 @@ from bots.rocketchat.directory import Directory
 from bots.rocketchat.wire import WireMessage, WireRoom, message
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 HISTORY = {"c": "channels.history", "p": "groups.history", "d": "im.history"}
 
@@ -47,7 +47,7 @@ class Backfill:
         try:
             listed = await _tried(partial(self._api.get, "subscriptions.get"))
         except RocketRefused as error:
-            log.warning("rooms.unknown reason=%s", error)
+            log.warning("rooms.unknown", reason=error)
             return dict(self._known)
         found: dict[str, str] = {}
         for room in _rooms(listed):
@@ -62,7 +62,7 @@ class Backfill:
         try:
             listed = await self._api.get("rooms.get")
         except PlatformError as error:
-            log.info("rooms.unknown reason=%s", error)
+            log.info("rooms.unknown", reason=error)
             return
         for room in _rooms(listed):
             if room.id:
@@ -88,11 +88,11 @@ class Backfill:
         try:
             return await self._synced(rid, since)
         except RocketRefused as error:
-            log.info("history.other_way reason=%s", error)
+            log.info("history.other_way", reason=error)
         try:
             return await self._history(rid, kind, since)
         except RocketRefused as error:
-            log.warning("history.unreadable room=%s reason=%s", rid, error)
+            log.warning("history.unreadable", room=rid, reason=error)
             return MissedChanges((), ())
 
     async def _synced(self, rid: str, since: datetime) -> MissedChanges:
@@ -130,7 +130,7 @@ def _messages(entries: Any) -> list[WireMessage]:
         try:
             found.append(message(entry))
         except ValueError as error:
-            log.warning("message.unreadable reason=%s", error)
+            log.warning("message.unreadable", reason=error)
     return sorted(found, key=lambda wire: wire.ts)
 
 
@@ -150,6 +150,6 @@ async def _tried(call: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[st
         except PlatformError as error:
             if error.outcome == "refused":
                 raise
-            log.info("history.retry reason=%s", error)
+            log.info("history.retry", reason=error)
             await asyncio.sleep(error.retry_after_s if error.outcome == "retry" else wait_s)
     return await call()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
@@ -30,7 +30,7 @@ from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _FREE_DRAFT_S = 1.0
 _LIMITED_DRAFT_S = 15.0  # ten calls a minute: two turns at a time, and their ends
@@ -131,7 +131,7 @@ class RocketChatBot:
             self._told_limits = True
             name = f"@{own.username}"
             log.warning(
-                "bot.no_role reason=%s lacks the role bot: %s", name, ROLE_REMEDY.format(name=name)
+                "bot.no_role", reason=f"{name} lacks the role bot: {ROLE_REMEDY.format(name=name)}"
             )
         return own.user_id or user_id
 
@@ -210,5 +210,5 @@ class RocketChatBot:
         try:
             return await self._directory.members(room.external_id)
         except RocketRefused as error:
-            log.info("roster.failed bot=%s reason=%s", self.name, error)
+            log.info("roster.failed", bot=self.name, reason=error)
             return []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from pydantic import ValidationError
 
 from bots.bot import SecretSink, forget
@@ -18,7 +18,7 @@ from bots.rocketchat.events import Account
 from bots.rocketchat.wire import WirePerson
 from contract.errors import ConfigError, PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 ROLE_REMEDY = (
     "Administration → Workspace → Users → {name} → Edit → Roles: add “bot” (without it the server "
@@ -111,7 +111,7 @@ class SignIn:
             try:
                 user_id, token = await self._api.login(self._login.username, self._login.password)
             except RocketRefused as error:
-                log.warning("bot.login_refused reason=%s", self._refused(error.code))
+                log.warning("bot.login_refused", reason=self._refused(error.code))
                 return False
             self._take(user_id, token)
             return True
@@ -137,7 +137,7 @@ class SignIn:
         except RocketRefused as error:
             if error.status in (401, 403):
                 raise self._refused(error.code) from error
-            log.warning("roles.unknown reason=%s", error)
+            log.warning("roles.unknown", reason=error)
             answer = {}
         try:
             me = WirePerson.model_validate(answer)
@@ -164,7 +164,7 @@ async def rules(api: RocketApi) -> ServerRules:
     try:
         answer = await api.get("settings.public", _id=",".join(_SETTINGS), count=len(_SETTINGS))
     except PlatformError as error:
-        log.info("rules.unknown reason=%s", error)
+        log.info("rules.unknown", reason=error)
         return ServerRules()
     told = {
         entry.get("_id"): entry.get("value")
@@ -213,7 +213,7 @@ async def _permissions(api: RocketApi) -> dict[str, set[str]]:
     try:
         answer = await api.get("permissions.listAll")
     except PlatformError as error:
-        log.info("permissions.unknown reason=%s", error)
+        log.info("permissions.unknown", reason=error)
         return {}
     return {
         str(entry.get("_id")): {str(role) for role in entry.get("roles") or ()}

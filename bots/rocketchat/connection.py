@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import structlog
 
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _LARGEST_FRAME = 16 * 1024 * 1024  # a message with its attachments; nobody sends more
 
@@ -148,7 +148,7 @@ class Ddp:
             while (frame := await self._frame()) is not None:
                 await self._take(frame)
         except PlatformError as error:
-            log.info("socket.failed reason=%s", error)
+            log.info("socket.failed", reason=error)
         finally:
             self._lost = True
             self._told.put_nowait(None)
@@ -184,7 +184,7 @@ class Ddp:
         try:
             return await self._socket.receive(timeout=self._patience.dead_s)
         except TimeoutError:
-            log.warning("socket.silent platform=rocketchat")
+            log.warning("socket.silent", platform="rocketchat")
             return None
 
     async def _take(self, frame: Mapping[str, Any]) -> None:
@@ -209,7 +209,7 @@ class Ddp:
             case "changed":
                 self._tell(frame)
             case "error":
-                log.warning("socket.frame_refused reason=%s", str(frame.get("reason"))[:200])
+                log.warning("socket.frame_refused", reason=str(frame.get("reason"))[:200])
 
     def _answer(self, id_: str, result: Any) -> None:
         future = self._asked.get(id_)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+import structlog
 from pydantic import BaseModel
 
 from bots.kit.json_state import JsonState
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _MOST_ROOMS = 2_000
 
@@ -74,4 +74,4 @@ class Cursor:
         try:
             await self._kept.save(_State(since=since, rooms=rooms))
         except OSError as error:
-            log.error("cursor.not_kept reason=%s", error)
+            log.error("cursor.not_kept", reason=error)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+
+import structlog
 
 from bots.bot import Receive
 from bots.rocketchat.directory import Directory
@@ -29,7 +30,7 @@ from bots.rocketchat.wire import WireMessage, WireRoom
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room
 from contract.errors import Rejected
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _REMEMBERED = 5_000  # messages that may be told again: edited, pinned, reacted to
 
@@ -83,7 +84,7 @@ class EventHandler:
         try:
             await self.receive(event)
         except Rejected as error:
-            log.warning("event.skipped reason=it is left out: %s", error)
+            log.warning("event.skipped", reason=f"it is left out: {error}")
 
     async def _event(self, told: PlatformEvent, room: Room) -> Event | None:
         match told:

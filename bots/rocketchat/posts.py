@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
+
+import structlog
 
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
@@ -14,7 +15,7 @@ from contract.agent import Question
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # The characters of the server's own ids, which leave out those that look alike.
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
@@ -64,9 +65,11 @@ class Posts:
             if not voice or "permission" not in str(error).lower():
                 raise
             log.warning(
-                "voice.own_name reason=%s: personas speak under the account's own name; the role "
-                "bot with the permission message-impersonate changes that",
-                error,
+                "voice.own_name",
+                reason=(
+                    f"{error}: personas speak under the account's own name; the role bot with "
+                    "the permission message-impersonate changes that"
+                ),
             )
             self._plain = True
             answer = await self._api.post("chat.sendMessage", {"message": dict(message)})

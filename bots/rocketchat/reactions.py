@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import structlog
 
 from bots.bot import Reaction
 from bots.kit.reactions import ShownReactions
@@ -13,7 +13,7 @@ from bots.rocketchat.events import DIGITS
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 REACTIONS: dict[Reaction, str] = {
     "waiting": ":hourglass_flowing_sand:",
@@ -41,7 +41,7 @@ class Reactions:
             who = own.name if self.real_names else own.username
             await ddp.tell("stream-notify-room", [event, who, doing, about])
         except PlatformError as error:
-            log.debug("sign.failed reason=%s", error)
+            log.debug("sign.failed", reason=error)
 
     async def mark(self, message_id: str, mark: Reaction) -> None:
         """Put the mark's reaction, then take back the one before.
@@ -68,4 +68,4 @@ class Reactions:
         try:
             await self._api.post("chat.react", body)
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)

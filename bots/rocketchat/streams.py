@@ -8,7 +8,6 @@ meanwhile, so that a room's messages come in their order.
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
+import structlog
 from pydantic import ValidationError
 
 from bots.rocketchat.api import RocketApi
@@ -27,7 +27,7 @@ from bots.rocketchat.subscriptions import PRUNED, ROOM, USER, Subscriptions
 from bots.rocketchat.wire import WireMessage, WireRoom, message
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 MESSAGES = "stream-room-messages"
 
@@ -82,11 +82,11 @@ class MessageStreams:
                     self.ddp = ddp
                     failures = 0
                     await self._attend(ddp, own_id, taker)
-                log.info("bot.disconnected platform=rocketchat")
+                log.info("bot.disconnected", platform="rocketchat")
             except PlatformError as error:
                 if error.outcome == "refused":
                     raise
-                log.warning("bot.unreachable attempt=%d reason=%s", failures + 1, error)
+                log.warning("bot.unreachable", attempt=failures + 1, reason=error)
             finally:
                 self.ddp = None
             await asyncio.sleep(_rest_s(failures))
@@ -110,7 +110,7 @@ class MessageStreams:
                     group.create_task(self._watch.rooms(ddp), name="watch the rooms"),
                     group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names"),
                 ]
-                log.info("bot.connected rooms=%d", len(rooms))
+                log.info("bot.connected", rooms=len(rooms))
                 missed = self._catch_up(rooms, waiting, since, taker, group)
                 own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
                 while (told := await ddp.next()) is not None:
@@ -198,7 +198,7 @@ class MessageStreams:
         try:
             wire = message(args[0])
         except ValueError as error:
-            log.warning("event.unreadable reason=%s", error)
+            log.warning("event.unreadable", reason=error)
             return
         about = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
         if about.get("roomParticipant") is False:  # every public room is told to everybody
@@ -231,7 +231,7 @@ class MessageStreams:
         try:
             return await self._missed.deleted(rid, (self._cursor.since or since) - OVERLAP)
         except PlatformError as error:
-            log.warning("removal.unknown room=%s reason=%s", rid, error)
+            log.warning("removal.unknown", room=rid, reason=error)
             return ()
 
     def _room(self, event: str, args: Sequence[Any], taker: EventSink) -> None:

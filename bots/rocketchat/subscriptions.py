@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+
+import structlog
 
 from bots.rocketchat.connection import Ddp
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 ROOM, USER = "stream-notify-room", "stream-notify-user"
 DELETED, PRUNED = "deleteMessage", "deleteMessageBulk"
@@ -54,4 +55,4 @@ async def _try(ddp: Ddp, stream: str, event: str) -> None:
     try:
         await ddp.subscribe(stream, event)
     except PlatformError as error:
-        log.info("watch.failed reason=%s", error)
+        log.info("watch.failed", reason=error)

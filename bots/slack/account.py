@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
+
+import structlog
 
 from bots.slack.api import DEAD_TOKEN, SlackApi, SlackRefused
 from bots.slack.events import Account
 from contract.errors import ConfigError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 # Without these nothing works; what else is missing is done without, and told once.
 _NEEDED = {"chat:write"}
@@ -53,7 +54,7 @@ async def account(api: SlackApi, bot: str) -> Account:
             "& Permissions and install the app again"
         )
     if scopes and (lost := sorted(SCOPES.keys() - scopes)):
-        log.warning("bot.scopes_missing bot=%s scopes=%s", bot, ", ".join(lost))
+        log.warning("bot.scopes_missing", bot=bot, scopes=", ".join(lost))
     return Account(
         str(answer["user_id"]),
         str(answer.get("bot_id") or ""),

@@ -7,10 +7,11 @@ went on, and handed on as if Slack had just told it. What comes twice does no ha
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
+
+import structlog
 
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.cursors import START, Cursors
@@ -19,7 +20,7 @@ from bots.slack.history import HistoryPages, Message, after, earlier, stamps
 from contract.chat import RoomKind
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 
@@ -115,7 +116,7 @@ class Backfill:
         try:
             await self._cursors.save()
         except OSError as error:  # then more is read than is needed, some other time
-            log.warning("cursor.not_kept reason=%s", error)
+            log.warning("cursor.not_kept", reason=error)
 
     async def _catch_up(self) -> None:
         cuts = self._cuts
@@ -132,7 +133,7 @@ class Backfill:
                 if error.code in NO_METHOD:
                     break
             except PlatformError as error:
-                log.warning("history.postponed channel=%s reason=%s", channel, error)
+                log.warning("history.postponed", channel=channel, reason=error)
                 self._behind.add(channel)
             await self._save()
         self._cursors.settled |= not self._behind
@@ -142,7 +143,7 @@ class Backfill:
         """Once for each reason: it stays until somebody changes something at Slack's."""
         if error.code not in self._told:
             self._told.add(error.code)
-            log.warning("history.off reason=%s", error)
+            log.warning("history.off", reason=error)
 
     async def _rooms(self) -> dict[str, RoomKind | None]:
         """Those the bot is in, as far as Slack tells, and those it knew; the liveliest first."""
@@ -150,7 +151,7 @@ class Backfill:
         try:
             joined = await self._history.answered(self._directory.joined)
         except PlatformError as error:
-            log.info("rooms.unknown reason=%s", error)
+            log.info("rooms.unknown", reason=error)
         return {room: joined.get(room) for room in (*self._cursors.rooms(), *joined)}
 
     async def _read(self, channel: str, kind: RoomKind | None) -> None:

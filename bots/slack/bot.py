@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -11,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
@@ -45,7 +45,7 @@ from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError, Rejected
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _MOST_MEMBERS = 100
 _GRACE_S = 2.0  # for events under way when the bot is stopped; the rest Slack sends again
@@ -185,13 +185,13 @@ class SlackBot:
         try:
             found = heard(payload, self._directory.own)
         except ValueError as error:
-            log.warning("event.unreadable bot=%s reason=%s", self.name, error)
+            log.warning("event.unreadable", bot=self.name, reason=error)
             return
         self._taking.add(task)
         try:
             await self._hand_on(found, receive)
         except Rejected as error:
-            log.warning("event.skipped bot=%s reason=it is left out: %s", self.name, error)
+            log.warning("event.skipped", bot=self.name, reason=f"it is left out: {error}")
         finally:
             self._taking.discard(task)
 
@@ -270,5 +270,5 @@ class SlackBot:
         try:
             return await self._directory.members(room.external_id, _MOST_MEMBERS)
         except SlackRefused as error:
-            log.info("roster.failed bot=%s reason=%s", self.name, error)
+            log.info("roster.failed", bot=self.name, reason=error)
             return []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
+
+import structlog
 
 from bots.slack.account import account, app_token_refused, missing_scopes
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.directory import Directory
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 
 async def findings(
@@ -47,7 +48,7 @@ async def _absence(directory: Directory, bot: str) -> Sequence[str]:
         if await directory.joined("public_channel", "private_channel"):
             return ()
     except PlatformError as error:
-        log.info("channels.unknown bot=%s reason=%s", bot, error)
+        log.info("channels.unknown", bot=bot, reason=error)
         return ()
     name = own.name or "its-name"
     return (f"Slack bot {bot!r} is in no channel yet: type /invite @{name} in one",)

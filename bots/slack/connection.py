@@ -11,13 +11,13 @@ import asyncio
 import hashlib
 import hmac
 import json
-import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl
 
+import structlog
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
@@ -30,7 +30,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bots.slack.api import SDK_LOG, SlackApi, SlackRefused
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Takes one payload; when it returns, the payload may be acknowledged."""
@@ -57,7 +57,7 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
         try:
             await take(body)
         except Exception:
-            log.exception("event.not_taken reason=it will come again")
+            log.exception("event.not_taken", reason="it will come again")
             raise
         return BoltResponse(status=200, body=_taken(body))
 
@@ -200,9 +200,9 @@ async def _connected(client: SocketModeClient, api: SlackApi, failures: int) -> 
         raise
     except (PlatformError, TimeoutError) as error:
         why = str(error) or "no connection in time"
-        log.warning("bot.unreachable attempt=%d reason=%s", failures + 1, why)
+        log.warning("bot.unreachable", attempt=failures + 1, reason=why)
         return False
-    log.info("bot.connected platform=slack")
+    log.info("bot.connected", platform="slack")
     return True
 
 
@@ -216,6 +216,6 @@ async def _close(client: SocketModeClient) -> None:
         async with asyncio.timeout(_CLOSE_S):
             await client.close()  # type: ignore[no-untyped-call]
     except TimeoutError:
-        log.info("socket.not_closed platform=slack")
+        log.info("socket.not_closed", platform="slack")
         await client.aiohttp_client_session.close()
     await asyncio.gather(*(task for task in tasks if task is not None), return_exceptions=True)

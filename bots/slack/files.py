@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from pathlib import Path
+
+import structlog
 
 from bots.kit.files import PATIENCE_S, path_of, write
 from bots.slack.api import SlackApi
@@ -13,7 +14,7 @@ from bots.slack.persona_posts import PersonaPosts
 from contract.chat import Attachment, Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 
 class Files:
@@ -36,7 +37,7 @@ class Files:
             size = path.stat().st_size
             return Attachment(file.name, file.mime, size, str(path))
         except (PlatformError, OSError) as error:
-            log.warning("file.not_kept file=%s channel=%s reason=%s", file.id, channel, error)
+            log.warning("file.not_kept", file=file.id, channel=channel, reason=error)
             return Attachment(file.name, file.mime, file.size_bytes)
 
     async def _known(self, file: FileRef) -> FileRef:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
+import structlog
+
 from bots.slack.api import SlackApi, SlackRefused
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 Message = Mapping[str, Any]
 T = TypeVar("T")
@@ -51,7 +52,7 @@ class HistoryPages:
             args["cursor"] = _next(page)
             if not args["cursor"] or not all(after(ts, since) for ts in stamps(page)):
                 return found
-        log.warning("history.cut channel=%s messages=%d", channel, len(found))
+        log.warning("history.cut", channel=channel, messages=len(found))
         return found
 
     async def before(self, channel: str, latest: str) -> Mapping[str, Any]:
@@ -94,7 +95,7 @@ class HistoryPages:
                 if attempt == _TRIES - 1:
                     raise
                 rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
-                log.info("history.retry in_s=%.0f reason=%s", rest_s, error)
+                log.info("history.retry", in_s=round(rest_s, 0), reason=error)
                 await self._sleep(min(rest_s, _LONGEST_REST_S))
         raise AssertionError("the last try returns or raises")
 

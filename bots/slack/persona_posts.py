@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import structlog
 
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.events import Account
 from contract.chat import PersonaIdentity
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _NAME = 80  # the longest name that Slack gives people
 
@@ -42,6 +43,6 @@ class PersonaPosts:
             if error.code not in _NOT_ALLOWED:
                 raise
             answer = await self._api.call(method, **args)  # what else was wrong is raised here
-            log.info("voice.own_name reason=%s", error)
+            log.info("voice.own_name", reason=error)
             self._allowed = False
             return answer

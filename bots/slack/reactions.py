@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import structlog
 
 from bots.bot import Reaction
 from bots.kit.reactions import ShownReactions
@@ -10,7 +10,7 @@ from bots.slack.api import SlackApi, SlackRefused
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.bots")
+log = structlog.stdlib.get_logger("moot.bots")
 
 _REACTIONS: dict[Reaction, str] = {
     "waiting": "hourglass_flowing_sand",
@@ -88,8 +88,8 @@ class Reactions:
         except SlackRefused as error:
             if error.code in _PASSING:
                 return error.code in ("already_reacted", "no_reaction")
-            log.warning("sign.given_up reason=%s", error)
+            log.warning("sign.given_up", reason=error)
             self._refused.add(method)
         except PlatformError as error:
-            log.info("sign.failed reason=%s", error)
+            log.info("sign.failed", reason=error)
         return True

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from contract.chat import Room, Speaker
@@ -21,7 +21,7 @@ from store.gateway_schema import grants, pairings
 from store.schema import rooms
 from store.timestamps import micros, moment
 
-log = logging.getLogger("moot.access")
+log = structlog.stdlib.get_logger("moot.access")
 
 _C = grants.c
 _LIVE = (
@@ -177,10 +177,7 @@ class Grants:
         """A change for the audit log, in the commit that makes it; see Audit.note_in."""
         span = kept.span
         room = Room(span.room_id, kept.room_name or span.room_id) if span.room_id else None
-        log.info(
-            "access.changed act=%s person=%s role=%s by=%s",
-            *(act, kept.person.id, kept.role, by.id),
-        )
+        log.info("access.changed", act=act, person=kept.person.id, role=kept.role, by=by.id)
         return self._audit.note_in(
             connection,
             act,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
+import structlog
 from sqlalchemy import Connection
 
 from contract.chat import Room, Speaker
@@ -34,7 +34,7 @@ from store.database import Store
 from store.gateway_schema import pairings
 from store.timestamps import micros
 
-log = logging.getLogger("moot.access")
+log = structlog.stdlib.get_logger("moot.access")
 
 GOOD_FOR = timedelta(hours=24)
 MOST_WAITING = 20  # beyond it the oldest is displaced: strangers can't fill the list
@@ -220,7 +220,7 @@ class Pairings:
 
     def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
         room = Room(found.room_id, found.person.name, "dm")
-        log.info("access.paired act=%s person=%s by=%s", act, found.person.id, by.id)
+        log.info("access.paired", act=act, person=found.person.id, by=by.id)
         return self._audit.note_in(
             connection,
             act,

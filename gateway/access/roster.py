@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.roster")
+log = structlog.stdlib.get_logger("moot.roster")
 
 FRESH_S = 600.0
 MOMENT_S = 2.0
@@ -54,4 +55,4 @@ class Rosters:
             async with asyncio.timeout(30):
                 self._known[room.id, bot.name] = tuple(await bot.members(room))
         except (PlatformError, TimeoutError) as error:
-            log.info("roster.unknown room=%s reason=%r", room.id, str(error))
+            log.info("roster.unknown", room=room.id, reason=str(error))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
+import structlog
 from sqlalchemy import Connection, bindparam, select
 
 from contract.chat import Inbound, Room, Speaker
@@ -22,7 +22,7 @@ from gateway.core.pins import PINNER
 from gateway.settings.access import Role
 from store.schema import turns
 
-log = logging.getLogger("moot.access")
+log = structlog.stdlib.get_logger("moot.access")
 
 
 _WAS_ANSWERED = select(turns.c.id).where(
@@ -121,7 +121,7 @@ class UnknownUsers:
         if refusal.said == "code":
             self._changed()
         if refusal.said:
-            log.info("access.refused room=%s sender=%s", room.id, person.id)
+            log.info("access.refused", room=room.id, sender=person.id)
             await self._audit.note(
                 "refuse", person, persona=refusal.persona, room=room, told=refusal.said
             )

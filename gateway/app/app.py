@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
+
+import structlog
 
 from adapters.cli.hooks import HookListener
 from bots.bot import Bot
@@ -49,7 +50,7 @@ from memory.model import Model
 from memory.recall.index import Index
 from store.database import Store
 
-log = logging.getLogger("moot.app")
+log = structlog.stdlib.get_logger("moot.app")
 
 
 class App:
@@ -236,5 +237,5 @@ class App:
         self.memories.hearing.begin()
         recovered = await self.rooms.recover()
         if recovered:
-            log.info("turns.recovered count=%d", recovered)
+            log.info("turns.recovered", count=recovered)
         await self.schedules.take_configured(config.schedules)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
+
+import structlog
 
 from gateway.turns.queue import TurnQueues
 
-log = logging.getLogger("moot.app")
+log = structlog.stdlib.get_logger("moot.app")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Ends:
 
 async def finish(rooms: TurnQueues, timeout_s: float, at_once: asyncio.Event) -> None:
     """Return when no turn runs any more, after `timeout_s`, or when `at_once` is set."""
-    log.info("gateway.stopping turns=%d timeout_s=%g", rooms.waiting(), timeout_s)
+    log.info("gateway.stopping", turns=rooms.waiting(), timeout_s=round(timeout_s, 3))
     waiting = asyncio.create_task(at_once.wait(), name="second signal")
     finishing = asyncio.create_task(rooms.finish(timeout_s), name="finish turns")
     try:
@@ -29,4 +30,4 @@ async def finish(rooms: TurnQueues, timeout_s: float, at_once: asyncio.Event) ->
     finally:
         waiting.cancel()
         finishing.cancel()
-    log.info("gateway.stopped left=%d", rooms.waiting())
+    log.info("gateway.stopped", left=rooms.waiting())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 from collections.abc import Callable, Mapping
+
+import structlog
 
 from adapters.cli.hooks import HookListener
 from composer.headings import HEADINGS
@@ -28,7 +29,7 @@ from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 from store.database import Store
 
-log = logging.getLogger("moot.app")
+log = structlog.stdlib.get_logger("moot.app")
 
 
 class _Stop(Exception):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import socket
 from collections.abc import Callable, Mapping
 
-log = logging.getLogger("moot.app")
+import structlog
+
+log = structlog.stdlib.get_logger("moot.app")
 
 Notify = Callable[[str], None]
 """Takes lines of `NAME=value`. Never fails: who started Moot may have gone."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import Chosen, Event
@@ -14,7 +15,7 @@ from contract.errors import MootError
 from gateway.core.clock import clock as system_clock
 from gateway.core.log_context import LogContext, log_context, own_log_context
 
-log = logging.getLogger("moot.app")
+log = structlog.stdlib.get_logger("moot.app")
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0  # before a restart; doubles
 STEADY_S = 60.0  # who ran so long may be restarted at once again
@@ -91,11 +92,11 @@ class Supervisor:
             except MootError as error:
                 reason = str(error)
             except Exception:  # a bot's supervisor restarts it whatever it died of
-                log.exception("bot.crashed bot=%s", bot.name)
+                log.exception("bot.crashed", bot=bot.name)
                 reason = "it crashed; the log says where"
             if asyncio.get_running_loop().time() - began > STEADY_S:
                 wait_s = FIRST_WAIT_S
-            log.error("bot.restart bot=%s in_s=%g reason=%s", bot.name, wait_s, reason)
+            log.error("bot.restart", bot=bot.name, in_s=round(wait_s, 3), reason=reason)
             self._ended(health, reason)
             await self._sleep(wait_s)
             health.restarts += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
+import structlog
 from sqlalchemy import Connection, select, text
 
 from contract.chat import MOOT, Room, Speaker
@@ -22,7 +22,7 @@ from store.database import Store
 from store.gateway_schema import audit
 from store.timestamps import micros, moment
 
-log = logging.getLogger("moot.audit")
+log = structlog.stdlib.get_logger("moot.audit")
 
 Detail = Mapping[str, str | int | bool | None]
 
@@ -191,10 +191,10 @@ class Audit:
             try:
                 write_anchor(self._anchor, head)
             except OSError as error:
-                log.error("audit.no_anchor file=%s reason=%r", self._anchor, error.strerror)
+                log.error("audit.no_anchor", file=self._anchor, reason=error.strerror)
         if self._logged_at is None or now - self._logged_at >= LOG_EVERY:
             self._logged_at = now
-            log.info("audit.head hash=%s", head)
+            log.info("audit.head", hash=head)
 
     async def page(
         self, wish: AuditFilter, *, before: int | None, limit: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import structlog
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -34,7 +34,7 @@ from gateway.settings.env_file import NAME as ENV_NAME
 from store.database import HEAD
 from store.upgrading import FOLDER, copy_sqlite
 
-log = logging.getLogger("moot.backup")
+log = structlog.stdlib.get_logger("moot.backup")
 
 SCOPES = frozenset({"scopes", "model"})  # agents' HOMEs and working directories
 SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below data/bots/<name>
@@ -136,7 +136,7 @@ def _add(
             path = copies.bare(path, wanted.clean)
         archive.add(name, copies.sqlite(path) if is_database else path, mode)
     except FileNotFoundError:
-        log.info("backup.vanished file=%s", name)
+        log.info("backup.vanished", file=name)
 
 
 class _Copies:
@@ -272,9 +272,9 @@ async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str
     try:
         made = await asyncio.to_thread(back_up, config, file, target, wanted, at)
     except ConfigError as error:
-        log.error("backup.failed reason=%r", error.say)
+        log.error("backup.failed", reason=error.say)
         return
-    log.info("backup.made file=%s files=%d", target, len(made.files))
+    log.info("backup.made", file=target, files=len(made.files))
     for old in newest_first(target.parent)[config.backup.keep :]:
         old.unlink(missing_ok=True)
 

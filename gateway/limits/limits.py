@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, func, select
 
 from contract.chat import Room, Speaker
@@ -19,7 +19,7 @@ from store.database import Store, insert_of
 from store.gateway_schema import refusals, usage
 from store.timestamps import micros, moment
 
-log = logging.getLogger("moot.limits")
+log = structlog.stdlib.get_logger("moot.limits")
 
 NAME_CHARS = 80
 _COLUMNS: Mapping[Kind, Any] = {
@@ -154,7 +154,7 @@ class Limits:
             "at": now,
         }
         self._store.write_later(lambda connection: connection.execute(self._put, row))
-        log.info("limit.reached room=%s sender=%s limit=%s", room.id, by.id, reason)
+        log.info("limit.reached", room=room.id, sender=by.id, limit=reason)
         return said(over, by, self._clock(), self._zone)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import anyio
 import mcp_types as types
+import structlog
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from gateway.mcp.tools import MemoryTools
 from memory.observations.work_log import WorkReader
 
-log = logging.getLogger("moot.mcp")
+log = structlog.stdlib.get_logger("moot.mcp")
 
 NAME = "moot"
 INSTRUCTIONS = (
@@ -111,7 +111,7 @@ class Pipe:
             async with incoming, outgoing, self._to_server, self._from_server:
                 await server.run(incoming, outgoing, server.create_initialization_options())
         except Exception as error:  # one client's messages must not end the gateway
-            log.warning("mcp.failed error=%s", type(error).__name__)
+            log.warning("mcp.failed", error=type(error).__name__)
             log.debug("mcp.failed", exc_info=True)
 
     async def _listen(self) -> None:

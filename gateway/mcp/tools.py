@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Annotated, Any
 
+import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from composer.guard import flat
@@ -21,7 +21,7 @@ from memory.recall.facts import StoredFact
 from memory.recall.recall import Recall
 from store.timestamps import day
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 PATIENCE_S = 10.0  # somebody in the chat, or an agent's call of a tool, waits for it
 TITLE_CHARS = 200
@@ -147,7 +147,7 @@ class MemoryTools:
             async with asyncio.timeout(PATIENCE_S):
                 found = await self._recall.search(text, reader.gate, limit=limit)
         except Exception as error:  # a layer's border: whoever asked can't mend it
-            log.warning("memory.not_searched error=%s", type(error).__name__)
+            log.warning("memory.not_searched", error=type(error).__name__)
             log.debug("memory.not_searched", exc_info=True)
             return []
         return [fact for fact, _ in found]

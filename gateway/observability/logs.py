@@ -1,11 +1,13 @@
-"""What is logged, on stderr: a line for people on a terminal, JSON otherwise. docs/logs.md.
+"""Logging by structlog, on stderr: a line for people on a terminal, JSON otherwise. docs/logs.md.
 
-Who logs never waits: a thread writes. It is structlog over the standard library's logging.
+Our events and the records of other libraries take one way: a handler of the standard library's
+logging, whose thread orders, cleans and writes them. So whoever logs never waits for the pipe.
 """
 
 from __future__ import annotations
 
 import atexit
+import copy
 import json
 import logging
 import os
@@ -14,24 +16,32 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 
+import structlog
 from structlog.dev import Column, ConsoleRenderer, KeyValueColumnFormatter, plain_traceback
-from structlog.processors import JSONRenderer
+from structlog.processors import JSONRenderer, format_exc_info
+from structlog.stdlib import BoundLogger, ProcessorFormatter, filter_by_level
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 from gateway.core.log_context import subject
 from gateway.core.redaction import Redactor
-from gateway.observability.log_events import Event, event_of
 from gateway.settings.logs import LogFormat
 
-log = logging.getLogger("moot.logs")
+log = structlog.stdlib.get_logger("moot.logs")
+
+FOREIGN = "library.said"  # the event of what other libraries log, and of warnings
+PROSE = "moot.said"  # the event of a record that the standard library's logging has of ours
+LONGEST_VALUE = 4_000  # characters; a platform's error may quote a whole page
+LONGEST_TRACEBACK = 40_000
 
 _HELD = 10_000  # lines that wait for a slow pipe; about 10 MB
 _BATCH = 500  # lines written at once
 _CLOSE_S = 2.0  # a pipe that nobody reads must not keep the process
-_NARROW = 100  # columns; below that no line tells its logger
+_NARROW = 100  # columns; narrower terminals are not shown a line's logger
 
 _COLOURS = {
     "debug": "\x1b[2m",
@@ -42,30 +52,91 @@ _COLOURS = {
 }
 _DIM, _BOLD, _CYAN, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
+# ── What happens where something is logged ──────────────────────────────────────────────
+
+_processors: list[Processor] = []
+"""structlog's; changed in place, as loggers that were used once keep this list."""
+
+
+def log_plainly() -> None:
+    """Hand events on as `event key=value …` to whatever handlers the standard library has.
+
+    So log the commands and the tests; `logging_to` changes it for `moot run`.
+    """
+    _processors[:] = [filter_by_level, _as_values, _plain_line]
+    structlog.configure(
+        processors=_processors,
+        wrapper_class=BoundLogger,
+        logger_factory=logging.getLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def _log_fields() -> None:
+    log_plainly()
+    _processors[:] = [
+        filter_by_level,
+        _as_values,
+        format_exc_info,
+        ProcessorFormatter.wrap_for_formatter,
+    ]
+
+
+def _as_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Numbers, truth values and None stay; everything else becomes text, now: it may change."""
+    for name, value in event.items():
+        if isinstance(value, str):
+            if len(value) > LONGEST_VALUE:
+                event[name] = _cut(value)
+        elif not (value is None or isinstance(value, bool | int | float) or name == "exc_info"):
+            event[name] = _cut(str(value))
+    return event
+
+
+def _plain_line(
+    _logger: WrappedLogger, _method: str, event: EventDict
+) -> tuple[tuple[str], dict[str, Any]]:
+    """Arguments for a method of a logger of the standard library."""
+    given = {"exc_info": event.pop("exc_info")} if "exc_info" in event else {}
+    name = event.pop("event")
+    return (" ".join([name, *(f"{key}={value}" for key, value in event.items())]),), given
+
+
+def _cut(text: str, most: int = LONGEST_VALUE) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+# ── The thread that writes ──────────────────────────────────────────────────────────────
+
 
 class Logs(logging.Handler):
     """Takes every record, as it was when it was logged, and lets a thread write it."""
 
-    def __init__(self, stream: TextIO, redactor: Redactor, render: Callable[[Event], str]) -> None:
+    def __init__(self, stream: TextIO, redactor: Redactor, render: Processor) -> None:
         super().__init__()
         self._stream = stream
         self._redactor = redactor
-        self._render = render
-        self._waiting: queue.Queue[Event | None] = queue.Queue(_HELD)
+        self._waiting: queue.Queue[logging.LogRecord | None] = queue.Queue(_HELD)
         self._lost = 0
+        self.show(render)
         self._thread = threading.Thread(target=self._write, name="moot logs", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand it over. When too many wait, it is left out and counted."""
         try:
-            self._waiting.put_nowait(event_of(record, subject().told()))
-        except Exception:  # noqa: BLE001 - a line, whatever is wrong with it, must not end the work it tells of
+            self._waiting.put_nowait(_as_it_is(record))
+        except Exception:  # noqa: BLE001 - a line, whatever is wrong with it, must not end the work that logged it
             self._lost += 1
 
-    def show(self, render: Callable[[Event], str]) -> None:
+    def show(self, render: Processor) -> None:
         """Write what comes from now on in another way."""
-        self._render = render
+        self.setFormatter(
+            ProcessorFormatter(
+                processors=[_in_order, self._clean, render],
+                foreign_pre_chain=[_prose, format_exc_info],
+            )
+        )
 
     def close(self) -> None:
         """Write what waits, for at most _CLOSE_S."""
@@ -81,14 +152,14 @@ class Logs(logging.Handler):
     def _write(self) -> None:
         going_on = True
         while going_on:
-            events = [self._waiting.get()]
-            while len(events) < _BATCH and not self._waiting.empty():
-                events.append(self._waiting.get_nowait())
-            going_on = None not in events
-            lines = [self._line(event) for event in events if event is not None]
+            records = [self._waiting.get()]
+            while len(records) < _BATCH and not self._waiting.empty():
+                records.append(self._waiting.get_nowait())
+            going_on = None not in records
             if lost := self._lost:
                 self._lost -= lost
-                lines.append(self._line(_lines_lost(lost)))
+                records.append(_lines_lost(lost))
+            lines = [self.format(record) + "\n" for record in records if record is not None]
             try:
                 self._stream.write("".join(lines))
                 self._stream.flush()
@@ -100,8 +171,25 @@ class Logs(logging.Handler):
                 if not going_on:
                     _abandon(self._stream)
 
-    def _line(self, event: Event) -> str:
-        return self._render(self._redactor.clean(event)) + "\n"
+    def _clean(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        return self._redactor.clean(event)
+
+
+def _as_it_is(record: logging.LogRecord) -> logging.LogRecord:
+    """The record with its context; that of a library no longer refers to its arguments."""
+    if record.args:
+        record = copy.copy(record)
+        with suppress(TypeError, ValueError, KeyError):  # else they don't fit: the text without
+            record.msg = record.getMessage()
+        record.args = ()
+    record.subject = subject().told()
+    return record
+
+
+def _lines_lost(count: int) -> logging.LogRecord:
+    line = {"event": "logs.lost", "lines": count}
+    known = {"name": "moot.logs", "levelno": logging.WARNING, "levelname": "WARNING"}
+    return logging.makeLogRecord({**known, "msg": line, "_logger": None, "_name": "warning"})
 
 
 def _abandon(stream: TextIO) -> None:
@@ -114,11 +202,33 @@ def _abandon(stream: TextIO) -> None:
         return
 
 
-def _lines_lost(count: int) -> Event:
-    record = logging.LogRecord(
-        log.name, logging.WARNING, "", 0, "logs.lost lines=%d", (count,), None
-    )
-    return event_of(record, {})
+def _prose(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """The event of a record that structlog did not make."""
+    ours = event["_record"].name.partition(".")[0] == "moot"
+    return {**event, "event": PROSE if ours else FOREIGN, "message": _cut(event["event"])}
+
+
+def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Time, level, logger and event first, then the event's fields, then what its task is about."""
+    record: logging.LogRecord = event.pop("_record")
+    del event["_from_structlog"]
+    at = datetime.fromtimestamp(record.created, UTC).astimezone()
+    line: EventDict = {
+        "time": at.isoformat(timespec="milliseconds"),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "event": event.pop("event"),
+    }
+    exception = event.pop("exception", None)
+    for fields in (event, getattr(record, "subject", {})):
+        for name, value in fields.items():
+            line.setdefault(name, value)
+    if exception is not None:
+        line["exception"] = _cut(exception, LONGEST_TRACEBACK)
+    return line
+
+
+# ── From where, and at which level ──────────────────────────────────────────────────────
 
 
 @contextmanager
@@ -129,64 +239,69 @@ def logging_to(
 
     Warnings and exceptions that nobody caught are logged as well.
     """
-    width = _columns(environment)
-
-    def renderer(form: LogFormat) -> Callable[[Event], str]:
-        terminal = stream.isatty()
-        if form == "json" or (form == "auto" and not terminal):
-            return as_json
-        return human(colour=terminal and not environment.get("NO_COLOR"), width=width)
-
-    logs = Logs(stream, redactor, renderer("auto"))
+    logs = Logs(stream, redactor, _renderer("auto", stream, environment))
 
     def change(level: str, form: LogFormat) -> None:
         _set_levels(level)
-        logs.show(renderer(form))
+        logs.show(_renderer(form, stream, environment))
 
     root = logging.getLogger()
     root.addHandler(logs)
     logging.captureWarnings(True)
-    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
-    sys.excepthook = _crashed
-    threading.excepthook = lambda told: _crashed(
-        told.exc_type, told.exc_value or told.exc_type(), told.exc_traceback
-    )
-    sys.unraisablehook = lambda told: _crashed(
-        told.exc_type, told.exc_value or told.exc_type(), told.exc_traceback
-    )
+    _log_fields()
     change("INFO", "auto")
     atexit.register(logs.close)
     try:
-        yield change
+        with _uncaught_logged():
+            yield change
     finally:
-        sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+        log_plainly()
         root.removeHandler(logs)
         logs.close()
         atexit.unregister(logs.close)
 
 
 def _set_levels(level: str) -> None:
-    """Ours from that level on; others' from WARNING on, as below it they tell bodies."""
+    """Ours from that level on; others' from WARNING on, as below it they log bodies."""
     number = logging.getLevelNamesMapping()[level]
     logging.getLogger().setLevel(max(logging.WARNING, number))
     logging.getLogger("moot").setLevel(number)
 
 
+@contextmanager
+def _uncaught_logged() -> Iterator[None]:
+    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
+
+    def elsewhere(caught: threading.ExceptHookArgs | sys.UnraisableHookArgs) -> None:
+        _crashed(caught.exc_type, caught.exc_value or caught.exc_type(), caught.exc_traceback)
+
+    sys.excepthook, threading.excepthook, sys.unraisablehook = _crashed, elsewhere, elsewhere
+    try:
+        yield
+    finally:
+        sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+
+
 def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
         return
-    log.critical("process.crashed error=%s", kind.__name__, exc_info=(kind, error, trace))
+    log.critical("process.crashed", error=kind.__name__, exc_info=(kind, error, trace))
 
 
-_json = JSONRenderer(json.dumps)
+# ── How a line looks ────────────────────────────────────────────────────────────────────
+
+as_json = JSONRenderer(json.dumps)
+"""One object, in ASCII: no character of it ends a line for anybody."""
 
 
-def as_json(event: Event) -> str:
-    """One object, in ASCII: no character of it ends a line for anybody."""
-    return str(_json(None, "", dict(event)))
+def _renderer(form: LogFormat, stream: TextIO, environment: Mapping[str, str]) -> Processor:
+    terminal = stream.isatty()
+    if form == "json" or (form == "auto" and not terminal):
+        return as_json
+    return human(colour=terminal and not environment.get("NO_COLOR"), width=_columns(environment))
 
 
-def human(*, colour: bool, width: int) -> Callable[[Event], str]:
+def human(*, colour: bool, width: int) -> Processor:
     """Lines for people: time, level, event, keys; an exception below, indented."""
     paint = (lambda code: code) if colour else (lambda code: "")
     reset = paint(_RESET)
@@ -201,14 +316,14 @@ def human(*, colour: bool, width: int) -> Callable[[Event], str]:
     ]
     render = ConsoleRenderer(columns=shown, exception_formatter=plain_traceback, sort_keys=False)
 
-    def line(event: Event) -> str:
+    def line(logger: WrappedLogger, method: str, event: EventDict) -> str:
         told = {**event, "time": event["time"][11:23]}
         _shorten(told)
-        logger = told.pop("logger")
+        name = told.pop("logger")
         if width >= _NARROW:
-            told["logger"] = logger
+            told["logger"] = name
         exception = told.pop("exception", None)
-        text = str(render(None, "", told))
+        text = str(render(logger, method, told))
         if exception is None:
             return text
         lines = "".join(f"\n    {_printable(line)}" for line in exception.splitlines())
@@ -217,8 +332,8 @@ def human(*, colour: bool, width: int) -> Callable[[Event], str]:
     return line
 
 
-def _shorten(told: Event) -> None:
-    """Without what other keys of the line tell."""
+def _shorten(told: EventDict) -> None:
+    """Leave out what other keys of the line say already."""
     if told.get("trace_id") == told.get("turn"):
         told.pop("trace_id", None)
     room = str(told.get("room", ""))

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-log = logging.getLogger("moot.telemetry")
+log = structlog.stdlib.get_logger("moot.telemetry")
 
 _LIBRARY = "opentelemetry.exporter.otlp.proto.http"
 
@@ -41,9 +43,9 @@ class Sender:
         away = result.name != "SUCCESS"
         self._lost += len(spans) if away else 0
         if away and not self._away:
-            log.error("collector.away reason=%s", self._why or "it takes no spans")
+            log.error("collector.away", reason=self._why or "it takes no spans")
         if self._away and not away:
-            log.info("collector.back lost=%d", self._lost)
+            log.info("collector.back", lost=self._lost)
             self._lost = 0
         self._away = away
         return result

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import Destination
@@ -13,7 +14,7 @@ from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.trace import StepTimer
 from store.timestamps import moment
 
-log = logging.getLogger("moot.delivery")
+log = structlog.stdlib.get_logger("moot.delivery")
 
 LONGEST_WAIT_S = 30.0
 QUICK_CHARS = 1_500  # splitting takes about 10 ms for a thousand characters of dense Markdown
@@ -55,7 +56,7 @@ async def deliver(
             with step("post.send", "post") as sending:
                 sending.attributes["moot.post.kind"] = post.kind
                 done = await _send(turn, post, bot, place, ledger)
-            log.info("post.sent kind=%s chars=%d key=%s", post.kind, len(post.text), post.key)
+            log.info("post.sent", kind=post.kind, chars=len(post.text), key=post.key)
             if len(posts) > 1:
                 done = await ledger.sent(done, done.platform_id or "")
         sent.append(done)
@@ -85,7 +86,7 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Le
             if error.outcome == "unknown" and message_id is None:
                 uncertain = True
             delay_s = error.retry_after_s if error.outcome == "retry" else wait_s
-            log.warning("post.retry key=%s in_s=%.1f reason=%r", post.key, delay_s, str(error))
+            log.warning("post.retry", key=post.key, in_s=round(delay_s, 1), reason=str(error))
             await asyncio.sleep(delay_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
@@ -109,5 +110,5 @@ async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: Ledge
     except PlatformError as error:
         if error.outcome != "refused":
             raise
-        log.warning("post.unverifiable key=%s reason=%r", key, str(error))
+        log.warning("post.unverifiable", key=key, reason=str(error))
         return None

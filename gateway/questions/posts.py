@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import suppress
 from dataclasses import dataclass
+
+import structlog
 
 from bots.bot import Bot
 from bots.kit.questions import agreed_markdown, decided_markdown, left_markdown
@@ -16,7 +17,7 @@ from gateway.core.ledger import Ledger, Turn
 from gateway.questions.delivery import look
 from gateway.questions.open_question import PendingQuestion
 
-log = logging.getLogger("moot.questions")
+log = structlog.stdlib.get_logger("moot.questions")
 
 AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
 TRIES = 5  # to close what an earlier process left
@@ -59,7 +60,7 @@ class QuestionPosts:
                     return None
                 message_id = message_id or await bot.ask(place, shown, key)
             except PlatformError as error:
-                log.warning("question.not_posted turn=%s reason=%r", turn.id, str(error))
+                log.warning("question.not_posted", turn=turn.id, reason=str(error))
                 if error.outcome == "refused" or entry.closed.is_set():
                     return None
                 uncertain = uncertain or error.outcome == "unknown"
@@ -99,7 +100,7 @@ class QuestionPosts:
         try:
             await bot.edit(place, message_id, text)
         except PlatformError as error:
-            log.info("question.not_closed reason=%r", str(error))
+            log.info("question.not_closed", reason=str(error))
             return False
         return True
 
@@ -111,7 +112,7 @@ class QuestionPosts:
         try:
             message_id = await bot.post(place, line, key)
         except PlatformError as error:
-            log.warning("question.not_told turn=%s reason=%r", turn.id, str(error))
+            log.warning("question.not_told", turn=turn.id, reason=str(error))
             return
         await self.ledger.note_question(turn, question.id, message_id)
         self.ledger.close_question(key)
@@ -125,7 +126,7 @@ class QuestionPosts:
                 try:
                     await bot.edit(place, message_id, line)
                 except PlatformError as error:
-                    log.info("question.not_closed turn=%s reason=%r", turn.id, str(error))
+                    log.info("question.not_closed", turn=turn.id, reason=str(error))
                     if error.outcome == "refused":
                         break
                     await asyncio.sleep(error.retry_after_s)

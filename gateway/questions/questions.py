@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypedDict, TypeVar
+
+import structlog
 
 from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
@@ -29,7 +30,7 @@ from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
 from gateway.web.protocols import Choice
 
-log = logging.getLogger("moot.questions")
+log = structlog.stdlib.get_logger("moot.questions")
 
 AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
 REMEMBERED = 500  # closed questions, and people who were told something
@@ -189,7 +190,7 @@ class Questions:
     async def _decided(self, turn: Turn, question: Question, chosen: int, by: str) -> None:
         chosen_label = question.options[chosen].label
         await self._ledger.decide(turn.id, question.title, chosen_label, by, self._clock())
-        log.info("question.decided turn=%s option=%d by=%s", turn.id, chosen, by)
+        log.info("question.decided", turn=turn.id, option=chosen, by=by)
 
     def _note(
         self, entry: PendingQuestion, act: str, by: Speaker, **detail: str | int | bool | None
@@ -255,12 +256,12 @@ class Questions:
         entry = self._open.get(question_id) or self._closed.get(question_id)
         if not line or entry is None:
             return
-        log.info("question.replied choice=%s by=%s", choice, by.id)
+        log.info("question.replied", choice=choice, by=by.id)
         key = f"{entry.turn.id}:{question_id}:{choice}:{by.id}"
         try:
             await entry.bot.post(entry.place, line, key)
         except PlatformError as error:
-            log.info("question.not_told by=%s reason=%r", by.id, str(error))
+            log.info("question.not_told", by=by.id, reason=str(error))
 
     def _is_first(self, what: str, question_id: str, by: Speaker) -> bool:
         key = (what, question_id, by.id)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+
+import structlog
 
 from gateway.core.ledger import Ledger, UnusedSession
 from memory.layer import EndedSession
 from memory.layers import Spawn
 
-log = logging.getLogger("moot.idle")
+log = structlog.stdlib.get_logger("moot.idle")
 
 LOOK_S = 60.0  # at least so often, as turns may have begun and ended meanwhile
 SOONEST_S = 1.0
@@ -73,7 +74,7 @@ class IdleSessions:
         async with self._slots:
             if self._busy(session.persona, session.scope):
                 return False
-            log.info("session.idle persona=%s", session.persona)
+            log.info("session.idle", persona=session.persona)
             await self._note(ended, self._remember(session))
         return True
 

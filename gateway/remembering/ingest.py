@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from typing import Any
+
+import structlog
 
 from memory.extraction.extraction import Extraction
 from memory.extraction.plain import MessageFacts
@@ -13,7 +14,7 @@ from memory.layers import Spawn
 from memory.recall.recall import Recall
 from store.transcript import StoredMessage
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
 
@@ -68,5 +69,5 @@ async def _guarded(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except Exception as error:  # a memory layer's border: its failure is nobody else's
-        log.warning("memory.not_kept_up error=%s", type(error).__name__)
+        log.warning("memory.not_kept_up", error=type(error).__name__)
         log.debug("memory.not_kept_up", exc_info=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-log = logging.getLogger("moot.nightly")
+import structlog
+
+log = structlog.stdlib.get_logger("moot.nightly")
 
 LONGEST_SLEEP_S = 600.0  # then the clock is looked at again: it may have been set, or have slept
 
@@ -42,5 +43,5 @@ async def nightly(
         try:
             await work()
         except Exception as error:  # a memory layer's border: the next night it is tried again
-            log.warning("nightly.failed error=%s", type(error).__name__)
+            log.warning("nightly.failed", error=type(error).__name__)
             log.debug("nightly.failed", exc_info=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from datetime import datetime
 from zoneinfo import ZoneInfo
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import Speaker
@@ -13,7 +14,7 @@ from gateway.schedules.scheduled import CONFIGURED, Schedule
 from gateway.settings.cron import Cron
 from gateway.settings.schedules import ScheduleTable, read_configured
 
-log = logging.getLogger("moot.schedules")
+log = structlog.stdlib.get_logger("moot.schedules")
 
 
 def configured(
@@ -26,7 +27,7 @@ def configured(
     if table.bot is not None:
         bot = table.bot if table.bot in bots else None
     if bot is None:
-        log.warning("schedule.no_bot room=%s persona=%s", table.room, table.persona)
+        log.warning("schedule.no_bot", room=table.room, persona=table.persona)
         return None
     words, cron = read_configured(table, ZoneInfo(name), now)
     return Schedule(

@@ -8,12 +8,13 @@ message there when it runs again, and only goes on.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import MOOT, Room, Speaker
@@ -34,7 +35,7 @@ from gateway.turns.commands import parse_command
 from gateway.turns.intake import Intake
 from store.transcript import Transcript
 
-log = logging.getLogger("moot.schedules")
+log = structlog.stdlib.get_logger("moot.schedules")
 
 LONGEST_SLEEP_S = 30.0  # then the clock is looked at again: it may have been set, or have slept
 RETRY_S, TRIES = 5.0, 60  # of a run that fails: a store that is away for minutes comes back
@@ -134,10 +135,7 @@ class Schedules:
         self._failed[one.seq] += 1
         self._count("failed")
         log.warning(
-            "schedule.failed id=%d tries=%d error=%s",
-            one.seq,
-            self._failed[one.seq],
-            type(error).__name__,
+            "schedule.failed", id=one.seq, tries=self._failed[one.seq], error=type(error).__name__
         )
         if self._failed[one.seq] >= TRIES:
             await self._pause(one, "it failed; the administrator finds why in the log")
@@ -154,7 +152,7 @@ class Schedules:
         missed = now - due > self._table.grace
         if missed and one.missed == "skip":
             self._count("skipped")
-            log.info("schedule.skipped id=%d due=%s", one.seq, due.isoformat())
+            log.info("schedule.skipped", id=one.seq, due=due.isoformat())
         elif await self._transcript.find(room.id, one.message_id(due)) is None:
             late = self._late(one, due) if missed else ""
             said = one.said(room, due, now)
@@ -162,7 +160,7 @@ class Schedules:
             bot = self._bots[one.bot]
             await self._door().message(said, bot, trusted=trusted, notice=late)
             self._count("ran")
-            log.info("schedule.ran id=%d due=%s late=%s", one.seq, due.isoformat(), missed)
+            log.info("schedule.ran", id=one.seq, due=due.isoformat(), late=missed)
         after = await self._after(one, max(now, due))
         await self.rows.ran(one, due, after)
 
@@ -196,7 +194,7 @@ class Schedules:
 
     async def _pause(self, one: Schedule, why: str) -> None:
         self._count("paused")
-        log.warning("schedule.paused id=%d room=%s reason=%r", one.seq, one.room_id, why)
+        log.warning("schedule.paused", id=one.seq, room=one.room_id, reason=why)
         await self.rows.pause(one.seq, why)
         await self._noted("paused", one, MOOT, why)
 

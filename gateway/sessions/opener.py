@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
+
+import structlog
 
 from adapters.agent import Agent, Launch
 from adapters.sandbox.bubblewrap import Sandbox
@@ -22,7 +23,7 @@ from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, scope_folder
 from gateway.settings.personas.personas import Persona
 
-log = logging.getLogger("moot.sessions")
+log = structlog.stdlib.get_logger("moot.sessions")
 
 OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one another down
 
@@ -97,9 +98,7 @@ class Opener:
             self._shut(admission)
             raise
         resumed = agent.resumed
-        log.info(
-            "session.opened persona=%s agent=%s resumed=%s", persona.name, program.name, resumed
-        )
+        log.info("session.opened", persona=persona.name, agent=program.name, resumed=resumed)
         now = self._clock()
         return LiveSession(
             persona.name,
@@ -129,7 +128,7 @@ class Opener:
             except AgentError as error:
                 if launch.session_id is None or error.kind != "startup":
                     raise
-                log.warning("session.not_resumed agent=%s reason=%r", program.name, str(error))
+                log.warning("session.not_resumed", agent=program.name, reason=str(error))
                 return await program.open(replace(launch, session_id=None))
 
     async def close(self, live: LiveSession) -> None:

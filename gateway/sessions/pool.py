@@ -7,11 +7,12 @@ and gives it the whole window again.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
+
+import structlog
 
 from contract.chat import Room
 from contract.errors import AgentError
@@ -23,7 +24,7 @@ from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
 from gateway.sessions.slots import SessionSlots
 from gateway.settings.personas.personas import Persona
 
-log = logging.getLogger("moot.sessions")
+log = structlog.stdlib.get_logger("moot.sessions")
 
 LOOK_S = 30.0  # at least so often: a program may have ended by itself
 SOONEST_S = 1.0
@@ -263,8 +264,7 @@ class SessionPool:
         self._counts.session_ended(live.program.name, why)
         name = f"end session {live.persona}"
         with log_context(LogContext("", live.room.id, live.persona, session_id(*key))):
-            told = (live.persona, live.program.name, why)
-            log.info("session.ended persona=%s agent=%s why=%s", *told)
+            log.info("session.ended", persona=live.persona, agent=live.program.name, why=why)
             self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
     async def _close(self, key: Key, live: LiveSession) -> None:

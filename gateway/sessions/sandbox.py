@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
+
+import structlog
 
 from adapters.pty.run_once import OutputTooLarge, run_once
 from adapters.sandbox.bubblewrap import SYSTEM, Sandbox, SandboxView, wrap
@@ -18,7 +19,7 @@ from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.sandbox import Mode, parse_mount
 
-log = logging.getLogger("moot.sandbox")
+log = structlog.stdlib.get_logger("moot.sandbox")
 
 BWRAP = "bwrap"
 TRY_S = 10.0  # 25 ms on an idle machine
@@ -124,6 +125,6 @@ async def trouble(path: str) -> str:
         return f"bubblewrap can't be run: {error!r}"
     if ran.code:
         said = " ".join(ran.err.decode("utf-8", "replace").split())[:160]
-        log.warning("sandbox.unavailable code=%d said=%r", ran.code, said)
+        log.warning("sandbox.unavailable", code=ran.code, said=said)
         return said or f"bubblewrap ended with code {ran.code}"
     return ""

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import structlog
+
 from contract.briefing import Briefing
 from contract.chat import Attachment
 
-log = logging.getLogger("moot.lending")
+log = structlog.stdlib.get_logger("moot.lending")
 
 
 async def copy_attachments(briefing: Briefing, folder: Path | None) -> Briefing:
@@ -44,6 +45,6 @@ def _lent(attachment: Attachment, folder: Path) -> Attachment:
             shutil.copyfile(source, half)
             half.replace(target)
     except OSError as error:
-        log.warning("attachment.not_lent reason=%r", str(error))
+        log.warning("attachment.not_lent", reason=str(error))
         return replace(attachment, path=None)
     return replace(attachment, path=str(target))

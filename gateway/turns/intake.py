@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, likely_typos, stands
@@ -35,7 +36,7 @@ from gateway.turns.routing import MessageRouter, targets_of
 from memory.scopes import home_scope
 from store.transcript import LATEST, StoredMessage, Transcript
 
-log = logging.getLogger("moot.door")
+log = structlog.stdlib.get_logger("moot.door")
 
 _REMEMBERED = 1_000  # deliveries that need not be looked up again
 
@@ -99,7 +100,7 @@ class Intake:
         match event:
             case Inbound():
                 if self._is_own(event):
-                    log.debug("ingest.own room=%s message=%s", event.room.id, event.message_id)
+                    log.debug("ingest.own", room=event.room.id, message=event.message_id)
                 elif not self._early.is_deleted(event):
                     await self.message(event, bot)
             case Edited():
@@ -121,7 +122,7 @@ class Intake:
                 try:
                     await self._questions.press(event.question_id, event.option, event.by)
                 except MootError as error:
-                    log.info("question.bad_choice reason=%r", str(error))
+                    log.info("question.bad_choice", reason=str(error))
 
     async def message(
         self, inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = ""
@@ -134,7 +135,7 @@ class Intake:
         began_ns = time.time_ns()
         _check_unicode(inbound)
         for key, meant in likely_typos(inbound.meta).items():
-            log.warning("ingest.typo key=%s meant=%s source=%s", key, meant, inbound.meta.source)
+            log.warning("ingest.typo", key=key, meant=meant, source=inbound.meta.source)
         self._personas.refresh()
         here = self._personas.of(bot.personas)
         known = here

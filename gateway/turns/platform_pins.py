@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
+
+import structlog
 
 from contract.chat import Pinned
 from gateway.access.access import Access
@@ -17,7 +18,7 @@ from memory.readable import ReadableMessages
 from memory.scopes import home_scope
 from store.transcript import StoredMessage, Transcript
 
-log = logging.getLogger("moot.pins")
+log = structlog.stdlib.get_logger("moot.pins")
 
 NOBODY = "nobody"  # the persona of a scope in which no persona takes part
 _REMEMBERED = 1_000
@@ -60,7 +61,7 @@ class PlatformPins:
         """Pin the message, or take its landmark away; twice is once."""
         said = await self._meant(event)
         if said is None:
-            log.info("pin.ignored room=%s message=%s", event.room.id, event.message_id)
+            log.info("pin.ignored", room=event.room.id, message=event.message_id)
         elif event.pinned:
             await self._pin(event, said)
         else:
@@ -86,7 +87,7 @@ class PlatformPins:
         part = await self._slices.after(said.scope, said.seq - 1, until=said.seq)
         text = part.spoken[0].text if part and part.spoken else None
         if text is None:  # it is kept out of memory
-            log.info("pin.kept_out room=%s message=%s", event.room.id, event.message_id)
+            log.info("pin.kept_out", room=event.room.id, message=event.message_id)
             return
         landmark = NewLandmark(
             scope=said.scope,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+
+import structlog
 
 from bots.bot import Bot
 from contract.chat import stands
@@ -27,7 +28,7 @@ from gateway.turns.reactions import TurnReactions
 from gateway.turns.turn import TurnRunner
 from store.transcript import StoredMessage, Transcript
 
-log = logging.getLogger("moot.rooms")
+log = structlog.stdlib.get_logger("moot.rooms")
 
 CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
 
@@ -117,7 +118,7 @@ class TurnQueues:
         trail = self._middle.trails.of(turn.id)
         trail.queued_ns = trail.now_ns()
         with log_context(log_context_of(turn)):
-            log.info("turn.queued turn=%s persona=%s ahead=%d", turn.id, turn.persona, ahead)
+            log.info("turn.queued", turn=turn.id, persona=turn.persona, ahead=ahead)
         self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
         if self.stopping:
             return
@@ -179,7 +180,7 @@ class TurnQueues:
     async def _begun(self, turn: Turn, command: ParsedCommand | None) -> None:
         """A turn that waited in its queue."""
         if (waited_s := self._middle.trails.of(turn.id).began()) is not None:
-            log.info("turn.began turn=%s waited_ms=%.1f", turn.id, waited_s * 1000)
+            log.info("turn.began", turn=turn.id, waited_ms=round(waited_s * 1000, 1))
             self._middle.waited(waited_s)
         await self._guarded(turn, command)
 
@@ -190,7 +191,7 @@ class TurnQueues:
                 return await self._command(turn, command)
             more = await self._middle.take_turn(turn)
         except Exception:  # a session's worker isolates whatever a turn raises
-            log.exception("turn.crashed turn=%s", turn.id)
+            log.exception("turn.crashed", turn=turn.id)
             if turn.state != "answered":
                 await self._apologise(turn)
             return None
@@ -204,7 +205,7 @@ class TurnQueues:
         try:
             await self._middle.answer(outcome)
         except Exception:  # the store or the bot is what broke: the next start tries again
-            log.exception("turn.lost turn=%s", turn.id)
+            log.exception("turn.lost", turn=turn.id)
             self._middle.trails.ended(outcome, "lost")
 
     async def _command(self, turn: Turn, command: ParsedCommand) -> None:
@@ -242,7 +243,7 @@ class TurnQueues:
         turns = await self._ledger.open_turns()
         for turn in turns:
             if turn.bot not in self._bots:
-                log.warning("turn.orphaned turn=%s bot=%s", turn.id, turn.bot)
+                log.warning("turn.orphaned", turn=turn.id, bot=turn.bot)
                 continue
             asked = await self._transcript.get(turn.message_seq)
             command = _command_in(turn, asked.content) if asked else None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+import structlog
 
 from bots.bot import Bot, Reaction
 from contract.chat import Destination
 from contract.errors import PlatformError
 
-log = logging.getLogger("moot.marks")
+log = structlog.stdlib.get_logger("moot.marks")
 
 Shown = Literal["all", "waiting", "off"]
 
@@ -166,4 +167,4 @@ async def _put(message: _Message, mark: Reaction) -> None:
         async with asyncio.timeout(SLOW_S):
             await message.bot.mark(message.place, message.id, mark)
     except (PlatformError, TimeoutError) as error:
-        log.info("mark.failed bot=%s reason=%r", message.bot.name, str(error))
+        log.info("mark.failed", bot=message.bot.name, reason=str(error))

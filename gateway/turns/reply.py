@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
+
+import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
@@ -23,7 +24,7 @@ from gateway.core.trace import StepTimer
 from gateway.questions.delivery import pieces
 from gateway.questions.questions import Questions
 
-log = logging.getLogger("moot.reply")
+log = structlog.stdlib.get_logger("moot.reply")
 
 TYPING_AFTER_S = 0.3  # a quicker answer needs no sign that it is coming
 TYPING_EVERY_S = 8.0  # platforms let the sign lapse after 10 to 15 s
@@ -150,4 +151,4 @@ class LiveReply:
             elif self._post.platform_id is not None:
                 await self._bot.edit(self._place, self._post.platform_id, first)
         except PlatformError as error:
-            log.info("draft.failed turn=%s reason=%r", self._turn.id, str(error))
+            log.info("draft.failed", turn=self._turn.id, reason=str(error))

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from contract.agent import Answer
 from contract.briefing import Header
 from gateway.core.ledger import Turn
@@ -15,7 +17,7 @@ from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window
 from memory.layer import LayerAnswers
 
-log = logging.getLogger("moot.prompt")
+log = structlog.stdlib.get_logger("moot.prompt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,17 @@ class AgentStep:
     fault: str | None
 
 
-def _ready(step: OpenStep, trail: TurnTrace) -> None:
+def _ready(step: OpenStep, trace: TurnTrace) -> None:
     live: LiveSession = step.made
-    log.info("agent.ready agent=%s in_ms=%.1f", live.program.name, step.ms)
+    log.info("agent.ready", agent=live.program.name, in_ms=round(step.ms, 1))
 
 
-def _briefed(step: OpenStep, trail: TurnTrace) -> None:
+def _briefed(step: OpenStep, trace: TurnTrace) -> None:
     """Which messages the prompt shows, and what each layer of the memory had to say; all were
     asked at once."""
     made: tuple[Window, LayerAnswers] = step.made
     window, known = made
-    log.info("prompt.window messages=%d since_last_reply=%s", len(window.lines), window.again)
+    log.info("prompt.window", messages=len(window.lines), since_last_reply=window.again)
     hits = _hits(known)
     for layer, ms in known.ms:
         failed = ""
@@ -47,39 +49,49 @@ def _briefed(step: OpenStep, trail: TurnTrace) -> None:
         else:
             found = hits.get(layer, 0)
             level = logging.INFO if found else logging.DEBUG
-            log.log(level, "prompt.layer layer=%s ms=%.1f hits=%d", layer, ms, found)
+            log.log(level, "prompt.layer", layer=layer, ms=round(ms, 1), hits=found)
         ended_ns = step.began_ns + int(ms * 1e6)
         told: dict[str, Attribute] = {"moot.layer": layer, "moot.layer.hits": hits.get(layer, 0)}
-        trail.add(f"layer {layer}", step.began_ns, ended_ns, told, parent="brief", failed=failed)
+        trace.add(f"layer {layer}", step.began_ns, ended_ns, told, parent="brief", failed=failed)
     log.info(
-        "prompt.memory layers=%d missing=%d hits=%d ms=%.1f",
-        *(len(known.ms), len(known.missing), sum(hits.values())),
-        max((ms for _, ms in known.ms), default=0.0),
+        "prompt.memory",
+        layers=len(known.ms),
+        missing=len(known.missing),
+        hits=sum(hits.values()),
+        ms=round(max((ms for _, ms in known.ms), default=0.0), 1),
     )
 
 
-def _composed(step: OpenStep, trail: TurnTrace) -> None:
+def _composed(step: OpenStep, trace: TurnTrace) -> None:
     """What came of it, and what the budgets left out."""
     header: Header = step.made
     step.attributes["moot.header.chars"] = len(header.text)
     log.info(
-        "prompt.composed chars=%d sections=%d trims=%d ms=%.1f",
-        *(len(header.text), len(header.sections), len(header.trims), step.ms),
+        "prompt.composed",
+        chars=len(header.text),
+        sections=len(header.sections),
+        trims=len(header.trims),
+        ms=round(step.ms, 1),
     )
     for trim in header.trims:
-        log.info("prompt.trimmed section=%s chars=%d", trim.section, trim.chars)
+        log.info("prompt.trimmed", section=trim.section, chars=trim.chars)
 
 
-def _answered(step: OpenStep, trail: TurnTrace) -> None:
+def _answered(step: OpenStep, trace: TurnTrace) -> None:
     """What the agent said is known, or why it said nothing."""
     made: AgentStep = step.made
     live, answer = made.live, made.answer
     step.failed = made.fault or ""
     step.attributes.update(_agent_attributes(made.turn, live, answer))
     log.info(
-        "agent.answered agent=%s in_ms=%.0f chars=%d source=%s ended_by=%s tools=%d fault=%s",
-        *(live.program.name, step.ms, len(answer.text), answer.source, answer.ended_by or "none"),
-        *(len(answer.tools), made.fault or "none"),
+        "agent.answered",
+        agent=live.program.name,
+        in_ms=round(step.ms, 0),
+        chars=len(answer.text),
+        source=answer.source,
+        ended_by=answer.ended_by or "none",
+        tools=len(answer.tools),
+        fault=made.fault or "none",
     )
 
 

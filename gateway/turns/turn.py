@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -11,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
+
+import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
@@ -43,7 +44,7 @@ from memory.layer import AnsweredTurn
 from memory.layers import Layers
 from store.transcript import StoredMessage, Transcript
 
-log = logging.getLogger("moot.turn")
+log = structlog.stdlib.get_logger("moot.turn")
 
 
 FULL_HOUSE = "waits for a free session"
@@ -132,7 +133,7 @@ class TurnRunner:
                 try:
                     await bot.delete(place, post.platform_id)
                 except PlatformError as error:
-                    log.info("draft.not_deleted turn=%s reason=%r", turn.id, str(error))
+                    log.info("draft.not_deleted", turn=turn.id, reason=str(error))
         dropped = await self.ledger.dropped(replace(turn, answer=None), self.clock())
         self._tell(dropped)
         self.trails.ended(dropped, "withdrawn")
@@ -155,9 +156,7 @@ class TurnRunner:
             if outcome.answer:
                 outcome = replace(outcome, answer=self.redactor(outcome.answer))
             posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
-            log.info(
-                "answer.planned chars=%d posts=%d", len(outcome.answer or ""), len(posts_to_be)
-            )
+            log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(posts_to_be))
             outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
             self._tell(outcome)
         return await self._post(outcome, posts, timer, keeps_times=step is not None)
@@ -277,7 +276,7 @@ class TurnRunner:
             with step("post"):
                 sent = await deliver(turn, posts, bot, place, self.ledger, step)
         except PlatformError as error:
-            log.error("turn.undeliverable turn=%s reason=%r", turn.id, str(error))
+            log.error("turn.undeliverable", turn=turn.id, reason=str(error))
             await self.presence.left(turn.room, turn.bot)
             dropped = await self.ledger.dropped(replace(turn, fault="crash"), self.clock())
             self._tell(dropped)
@@ -295,7 +294,7 @@ class TurnRunner:
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
-        log.info("turn.posted turn=%s persona=%s posts=%d", turn.id, turn.persona, len(sent))
+        log.info("turn.posted", turn=turn.id, persona=turn.persona, posts=len(sent))
         self.trails.ended(done)
         return more
 
@@ -336,7 +335,7 @@ def _after_restart(post: Post) -> Post:
 
 
 def _logged(error: AgentError) -> AgentError:
-    log.warning("turn.failed kind=%s reason=%r", error.kind, str(error))
+    log.warning("turn.failed", kind=error.kind, reason=str(error))
     return error
 
 
@@ -349,5 +348,5 @@ def _failure(error: AgentError) -> str:
 def _log_asked(live: LiveSession, prompt: str) -> None:
     """The prompt is handed over: typed into a terminal, or sent."""
     if live.program.typed:
-        log.info("prompt.typed chars=%d", len(prompt))
-    log.info("agent.asked agent=%s chars=%d", live.program.name, len(prompt))
+        log.info("prompt.typed", chars=len(prompt))
+    log.info("agent.asked", agent=live.program.name, chars=len(prompt))

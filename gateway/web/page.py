@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
@@ -31,7 +31,7 @@ from gateway.web.uploads import Uploads
 from gateway.web.usage_api import UsageApi
 from gateway.web.views import HealthView, happening_view
 
-log = logging.getLogger("moot.gateway")
+log = structlog.stdlib.get_logger("moot.gateway")
 
 _MADE_HERE = ("application/json", "text/plain")
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
@@ -221,16 +221,14 @@ def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -
         except Rejected as rejected:
             return error(400, str(rejected), rejected.field)
         except MootError as fault:
-            log.warning(
-                "request.failed method=%s path=%s reason=%s", request.method, request.path, fault
-            )
+            log.warning("request.failed", method=request.method, path=request.path, reason=fault)
             return error(503, fault.say)
         except web.HTTPException as fault:
             return fault if fault.status < 400 else _http_error(fault)
         except web.RequestPayloadError:
             return error(400, "the body did not arrive whole", "body")
         except Exception:  # the last door: a caller never sees a traceback
-            log.exception("request.crashed method=%s path=%s", request.method, request.path)
+            log.exception("request.crashed", method=request.method, path=request.path)
             return error(500, "something went wrong here; the log says what")
 
     return guarded

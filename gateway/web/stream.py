@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import secrets
 import time
 from collections import deque
@@ -18,12 +17,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from aiohttp import web
 
 from gateway.core.events import EPHEMERAL, AppEvent, DraftChanged
 from gateway.web.protocols import Picture, WebServiceProtocol
 
-log = logging.getLogger("moot.gateway")
+log = structlog.stdlib.get_logger("moot.gateway")
 
 HEARTBEAT_S = 15.0  # proxies cut a silent stream after 30 to 60 s
 STALL_S = 30.0  # a client that takes no byte for so long is gone

@@ -6,11 +6,11 @@ loses or invents a claim is refused and both facts stay.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import structlog
 from sqlalchemy import Connection, select
 
 from contract.errors import ModelError
@@ -36,7 +36,7 @@ from memory.recall.recall import Recall
 from store.database import Store
 from store.schema import facts
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 LAYER = "consolidation"
 MOST_CALLS = 100  # a scope and pass: the rest waits for the next night
@@ -90,12 +90,12 @@ class Consolidation:
             await self._tidy(self._model(scope), outcome)
         await self._tell_index(outcome)
         log.info(
-            "memory.consolidated merged=%d superseded=%d duplicates=%d refused=%d calls=%d",
-            outcome.merged,
-            outcome.superseded,
-            outcome.duplicates,
-            outcome.refused,
-            outcome.calls,
+            "memory.consolidated",
+            merged=outcome.merged,
+            superseded=outcome.superseded,
+            duplicates=outcome.duplicates,
+            refused=outcome.refused,
+            calls=outcome.calls,
         )
         return outcome
 
@@ -167,7 +167,7 @@ class Consolidation:
         try:
             proposal, calls = await propose(model, group)
         except ModelError as error:
-            log.warning("memory.not_consolidated reason=%s", error)
+            log.warning("memory.not_consolidated", reason=error)
             if patient or error.passing:
                 return False
             proposal, calls = None, 1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from weakref import WeakValueDictionary
 
+import structlog
 from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from contract.errors import ModelError
@@ -33,7 +33,7 @@ from store.database import Store
 from store.schema import facts, messages, rooms, staging
 from store.timestamps import micros
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 TOKENS = 2_000  # about 40 messages: enough context for a decision and its reason to be together
 CALL_CHARS = 40_000  # about 10,000 tokens: what it finds fits in the answer
@@ -181,7 +181,7 @@ class Extraction:
             found = await self._ask(part) if part.spoken else None
         except (ModelError, Malformed) as error:
             kind = "malformed" if isinstance(error, Malformed) else "model"
-            log.warning("extraction.failed kind=%s scope=%s", kind, part.scope)
+            log.warning("extraction.failed", kind=kind, scope=part.scope)
             await self._store.write(lambda c: failed(c, self.name, part.scope, self._clock()))
             return False
         if found is None or found.empty():
@@ -213,7 +213,7 @@ class Extraction:
         )
         reading = read_extracted(completion)
         if reading.ignored:
-            log.warning("extraction.calls_ignored count=%d scope=%s", reading.ignored, scope)
+            log.warning("extraction.calls_ignored", count=reading.ignored, scope=scope)
         return reading.found
 
     # ── What was found ──────────────────────────────────────────────────────────────────

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+import structlog
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from contract.agent import Completion, Tool, ToolUse
@@ -23,7 +23,7 @@ from memory.private import public
 from memory.relevance import relevance, unaddressed, words
 from store.database import Store
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 KEPT = 3
 TEXT_CHARS = 150
@@ -160,7 +160,7 @@ class Insights:
         )
         written = parse_written(completion)
         if written is None:
-            log.warning("insights.malformed model=%s", model.name)
+            log.warning("insights.malformed", model=model.name)
             return None
         question = _question(interaction)
         before = {_folded(note.text): note.question for note in known}

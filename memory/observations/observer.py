@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 from pathlib import Path
 
+import structlog
 from sqlalchemy import Connection
 
 from contract.briefing import Observation
@@ -48,7 +48,7 @@ from memory.observations.tool_uses import (
 from store.database import Store
 from store.timestamps import day
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 SHOWN = 10
 LOOKED_AT = 40
@@ -202,7 +202,7 @@ class Observer:
         if not answer.strip() or (reading.rejected and not reading.records):
             raise ModelError("observations that can't be read", passing=False)
         if reading.rejected:
-            log.info("observations.rejected count=%d", len(reading.rejected))
+            log.info("observations.rejected", count=len(reading.rejected))
         return reading
 
     async def end(self, session: EndedSession) -> None:
@@ -214,7 +214,7 @@ class Observer:
         try:
             await self._read_waiting(session.scope, session.persona, None)
         except ModelError as error:
-            log.warning("observations.waiting reason=%r", str(error))
+            log.warning("observations.waiting", reason=str(error))
         found = await self._store.read(
             lambda c: observations_of(
                 c, {session.scope}, {session.persona}, session=key, limit=OVERVIEW_OF
@@ -233,7 +233,7 @@ class Observer:
                 model = self._model(session.scope)
                 answer = await model.complete(system=OVERVIEW, prompt=prompt, max_tokens=500)
             except ModelError as error:
-                log.warning("observations.no_overview reason=%r", str(error))
+                log.warning("observations.no_overview", reason=str(error))
             else:
                 told = read_records(answer.text[:ANSWER_CHARS]).session
                 if told is not None and told.overview:

@@ -7,7 +7,6 @@ what is forgotten later would stay in it.
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import structlog
+
 from memory.recall.index import IndexFailed
 from memory.recall.inverted_index import IndexedText
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 SCHEMA = 2
 BUSY_MS = 5_000  # another process's transaction takes milliseconds
@@ -91,7 +92,7 @@ class IndexFile:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "lock" in str(error):
                 raise
-            log.error("index.broken reason=%r action=start_anew", str(error))
+            log.error("index.broken", reason=str(error), action="start_anew")
             for suffix in ("", "-wal", "-shm"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             self._writer = self._prepared()

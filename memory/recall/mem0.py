@@ -22,6 +22,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import structlog
+
 from contract.errors import ConfigError, MootError
 from memory.recall.index import Hit, Index, IndexEntry, IndexFailed, IndexSettings, checked_id
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from memory.recall.embedders import RememberingEmbedder
     from memory.recall.vectors import SqliteVectors
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 T = TypeVar("T")
 

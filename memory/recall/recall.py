@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from functools import partial
 
+import structlog
 from sqlalchemy import Connection
 
 from contract.briefing import Fact
@@ -30,7 +30,7 @@ from memory.recall.index import Hit, Index, IndexEntry
 from store.database import Store
 from store.timestamps import day
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 FETCHED = 10
 CROWD = 200  # facts of shown messages, which are often the best hits, and keep no others out
@@ -143,7 +143,7 @@ class Recall:
             async with asyncio.timeout(INDEX_S):
                 await self.index_pending()
         except Exception as error:  # a layer's border: the fact is stored, only not found yet
-            log.warning("memory.not_indexed error=%s", type(error).__name__)
+            log.warning("memory.not_indexed", error=type(error).__name__)
             log.debug("memory.not_indexed", exc_info=True)
 
     async def forget(self, ids: Sequence[str]) -> int:
@@ -161,7 +161,7 @@ class Recall:
             async with asyncio.timeout(INDEX_S):
                 await self._index.remove(gone)
         except Exception as error:  # a layer's border: nothing of them can surface any more
-            log.warning("memory.not_swept facts=%d error=%s", len(gone), type(error).__name__)
+            log.warning("memory.not_swept", facts=len(gone), error=type(error).__name__)
             log.debug("memory.not_swept", exc_info=True)
         return len(gone)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import logging
 import threading
 import uuid
 from collections import Counter, OrderedDict
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import structlog
 
 from memory.recall import ranking
 from memory.recall.cosine import CosineIndex
@@ -30,7 +30,7 @@ from memory.recall.index_file import IndexFile, IndexRow
 from memory.recall.inverted_index import InvertedIndex, Scores
 from memory.recall.words import entry_terms, question
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
 PRELOADED = 64  # scopes; a small one takes less than a search
@@ -292,7 +292,7 @@ class SqliteVectors:
                 query=query, vectors=vector.tolist(), top_k=REMOTE_HITS, filters={"user_id": scope}
             )
         except Exception as error:  # noqa: BLE001 - a memory layer's border, any client's own
-            log.warning("index.server_failed reason=%s", type(error).__name__)
+            log.warning("index.server_failed", reason=type(error).__name__)
             return cosines
         near = {
             str(hit.payload.get("entry")): float(hit.score)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+import structlog
 
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
@@ -44,7 +45,7 @@ from memory.summaries.used_files import used_files
 from store.database import Store
 from store.timestamps import micros
 
-log = logging.getLogger("moot.memory")
+log = structlog.stdlib.get_logger("moot.memory")
 
 CALLS_AT_ONCE = 5  # summaries one after the other; a longer backlog goes on with the next turn
 FILES_KEPT = 200  # of one session
@@ -193,7 +194,7 @@ class Episodes:
         try:
             await self._before_compaction(scope)
         except MootError as error:
-            log.warning("memory.before_compaction scope=%s error=%s", scope, type(error).__name__)
+            log.warning("memory.before_compaction", scope=scope, error=type(error).__name__)
 
     async def _summarise(self, part: MessageRange, known: Progress) -> bool:
         """Store the summary of one part and of what came before it."""
@@ -202,7 +203,7 @@ class Episodes:
             text = await self._text(part.scope, before, part.spoken)
         except ModelError as error:
             await self._store.write(lambda c: failed(c, LAYER, part.scope, self._clock()))
-            log.warning("memory.not_summarised scope=%s reason=%s", part.scope, error)
+            log.warning("memory.not_summarised", scope=part.scope, reason=error)
             return False
         now = self._clock()
         new = NewEpisode(
@@ -277,5 +278,5 @@ class Episodes:
                 )
                 return checked_record(completion, known)
             except ModelError as error:
-                log.warning("memory.not_recorded reason=%s", error)
+                log.warning("memory.not_recorded", reason=error)
         return plain_record(said, files.items())

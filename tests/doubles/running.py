@@ -15,6 +15,7 @@ from composer.headings import HEADINGS
 from contract.chat import Event, Inbound
 from gateway.app.app import App
 from gateway.core.ledger import Accepted
+from gateway.core.redaction import Redactor
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.access import AccessTable
 from gateway.settings.config import Config
@@ -88,10 +89,11 @@ async def gateway(
     timezone: str = "UTC",
     limits: LimitsTable | None = None,
     options: Mapping[str, Any] | None = None,
+    redactor: Redactor | None = None,
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell.
 
-    options: further tables of the configuration.
+    options: further tables of the configuration. redactor: knows the secrets; None: none are known.
     """
     folder = tmp_path / "personas"
     folder.mkdir(parents=True, exist_ok=True)
@@ -124,6 +126,7 @@ async def gateway(
                     index=index,
                     model=model,
                     learn_after_s=0.0,
+                    redactor=redactor,
                 )
                 await house.admissions.load()
                 await house.rooms.recover()

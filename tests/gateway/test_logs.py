@@ -11,11 +11,12 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,37 +28,84 @@ from gateway.core.log_context import (
     subject,
 )
 from gateway.core.redaction import REMOVED, Redactor
-from gateway.observability.log_events import EVENT, FOREIGN, PROSE, event_of
-from gateway.observability.logs import as_json, human, logging_to
+from gateway.observability.logs import (
+    FOREIGN,
+    LONGEST_VALUE,
+    PROSE,
+    Logs,
+    as_json,
+    human,
+    logging_to,
+)
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 
 HOUSE = Path(__file__).parents[2]
+log = structlog.stdlib.get_logger("moot.test")
+EVENT = re.compile(r"[a-z][a-z_]*\.[a-z][a-z_]*")
 ROOMS = ("bots", "adapters", "composer", "memory", "store", "gateway")
 
 
-def record(template: str, *args: object, name: str = "moot.test") -> logging.LogRecord:
-    return logging.LogRecord(name, logging.INFO, "", 0, template, args, None)
+def line(event: str, /, **fields: Any) -> dict[str, Any]:
+    """An event as the renderers get it."""
+    first = {"time": "2026-11-22T14:07:20.523+01:00", "level": "info", "logger": "moot.test"}
+    return {**first, "event": event, **fields}
 
 
-def told(template: str, *args: object, name: str = "moot.test") -> dict[str, Any]:
-    event = event_of(record(template, *args, name=name), {})
-    return {key: event[key] for key in event if key not in ("time", "level", "logger")}
+def json_line(event: dict[str, Any]) -> str:
+    return str(as_json(None, "info", event))
 
 
-def test_the_templates_keys_become_keys_with_their_types() -> None:
-    found = told("post.retry key=%s in_s=%.1f tries=%d ok=%s reason=%r", "t:0", 0.25, 3, True, "no")
-    assert found == {
-        "event": "post.retry", "key": "t:0", "in_s": 0.2, "tries": 3, "ok": True, "reason": "no",
+def human_line(event: dict[str, Any], *, colour: bool = False, width: int = 120) -> str:
+    return str(human(colour=colour, width=width)(None, "info", event))
+
+
+def logged(log_it: Callable[[], object]) -> list[dict[str, Any]]:
+    """What is written meanwhile, as JSON."""
+    pipe = Pipe()
+    with logging_to(pipe, Redactor(), {}):
+        log_it()
+    return [json.loads(line) for line in pipe.getvalue().splitlines()]
+
+
+def told(line: dict[str, Any]) -> dict[str, Any]:
+    return {key: line[key] for key in line if key not in ("time", "level", "logger")}
+
+
+@pytest.mark.usefixtures("calm")
+def test_fields_keep_their_types_and_what_is_no_number_becomes_text() -> None:
+    error, path = ValueError("no"), Path("/x/y")
+
+    def says() -> None:
+        log.info("post.retry", key="t:0", in_s=0.25, tries=3, ok=True, none=None)
+        log.info("a.b", reason=error, file=path)
+
+    first, second = map(told, logged(says))
+    assert first == {
+        "event": "post.retry", "key": "t:0", "in_s": 0.25, "tries": 3, "ok": True, "none": None,
     }  # fmt: skip
+    assert second == {"event": "a.b", "reason": "no", "file": "/x/y"}
 
 
+@pytest.mark.usefixtures("calm")
+def test_a_value_is_written_as_it_was_when_it_was_logged() -> None:
+    names = ["first"]
+
+    def says() -> None:
+        log.info("a.b", names=names)
+        logging.getLogger("moot.library").info("%s", names)
+        names.append("second")
+
+    assert [line.get("names", line.get("message")) for line in logged(says)] == ["['first']"] * 2
+
+
+@pytest.mark.usefixtures("calm")
 def test_a_value_forges_no_key_no_event_and_no_line() -> None:
     forged = 'x turn=forged event=forged\n{"event": "turn.posted"}\u2028\x1b[31m'
-    found = told("ingest.typo key=%s meant=%s", forged, "y")
-    assert found == {"event": "ingest.typo", "key": forged, "meant": "y"}
-    assert len(as_json(found).splitlines()) == 1
-    plain = human(colour=False, width=120)(event_of(record("ingest.typo key=%s", forged), {}))
+    [found] = logged(lambda: log.info("ingest.typo", key=forged, meant="y"))
+    assert told(found) == {"event": "ingest.typo", "key": forged, "meant": "y"}
+    assert len(json_line(found).splitlines()) == 1
+    plain = human_line(found)
     assert len(plain.splitlines()) == 1
     assert "\x1b" not in plain
     assert 'key="x turn=forged' in plain
@@ -65,41 +113,86 @@ def test_a_value_forges_no_key_no_event_and_no_line() -> None:
 
 @given(st.text(), st.text())
 def test_every_line_is_one_line_whatever_its_values_are(first: str, second: str) -> None:
-    event = event_of(record("a.b x=%s y=before %s", first, second), {"room": second})
-    for line in (as_json(event), human(colour=True, width=80)(event)):
-        assert len((line + "\n").splitlines()) == 1
-    back = json.loads(as_json(event))
+    event = line("a.b", x=first, y=f"before {second}", room=second)
+    for text in (json_line(event), human_line(event, colour=True, width=80)):
+        assert len((text + "\n").splitlines()) == 1
+    back = json.loads(json_line(event))
     assert (back["x"], back["y"], back["room"]) == (first, f"before {second}", second)
 
 
-def test_words_stand_in_a_value_where_the_template_has_them() -> None:
-    found = told("persona.invalid file=%s.md reason=%r%s action=left out", "a", "b", "; c")
-    assert found == {
-        "event": "persona.invalid", "file": "a.md", "reason": "'b'; c", "action": "left out",
-    }  # fmt: skip
+@pytest.mark.usefixtures("calm")
+def test_a_value_that_is_too_long_is_cut() -> None:
+    [found] = logged(lambda: log.info("a.b", reason="x" * 5_000))
+    assert found["reason"] == "x" * LONGEST_VALUE + "…"
 
 
+@pytest.mark.usefixtures("calm")
 def test_other_libraries_lines_are_prose() -> None:
-    found = told("can't reach %s turn=%s", "x", "y", name="aiohttp.client")
-    assert found == {"event": FOREIGN, "message": "can't reach x turn=y"}
-    assert told("Some prose: %s", "x")["event"] == PROSE
+    library = logging.getLogger("aiohttp.client")
+    [found] = logged(lambda: library.warning("can't reach %s turn=%s", "x", "y"))
+    assert told(found) == {"event": FOREIGN, "message": "can't reach x turn=y"}
+    [found] = logged(lambda: logging.getLogger("moot.sdk").info("Some prose: %s", "x"))
+    assert told(found) == {"event": PROSE, "message": "Some prose: x"}
 
 
-def test_a_template_that_does_not_fit_loses_no_line() -> None:
-    assert told("a.b x=%s y=%s", "only")["x"] == "only"
-    assert told("prose %s %s", "only", name="other")["message"] == "prose %s %s"
+def test_a_librarys_template_that_does_not_fit_loses_no_line() -> None:
+    pipe = Pipe()
+    logs = Logs(pipe, Redactor(), as_json)
+    logs.emit(logging.LogRecord("other", logging.WARNING, "", 0, "prose %s %s", ("only",), None))
+    logs.close()
+    assert json.loads(pipe.getvalue())["message"] == "prose %s %s"
 
 
+@pytest.mark.usefixtures("calm")
 def test_keys_of_the_line_itself_are_not_overwritten() -> None:
-    event = event_of(record("a.b level=%s logger=%s", "x", "y"), {})
-    assert (event["level"], event["logger"]) == ("info", "moot.test")
-    assert (event["level_"], event["logger_"]) == ("x", "y")
+    fields = {"level": "x", "logger": "y", "time": "z"}
+    [found] = logged(lambda: log.info("a.b", **fields))
+    assert (found["level"], found["logger"]) == ("info", "moot.test")
+    assert found["time"] != "z"
 
 
-def test_json_tells_time_level_and_logger_first() -> None:
-    line = json.loads(as_json(event_of(record("a.b"), {"turn": "t1"})))
-    assert list(line) == ["time", "level", "logger", "event", "turn"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", line["time"])
+@pytest.mark.usefixtures("calm")
+def test_json_has_time_level_and_logger_first() -> None:
+    def says() -> None:
+        with log_context(LogContext(turn="t1", room="r1")):
+            log.info("a.b", posts=2, room="r2")
+
+    [found] = logged(says)
+    assert list(found) == ["time", "level", "logger", "event", "posts", "room", "turn"]
+    assert found["room"] == "r2"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", found["time"])
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_level_that_is_off_hands_nothing_on() -> None:
+    heard: list[logging.LogRecord] = []
+
+    def hears(record: logging.LogRecord) -> bool:
+        heard.append(record)
+        return True
+
+    logger = logging.getLogger("moot.test")
+    logger.addFilter(hears)
+    pipe = Pipe()
+    with logging_to(pipe, Redactor(), {}) as change:
+        log.debug("a.b")
+        change("DEBUG", "json")
+        log.debug("c.d")
+        change("WARNING", "json")
+        log.info("e.f")
+    logger.removeFilter(hears)
+    assert [json.loads(line)["event"] for line in pipe.getvalue().splitlines()] == ["c.d"]
+    assert len(heard) == 1
+
+
+def test_commands_log_plain_lines_to_whoever_listens(caplog: pytest.LogCaptureFixture) -> None:
+    log.warning("persona.invalid", file="a.md", reason="'b'; c")
+    try:
+        raise ValueError("x")
+    except ValueError:
+        log.exception("bot.crashed", bot="slack")
+    assert caplog.messages == ["persona.invalid file=a.md reason='b'; c", "bot.crashed bot=slack"]
+    assert "ValueError: x" in caplog.text
 
 
 class Pipe(io.StringIO):
@@ -130,9 +223,6 @@ def calm() -> Iterator[None]:
     logging.captureWarnings(False)
 
 
-log = logging.getLogger("moot.test")
-
-
 @pytest.mark.usefixtures("calm")
 def test_a_pipe_gets_json_and_a_terminal_lines_with_colour_unless_it_wants_none() -> None:
     shown = {}
@@ -143,7 +233,7 @@ def test_a_pipe_gets_json_and_a_terminal_lines_with_colour_unless_it_wants_none(
     ):
         pipe = Pipe(terminal=terminal)
         with logging_to(pipe, Redactor(), env):
-            log.info("turn.posted turn=%s posts=%d", "t1", 2)
+            log.info("turn.posted", turn="t1", posts=2)
         shown[name] = pipe.getvalue()
     line = json.loads(shown["pipe"])
     assert (line["event"], line["turn"], line["posts"]) == ("turn.posted", "t1", 2)
@@ -159,7 +249,7 @@ def test_a_slow_pipe_stalls_nobody_and_is_told_what_it_lost() -> None:
     pipe.reads.clear()
     with logging_to(pipe, Redactor(), {}):
         for number in range(12_000):
-            log.info("a.b number=%d", number)  # would wait for ever if it waited for the pipe
+            log.info("a.b", number=number)  # would wait for ever if it waited for the pipe
         pipe.reads.set()
     lines = [json.loads(line) for line in pipe.getvalue().splitlines()]
     lost = sum(line["lines"] for line in lines if line["event"] == "logs.lost")
@@ -191,7 +281,7 @@ def test_exceptions_warnings_and_libraries_are_told_without_secrets_and_without_
         try:
             fails()
         except ValueError:
-            log.exception("bot.crashed bot=%s", secret)
+            log.exception("bot.crashed", bot=secret)
         logging.getLogger("aiohttp").warning("url %s", f"https://x?token={secret}")
         logging.getLogger("aiohttp").info("a body: %s", "words of somebody")
         with warnings.catch_warnings():
@@ -208,8 +298,8 @@ def test_exceptions_warnings_and_libraries_are_told_without_secrets_and_without_
 
 
 def test_for_people_an_exception_stands_indented_below_its_line() -> None:
-    event = {**event_of(record("a.b"), {}), "exception": "Traceback\nValueError: x\r\n12:00 INFO a"}
-    first, *below = human(colour=False, width=80)(event).splitlines()
+    event = line("a.b", exception="Traceback\nValueError: x\r\n12:00 INFO a")
+    first, *below = human_line(event, width=80).splitlines()
     assert first.endswith("a.b")
     assert all(line.startswith("    ") for line in below)
 
@@ -251,32 +341,16 @@ def test_what_is_told_more_of_a_subject_ends_with_its_block() -> None:
     assert subject().told() == {}
 
 
-class Lines(logging.Handler):
-    """Records events."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.events: list[dict[str, Any]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.events.append(event_of(record, subject().told()))
-
-
+@pytest.mark.usefixtures("calm")
 async def test_every_line_of_a_turn_tells_turn_room_persona_and_session(tmp_path: Path) -> None:
-    lines = Lines()
-    ours = logging.getLogger("moot")
-    ours.addHandler(lines)
-    level = ours.level
-    ours.setLevel(logging.INFO)
-    try:
+    pipe = Pipe()
+    with logging_to(pipe, Redactor(), {}):
         async with gateway(tmp_path) as moot:
             accepted = await moot.hear(said("@demo secret words of a person"))
             await moot.settle()
-    finally:
-        ours.removeHandler(lines)
-        ours.setLevel(level)
+    events = [json.loads(line) for line in pipe.getvalue().splitlines()]
     turn_id = accepted.turns[0].id
-    of_turn = [event for event in lines.events if event.get("turn") == turn_id]
+    of_turn = [event for event in events if event.get("turn") == turn_id]
     names = [event["event"] for event in of_turn]
     wanted = [
         "turn.queued", "turn.began", "session.opened", "agent.ready", "prompt.window",
@@ -289,11 +363,11 @@ async def test_every_line_of_a_turn_tells_turn_room_persona_and_session(tmp_path
         assert event["room"] == "fake:general"
         assert event["persona"] == "demo"
         assert event["session"] == "demo@room:fake:general"
-    assert "secret words" not in json.dumps(lines.events)
+    assert "secret words" not in pipe.getvalue()
 
 
-def templates() -> list[tuple[str, str]]:
-    """What every `log.` call of the house says, and where."""
+def events() -> list[tuple[str, str, ast.Call]]:
+    """The name of every event that the product logs, where, and the call."""
     found = []
     for folder in ROOMS:
         for path in (HOUSE / folder).rglob("*.py"):
@@ -305,34 +379,37 @@ def templates() -> list[tuple[str, str]]:
                 if isinstance(owner, ast.Name) and owner.id == "log" and how in levels:
                     said = call.args[1 if how == "log" else 0]
                     where = f"{path.relative_to(HOUSE)}:{call.lineno}"
-                    assert isinstance(said, ast.Constant), f"{where}: say a literal template"
-                    found.append((where, str(said.value)))
+                    assert isinstance(said, ast.Constant), f"{where}: name the event literally"
+                    found.append((where, str(said.value), call))
     return found
 
 
 def test_every_event_is_well_formed_and_documented() -> None:
     documented = (HOUSE / "docs" / "logs.md").read_text(encoding="utf-8")
     names = set(re.findall(r"^\| `([a-z_.]+)` \|", documented, re.MULTILINE))
-    said = {template.partition(" ")[0]: where for where, template in templates()}
+    said = {event: where for where, event, _ in events()}
     assert [where for name, where in said.items() if not EVENT.fullmatch(name)] == []
     assert sorted(set(said) - names) == []
     assert sorted(names - set(said) - {FOREIGN, PROSE, "logs.lost"}) == []
 
 
-def test_a_line_that_logs_writes_no_more_than_keys_after_its_event() -> None:
-    odd = re.compile(r"[a-z_.]+( [a-z_]+=.*)?", re.DOTALL)
-    assert [where for where, template in templates() if not odd.fullmatch(template)] == []
+def test_an_event_has_fields_of_its_own_names_and_no_values_without() -> None:
+    taken = {"time", "level", "logger", "exception"}
+    for where, event, call in events():
+        how = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        assert len(call.args) == (2 if how == "log" else 1), f"{where}: {event} has a bare value"
+        assert not taken & {keyword.arg for keyword in call.keywords}, where
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
 def test_a_full_disk_ends_neither_the_work_nor_its_exit_code() -> None:
     code = (
-        "import logging, sys\n"
+        "import structlog, sys\n"
         "from gateway.observability.logs import logging_to\n"
         "from gateway.core.redaction import Redactor\n"
         "with logging_to(sys.stderr, Redactor(), {}):\n"
         "    for n in range(2_000):\n"
-        "        logging.getLogger('moot.test').info('test.line number=%d', n)\n"
+        "        structlog.stdlib.get_logger('moot.test').info('test.line', number=n)\n"
         "print('done')\n"
     )
     with Path("/dev/full").open("wb") as full:

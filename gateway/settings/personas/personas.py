@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
+import structlog
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from contract.errors import ConfigError
@@ -18,7 +18,7 @@ from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
 from gateway.settings.tables import words
 
-log = logging.getLogger("moot.personas")
+log = structlog.stdlib.get_logger("moot.personas")
 
 
 class FrontMatter(BaseModel):
@@ -189,7 +189,7 @@ class Personas:
         except ConfigError as error:
             self.problems[name] = str(error)
             kept = "; its last good form stays in use" if name in self._good else ""
-            log.warning("persona.invalid file=%s.md reason=%r%s", name, str(error), kept)
+            log.warning("persona.invalid", file=f"{name}.md", reason=f"{str(error)!r}{kept}")
             return
         self._good[name] = persona
         self._gone.pop(name, None)
@@ -200,10 +200,12 @@ class Personas:
             self.warnings[name] = f"{name}.md: {first}"
             for found in checked.findings:
                 log.warning(
-                    "persona.doubtful file=%s.md severity=%s reason=%r",
-                    *(name, found.severity, str(found)),
+                    "persona.doubtful",
+                    file=f"{name}.md",
+                    severity=found.severity,
+                    reason=str(found),
                 )
-        log.info("persona.loaded name=%s agent=%s", name, persona.front.agent)
+        log.info("persona.loaded", name=name, agent=persona.front.agent)
 
     def around(self, name: str) -> CheckContext:
         """What the file of that name is held against."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+import structlog
 from sqlalchemy import Connection
 
 from contract.chat import Room
@@ -30,7 +30,7 @@ from memory.scopes import home_scope
 from store.database import Store
 from store.transcript import Transcript
 
-log = logging.getLogger("moot.gateway")
+log = structlog.stdlib.get_logger("moot.gateway")
 
 FOUND = 20  # of each kind that a search shows
 PATIENCE_S = 10.0  # a person waits longer for a search than a turn does for recall
@@ -128,7 +128,7 @@ class RoomMemoryService:
             async with asyncio.timeout(PATIENCE_S):
                 found = await self._recall.search(query, Gate(scopes), limit=FOUND)
         except Exception as error:  # a layer's border: the words still find something
-            log.warning("memory.not_searched error=%s", type(error).__name__)
+            log.warning("memory.not_searched", error=type(error).__name__)
             log.debug("memory.not_searched", exc_info=True)
             return None
         return tuple(FactRow.of(fact) for fact, _score in found)
