@@ -41,11 +41,12 @@ class Prompt:
     known: LayerAnswers
     first_seq: int
     last_seq: int
+    redactor: Redactor
 
     @property
     def occasion(self) -> TurnContext:
         """What an agent that is called by API is told beside it."""
-        return turn_context_of(self.briefing)
+        return self.redactor.clean(turn_context_of(self.briefing))
 
     def record(self) -> dict[str, object]:
         """What the page's "why" shows, as JSON values."""
@@ -137,7 +138,10 @@ class Prompts:
             briefing = await copy_attachments(briefing, session.files)
             briefing, header, text = finished(briefing, self._redactor, names)
             composed.made = header
-        return Prompt(text, header, briefing, known, window.lines[0].seq, window.lines[-1].seq)
+        shown = window.lines
+        return Prompt(
+            text, header, briefing, known, shown[0].seq, shown[-1].seq, redactor=self._redactor
+        )
 
     def _with(self, window: Window, message: StoredMessage) -> Window:
         """A sample: a message that is stored nowhere stands last, and nothing was given before."""
