@@ -1,4 +1,4 @@
-"""What every part of one gateway stands on: made first, from what was opened."""
+"""The context that every part of one gateway is made from: itself made first."""
 
 from __future__ import annotations
 

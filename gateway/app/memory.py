@@ -62,7 +62,7 @@ def make_idle(
 
 
 def make_pins(ground: Context, memories: Memories) -> PlatformPins:
-    """What is pinned on the platform itself."""
+    """Follows what is pinned on the platforms themselves."""
     return PlatformPins(
         landmarks=memories.landmarks,
         slices=memories.slices,

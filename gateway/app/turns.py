@@ -64,7 +64,7 @@ def make_door(
 
 
 def make_schedules(ground: Context, door: Callable[[], Intake]) -> Schedules:
-    """What is asked by itself. door: it goes in there, like a message."""
+    """Scheduled questions. door: they go in there, like messages."""
     return Schedules(
         ScheduleRows(ground.store),
         door=door,

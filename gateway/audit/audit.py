@@ -70,7 +70,7 @@ EVERY = AuditFilter()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found. head: hash of the last row that holds, "" when there is none."""
+    """The result of a check. head: hash of the last row that holds, "" when there is none."""
 
     rows: int
     head: str
@@ -91,7 +91,7 @@ class AuditLog(Protocol):
 
 
 class Audit:
-    """Writes it and reads it. What is noted is on disk when `note` returns.
+    """Writes the audit log and reads it. A row is on disk when `note` returns.
 
     anchor: the file that is told the newest hash, so that a missing end is found; None: none.
     clean: takes secrets out of a text; what is written can't be mended any more.
@@ -139,7 +139,7 @@ class Audit:
         return append(connection, self._row(act, by, persona, room, None, detail))
 
     def committed(self, head: str) -> None:
-        """What `note_in` appended last is on disk. "": it appended nothing."""
+        """The row that `note_in` appended last is on disk. "": it appended nothing."""
         if head:
             self._told(head)
 

@@ -1,4 +1,4 @@
-"""What happens, told to whoever listens."""
+"""Hands every event to whoever listens."""
 
 from __future__ import annotations
 

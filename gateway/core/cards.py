@@ -1,4 +1,4 @@
-"""What a room and its turns look like from outside: the values behind the page.
+"""Rooms, messages and turns as the page and the HTTP API show them.
 
 Ids are strings. Times are aware datetimes. Sequences are ordered as their docstrings say.
 """

@@ -1,4 +1,4 @@
-"""What happens in the house, as it happens: the events that the page shows live."""
+"""The events that the page shows live."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TurnChanged:
 
 @dataclass(frozen=True, slots=True)
 class DraftChanged:
-    """What the agent has said so far in a turn: a snapshot."""
+    """The agent has said this so far in a turn: a snapshot."""
 
     room_id: str
     turn_id: str

@@ -1,29 +1,15 @@
-"""What lies in the store, as the values that the page is given."""
+"""Makes the values that the page shows from what lies in the store."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from contract.agent import Answer
-from contract.briefing import Trim
-from contract.chat import Inbound, Room, Speaker
+from contract.chat import Inbound, Speaker
 from gateway.core.cards import (
     LeftOut,
     Message,
-    PersonaCard,
-    PostRecord,
-    Scored,
-    SectionRecord,
-    SessionCard,
-    StateChange,
-    Timing,
     TurnCard,
-    TurnRecord,
     TurnState,
 )
 from gateway.core.ledger import Post, State, Turn
-from gateway.sessions.sessions import AgentProgram, LiveSession
-from gateway.settings.personas.personas import Persona
 from store.timestamps import moment
 from store.transcript import StoredMessage
 
@@ -101,61 +87,9 @@ def turn_card(
     )
 
 
-def persona_card(persona: Persona, program: AgentProgram) -> PersonaCard:
-    """A persona for a list, with what its agent wants when it can't answer."""
-    hint = "" if program.available else program.hint
-    about = persona.front.description
-    return PersonaCard(persona.name, about, program.title, program.available, hint)
-
-
 def session_id(persona: str, scope: str) -> str:
     """The id of a persona's session in a scope."""
     return f"{persona}@{scope}"
-
-
-def raw(stored: StoredMessage, room: Room) -> dict[str, object]:
-    """A message as it was accepted: what the person typed, and the metadata."""
-    return {
-        "content": stored.content if stored.original is None else stored.original,
-        "metadata": stored.meta,
-        "room": {"id": room.id, "name": room.name, "kind": room.kind, "project": room.project},
-        "message_id": stored.message_id,
-        "thread_id": stored.thread_id,
-        "sent_at": stored.sent_at.isoformat(),
-    }
-
-
-def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post]) -> TurnRecord:
-    """All that is on record of a turn."""
-    record = turn.record
-    answer = None
-    if turn.answer is not None and turn.fault is None:
-        source: Literal["record", "screen"] = (
-            "screen" if turn.answer_source == "screen" else "record"
-        )
-        answer = Answer(turn.answer, source, turn.ended_by or "", tuple(record.get("tools", ())))
-    return TurnRecord(
-        card=turn_card(turn, message_id=asked.message_id),
-        agent=agent,
-        raw=raw(asked, turn.room),
-        header=turn.header or "",
-        sections=tuple(
-            SectionRecord(s["name"], s["text"], s["source"], _scored(s.get("items", [])))
-            for s in record.get("sections", [])
-        ),
-        trims=tuple(Trim(**item) for item in record.get("trims", [])),
-        left_out=left_out(turn),
-        timings=_timings(turn),
-        states=tuple(StateChange(state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
-        answer=answer,
-        posts=tuple(PostRecord(p.key, p.platform_id, p.state, moment(p.created_at)) for p in posts),
-        hop=turn.hop,
-        persona_version=record.get("persona_version"),
-    )
-
-
-def _scored(items: list[dict[str, object]]) -> tuple[Scored, ...]:
-    return tuple(Scored(str(i["text"]), float(str(i["score"]))) for i in items)
 
 
 def left_out(turn: Turn) -> tuple[LeftOut, ...]:
@@ -165,26 +99,4 @@ def left_out(turn: Turn) -> tuple[LeftOut, ...]:
     return tuple(
         LeftOut(layer, "took too long" if layer in late else "failed")
         for layer in memory.get("missing", ())
-    )
-
-
-def _timings(turn: Turn) -> tuple[Timing, ...]:
-    """The steps in their order; each begins where the one before ended."""
-    after_ms, timings = 0.0, []
-    for name, ms in turn.record.get("timings", {}).items():
-        timings.append(Timing(name, ms, after_ms))
-        after_ms += ms
-    return tuple(timings)
-
-
-def session(live: LiveSession) -> SessionCard:
-    """A living session for a list."""
-    return SessionCard(
-        id=session_id(live.persona, live.scope),
-        persona=live.persona,
-        room_id=live.room.id,
-        state=live.state,
-        pid=live.agent.pid,
-        started_at=live.started_at,
-        terminal=live.program.typed,
     )

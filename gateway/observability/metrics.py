@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
 
 from contract.agent import Usage
-from gateway.app.supervisor import BotHealth
 from gateway.core import show
+from gateway.core.bot_health import BotHealth
 from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.observability.bot_metrics import BotMetrics

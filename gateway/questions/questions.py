@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Literal, TypedDict, TypeVar
 
 import structlog
 
@@ -28,7 +28,10 @@ from gateway.questions.open_question import PendingQuestion, label, refusing, to
 from gateway.questions.posts import QuestionPosts
 from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
-from gateway.web.protocols import Choice
+
+Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
+timed out before; forbidden: this person may not."""
 
 log = structlog.stdlib.get_logger("moot.questions")
 

@@ -142,7 +142,7 @@ class Memories:
         return partial(self.calls.of, purpose) if self.calls is not None else None
 
     async def _extract_all(self, scope: str) -> None:
-        """What is about to be summarised is first read for facts."""
+        """Read a scope for facts before it is summarised."""
         if self.extraction is not None:
             await self.extraction.run(scope, force=True)
 
@@ -163,6 +163,6 @@ def _present(layers: Sequence[Layer | None]) -> list[Layer]:
 
 
 def _remembers(what: str, table: MemoryTable, *, has_model: bool) -> bool:
-    """Whether recall is fed with people's "messages", or with what is "extracted" from them."""
+    """True if recall is fed with people's "messages", or with what is "extracted" from them."""
     auto = "extracted" if has_model else "messages"
     return table.remember in (what, "both") or (table.remember == "auto" and what == auto)

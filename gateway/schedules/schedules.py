@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -23,7 +23,6 @@ from gateway.access.access import Access, reaches
 from gateway.core.command_table import entry_of
 from gateway.core.pins import begins_with_pin
 from gateway.core.sql_ledger import SqlLedger
-from gateway.personas.service import AuditNote
 from gateway.schedules.configured import configured, key_of
 from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
@@ -72,7 +71,7 @@ class Schedules:
         table: SchedulingTable,
         zone: ZoneInfo,
         clock: Callable[[], datetime],
-        note: AuditNote,
+        note: Callable[..., Awaitable[None]],
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         """zone: of whoever names none. note: keeps who changed what, in the audit log. count: told

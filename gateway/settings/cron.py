@@ -64,7 +64,7 @@ def _next(trigger: CronTrigger, clocked: bool, moment: datetime, zone: ZoneInfo)
 
 
 def _is_clocked(line: str) -> bool:
-    """Whether it names hours of the day; else it runs every so often."""
+    """True if it names hours of the day; else it runs every so often."""
     fields = line.split()
     return len(fields) == 5 and not fields[1].startswith("*")
 

@@ -45,7 +45,7 @@ class EntriesView(BaseModel):
 
 
 class VerdictView(BaseModel):
-    """What a check of the whole chain found. broken: what is wrong, with its row; null: nothing."""
+    """The result of a check. broken: what is wrong, with its row; null: nothing."""
 
     ok: bool
     rows: int
@@ -100,7 +100,7 @@ class AuditApi:
 
 
 def page_of(found: Sequence[AuditEntry], limit: int) -> EntriesView:
-    """One more row than the limit tells that there is a next page."""
+    """One row more than the limit means that there is a next page."""
     items = [EntryView.model_validate(entry) for entry in found[:limit]]
     return EntriesView(items=items, next_before=items[-1].seq if len(found) > limit else None)
 

@@ -1,4 +1,4 @@
-"""The HTTP API under /api: every route is one method, over the House and nothing else."""
+"""The HTTP API under /api that people and programs chat through: every route is one method."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Api:
         return wait_seconds(raw, default_s=self.wait_s, most_s=self.most_wait_s)
 
     async def _submission(self, request: web.Request) -> dict[str, Any]:
-        """The body, with uploaded files looked up: the house is told where their bytes are."""
+        """The body, with uploaded files looked up: it then says where their bytes are."""
         raw = await read_object(request)
         given = raw.get("attachments")
         if isinstance(given, list):

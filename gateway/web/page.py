@@ -1,4 +1,4 @@
-"""Moot's own page and its HTTP API as one aiohttp server over a House."""
+"""Moot's own page and its HTTP API as one aiohttp server."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def make_app(
     webhooks: Sequence[web.RouteDef] = (),
     more: Sequence[web.RouteDef] = (),
 ) -> web.Application:
-    """The application. It owns one task, which reads the house's events."""
+    """The application. It owns one task, which reads the events."""
     open_paths = frozenset(route.path for route in webhooks)
     files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
@@ -146,7 +146,7 @@ class Front:
         """Every route outside /api."""
         return [
             web.get("/", self.index),
-            web.get("/static/{name}", self.static),
+            web.get("/static/{name:.+}", self.static),
             web.get("/healthz", self.health),
             web.get("/metrics", self.metrics),
         ]
@@ -193,7 +193,7 @@ class Front:
         )  # fmt: skip
 
     def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
-        """What somebody sees who may not come in: a person gets a form for the token."""
+        """The answer to somebody who may not come in: a person gets a form for the token."""
         person = request.path == "/" and "text/html" in request.headers.get("Accept", "")
         if refused.status == 401 and person:
             return self.asset(request, "signin.html", 401)

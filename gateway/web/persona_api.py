@@ -222,7 +222,7 @@ class PersonaApi:
 
 
 def _answered(handler: Handler) -> Handler:
-    """What can't be done, as the status that says why, and with what helps to mend it."""
+    """Turn what can't be done into the status that says why, with what helps to fix it."""
 
     async def answered(request: web.Request) -> web.StreamResponse:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from contract.chat import Speaker
 from gateway.access.admissions import AccessOverview
@@ -14,9 +14,10 @@ from gateway.audit.audit import AuditLog
 from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.core.events import AppEvent
 from gateway.limits.usage import UsageReports
+from gateway.questions.questions import Choice
 from gateway.schedules.scheduled import Schedule
+from gateway.schedules.service import ScheduleRequest
 from gateway.settings.access import Role
-from gateway.settings.schedules import Missed
 from gateway.web.admin.protocol import Admin
 from gateway.web.memory.room_memory import MemorySearch, Overview
 from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilter, Page, TitleRow
@@ -24,7 +25,7 @@ from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilt
 
 @dataclass(frozen=True, slots=True)
 class TurnReply:
-    """What a turn came to while the caller waited. state: "running" when the wait was over."""
+    """The outcome of a turn for a caller who waited. state: "running" when the wait was over."""
 
     turn_id: str
     persona: str
@@ -54,10 +55,6 @@ class HealthReport:
     ok: bool
     detail: Mapping[str, str] = field(default_factory=dict)
 
-
-Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
-"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
-timed out before; forbidden: this person may not."""
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -100,19 +97,6 @@ class Roles(Protocol):
 
     async def decide(self, code: str, decision: Decision, by: Speaker) -> Pairing | None:
         """Let somebody in who waits, or don't."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleRequest:
-    """What is to be scheduled. when: as behind `!every`."""
-
-    room_id: str
-    persona: str
-    when: str
-    text: str
-    by: Speaker
-    missed: Missed = "once"
-    thread_id: str | None = None
 
 
 class Scheduling(Protocol):
@@ -206,4 +190,4 @@ class WebServiceProtocol(Protocol):
         """Prometheus text."""
 
     async def health(self) -> HealthReport:
-        """Whether it does its work."""
+        """The state of Moot, in words."""

@@ -26,16 +26,17 @@ from gateway.limits.usage import UsageBook
 from gateway.observability.metering import Taken, measure
 from gateway.observability.metrics import Metrics
 from gateway.observability.session_metrics import Counted, Load
-from gateway.questions.questions import Questions
+from gateway.questions.questions import Choice, Questions
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession, scope_folder
 from gateway.settings.personas.personas import Personas
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
+from gateway.web import records
 from gateway.web.admin.service import AdminService
 from gateway.web.memory.room_memory import RoomMemoryService
-from gateway.web.protocols import Choice, HealthReport, Picture, Receipt, TurnReply
+from gateway.web.protocols import HealthReport, Picture, Receipt, TurnReply
 from gateway.web.submission import DIRECT, Submission, parse_submission
 from memory.scopes import home_scope
 from store.transcript import Transcript
@@ -207,13 +208,13 @@ class WebService:
             return None
         persona = self._personas.get(turn.persona)
         agent = self._sessions.program(persona).agent if persona else ""
-        return show.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
+        return records.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
 
     async def personas(self) -> Sequence[PersonaCard]:
         """Every persona, available or not; the one that answers by default first."""
         self._personas.refresh()
         return [
-            show.persona_card(persona, self._sessions.program(persona))
+            records.persona_card(persona, self._sessions.program(persona))
             for persona in self._personas.of(self._bots["web"].personas)
         ]
 
@@ -223,7 +224,7 @@ class WebService:
 
     async def sessions(self) -> Sequence[SessionCard]:
         """Living sessions."""
-        return [show.session(live) for live in self._sessions.all()]
+        return [records.session(live) for live in self._sessions.all()]
 
     def picture(self, session_id: str) -> Picture | None:
         """The terminal now; None: no such session."""
@@ -261,7 +262,7 @@ class WebService:
         )
 
     async def health(self) -> HealthReport:
-        """Whether it does its work."""
+        """The state of Moot, in words."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}

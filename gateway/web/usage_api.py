@@ -16,7 +16,7 @@ DAYS, MOST_DAYS = 30, 366
 
 
 class SumView(BaseModel):
-    """What several turns took. Tokens and cost: null: no agent told."""
+    """The usage of several turns. Tokens and cost: null: no agent reported any."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -47,7 +47,8 @@ from gateway.core.events import (
     TurnChanged,
     TypingChanged,
 )
-from gateway.web.protocols import Choice, HealthReport, Picture, Receipt, TurnReply
+from gateway.questions.questions import Choice
+from gateway.web.protocols import HealthReport, Picture, Receipt, TurnReply
 from gateway.web.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage

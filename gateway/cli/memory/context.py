@@ -1,4 +1,4 @@
-"""The open house that every command of `moot memory` works with."""
+"""The opened store, index and model that every command of `moot memory` works with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from store.database import Store
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """An open house. index, model: None when there is none. given: the command line."""
+    """Opened resources. index, model: None when there is none. given: the command line."""
 
     config: Config
     store: Store
@@ -64,7 +64,7 @@ def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[[int]
 
 @dataclass(slots=True)
 class CountedIndex:
-    """An index that tells how many entries it took in."""
+    """An index that reports how many entries it took in."""
 
     index: Index
     count: Callable[[int], object]

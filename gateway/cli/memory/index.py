@@ -33,7 +33,7 @@ async def rebuild(on: MemoryContext) -> int:
 
 
 async def check(on: MemoryContext) -> int:
-    """What the index lacks, and what it has too much."""
+    """Compare: facts that the index lacks, and entries that belong to no fact."""
     index = on.searched()
     held = await index.ids()
     found = await on.store.read(partial(compare, held=held, index=index.name))

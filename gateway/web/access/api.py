@@ -53,7 +53,7 @@ class GrantBody(ByBody):
 
 
 class DecisionBody(ByBody):
-    """What becomes of a code."""
+    """A decision on a code."""
 
     decision: Literal["approve", "refuse"]
 
@@ -63,7 +63,7 @@ DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused"}
 
 @dataclass(frozen=True, slots=True)
 class AccessApi:
-    """The routes, over the House. Who gets here is an owner: see doorman.py."""
+    """The routes. Whoever reaches them is an owner: see web/auth.py."""
 
     house: WebServiceProtocol
 

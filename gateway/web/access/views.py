@@ -1,4 +1,4 @@
-"""What the HTTP API shows of roles and of who waits, as JSON."""
+"""Roles and waiting people as the HTTP API's JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes below /api/admin: the whole house, for whoever administers it."""
+"""The routes below /api/admin: all of Moot, for whoever administers it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_SLOW_MS = 24 * 3_600_000
 
 
 class ActBody(ChoosingBody):
-    """What is to be done with a session, and who says so."""
+    """An act on a session, and who asks for it."""
 
     act: SessionAct
 

@@ -23,7 +23,7 @@ class Admin(Protocol):
     """Looks over the whole house. Whoever reaches the page is an owner."""
 
     async def summary(self) -> Summary:
-        """Whether all is well, and what waits for somebody."""
+        """True if all is well, and what waits for somebody."""
 
     def bots(self) -> Sequence[BotCard]:
         """Every bot, in the order of the configuration."""

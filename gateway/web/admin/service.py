@@ -11,9 +11,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
-from gateway.app.supervisor import BotHealth
 from gateway.audit.audit import Audit
 from gateway.core import show
+from gateway.core.bot_health import BotHealth
 from gateway.core.cards import RoomCard
 from gateway.core.ledger import UnusedSession
 from gateway.observability.metering import Taken, measure
@@ -21,6 +21,7 @@ from gateway.questions.questions import Questions
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
+from gateway.web import records
 from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of, last_day
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
@@ -155,7 +156,7 @@ class AdminService:
             lambda c: spent_since(c, live.room.id, live.persona, since), small=True
         )
         return SessionLine(
-            card=show.session(live),
+            card=records.session(live),
             room_name=live.room.name,
             room_kind=live.room.kind,
             agent=live.program.title,

@@ -1,4 +1,4 @@
-"""What an administrator sees of the house: the values behind the page's administrator side.
+"""The values that the page's administrator side shows.
 
 Sequences are ordered as their docstrings say; times are aware; durations are milliseconds.
 """
@@ -92,7 +92,7 @@ class WantedTurns:
 
 @dataclass(frozen=True, slots=True)
 class PersonaUsage:
-    """What a persona's turns of a day took, where its agent tells.
+    """The tokens and cost of a persona's turns of a day, where its agent reports them.
 
     cached_tokens: a part of the input's.
     """
@@ -106,7 +106,7 @@ class PersonaUsage:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day of the house, in its zone. turns: by how they ended, commands left out.
+    """A day in Moot's zone. turns: by how they ended, commands left out.
 
     p50_ms, p95_ms: of answered turns, from the question to the posted answer. facts: how many
     there were at its end.
