@@ -51,6 +51,12 @@ class Room:
     project: str | None = None
 
     @property
+    def is_shared(self) -> bool:
+        """Several people talk in it, and are not spoken to one by one; a kind that nobody knows is
+        treated like a direct message."""
+        return self.kind in ("room", "gdm")
+
+    @property
     def external_id(self) -> str:
         """The platform's own id of the room."""
         return self.id.partition(":")[2]

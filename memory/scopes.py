@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from contract.chat import Room
 from contract.errors import MootError
 
+NO_PERSONA = "-"
+"""What stands for a persona in the scope of a direct message in which none takes part."""
+
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,512}")
 
 
@@ -52,17 +55,19 @@ class Invocation:
 def home_scope(room: Room, sender_id: str, persona: str) -> str:
     """The scope that what is said here belongs to.
 
-    A kind of room that nobody knows is treated like a direct message: its own scope only. Ids may
-    have colons in them, and a persona's name has none: the colon at the end and the length tell
-    this scope from every other one.
+    persona: "": none takes part in it, as where a direct message only pins something; no persona's
+    name can be what stands in its place. A kind of room that nobody knows is treated like a direct
+    message: its own scope only. Ids may have colons in them, and a persona's name has none: the
+    colon at the end and the length tell this scope from every other one.
     """
     if room.kind == "room":
         return f"room:{_checked(room.id)}"
     if room.kind == "gdm":
         return f"gdm:{_checked(room.id)}"
+    whose = _checked(persona or NO_PERSONA)
     if room.kind == "dm":
-        return f"dm:{_checked(sender_id)}:{_checked(persona)}"
-    ids = _checked(sender_id), _checked(persona), _checked(room.id)
+        return f"dm:{_checked(sender_id)}:{whose}"
+    ids = _checked(sender_id), whose, _checked(room.id)
     return f"dm:{':'.join(ids)}:{len(sender_id)}:"
 
 

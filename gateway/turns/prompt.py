@@ -196,7 +196,7 @@ class Prompts:
 
     async def _peers(self, turn: Turn) -> list[Speaker]:
         """The other personas in the room: whom an answer can hand over to."""
-        if turn.room.kind not in ("room", "gdm"):
+        if not turn.room.is_shared:
             return []
         peers = await self._accounts.peers(turn.room, self._bots[turn.bot])
         names = [peer.persona.name for peer in peers]

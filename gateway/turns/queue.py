@@ -20,7 +20,6 @@ from gateway.core.bus import Publish
 from gateway.core.events import TurnChanged
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
-from gateway.core.pins import PINNER
 from gateway.core.trace import StepTimer
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import Commands, ParsedCommand, parse_command
@@ -228,7 +227,7 @@ class TurnQueues:
         else:
             here = self._personas.of(bot.personas)
         here += self._personas.gone(self._at_work(turn))
-        if turn.room.kind not in ("room", "gdm"):
+        if not turn.room.is_shared:
             here = [p for p in here if p.name == turn.persona]
         return here
 
@@ -288,6 +287,6 @@ class TurnQueues:
 
 def _command_in(turn: Turn, content: str) -> ParsedCommand | None:
     """What a turn carries out itself; None: its persona's agent is asked."""
-    if turn.persona == PINNER:
-        return ParsedCommand("pin")
-    return parse_command(content, addressed=True)
+    if turn.kind != "command":
+        return None
+    return parse_command(content, addressed=True) if turn.persona else ParsedCommand("pin")

@@ -26,7 +26,6 @@ from gateway.core.bus import Publish
 from gateway.core.destination import destination_of
 from gateway.core.events import MessagePosted, TurnChanged
 from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
-from gateway.core.pins import PINNER
 from gateway.core.redaction import Redactor
 from gateway.core.trace import StepTimer, TurnTraces
 from gateway.limits.accounting import Accounting
@@ -285,9 +284,10 @@ class TurnRunner:
             return ()
         if keeps_times:
             turn.record["timings"] = step.ms
-        by = MOOT if turn.header is None else persona_speaker(turn.persona)
+        by = persona_speaker(turn.persona) if turn.was_asked else MOOT
         peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
-        wanted = [*peers, *await self._suggested(turn)]
+        suggested = [] if any(not one.persona for one in peers) else await self._suggested(turn)
+        wanted = [*peers, *suggested]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(MessagePosted(show.answer(done, sent[0], by)))
@@ -300,11 +300,11 @@ class TurnRunner:
 
     async def _suggested(self, turn: Turn) -> list[TurnRequest]:
         """What is to be said after an agent's answer, as a post of its own."""
-        line = await self.suggest(turn) if turn.header is not None else None
+        line = await self.suggest(turn) if turn.was_asked else None
         if line is None:
             return []
         line = self.redactor(line)
-        return [TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+        return [TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line)]
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None

@@ -152,7 +152,7 @@ class WebService:
         self._bus.forget(turn_id)
         text = turn.answer or ""
         state = show.state(turn, turn.state)
-        return TurnReply(turn.id, turn.persona, text, state, text if turn.fault else None)
+        return TurnReply(turn.id, turn.speaker_name, text, state, text if turn.fault else None)
 
     async def _known(self, turn_id: str) -> Turn:
         turn = await self._ledger.turn(turn_id)

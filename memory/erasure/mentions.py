@@ -31,7 +31,7 @@ def find_headers(connection: Connection, doomed: ErasurePlan, said: ErasedMessag
         if late or told or doomed.identity.names(shown):
             timings = (row.record or {}).get("timings")
             record = {"timings": timings} if timings else {}
-            blank = {"header": None if row.header is None else "", "record": record}
+            blank = {"header": row.header and "", "record": record}
             doomed.changed["turns"][(row.seq,)] = blank
 
 
