@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert,
 
 from contract.briefing import Landmark
 from memory.gate import Gate
-from memory.layer import BriefRequest, LayerAnswers
+from memory.layers import BriefRequest, LayerAnswers
 from memory.scopes import check_scope
 from store.database import Store
 from store.schema import landmarks, messages

@@ -13,7 +13,7 @@ from gateway.remembering.idle import IdleSessions
 from gateway.remembering.learning import learning
 from gateway.remembering.memories import Memories
 from gateway.turns.platform_pins import PlatformPins
-from memory.layer import AnsweredTurn, EndedSession
+from memory.layers import AnsweredTurn, EndedSession
 from memory.model import Model
 from memory.recall.index import Index
 

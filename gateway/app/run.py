@@ -90,7 +90,7 @@ async def _run(
                     store=store,
                     personas=personas,
                     bots=bots,
-                    programs=Programs(config.agents, environment, hooks, metrics.disagreed),
+                    programs=Programs(config.agents, environment, hooks),
                     index=index,
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,

@@ -38,12 +38,6 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._disagreements = Counter(
-            "moot_screen_disagreements",
-            "Turns whose screen showed another reply than the program's record",
-            ["agent"],
-            registry=registry,
-        )
         self._queue = Histogram(
             "moot_turn_queue_seconds",
             "How long turns waited for their session",
@@ -82,10 +76,6 @@ class Metrics:
             self._messages.labels(happening.message.by.kind).inc()
         elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
             self._turns.labels(happening.turn.persona, happening.turn.state).inc()
-
-    def disagreed(self, agent: str) -> None:
-        """An agent's screen showed another reply than its record."""
-        self._disagreements.labels(agent).inc()
 
     def ended(self, turn: Turn) -> None:
         """Measure a turn."""

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from gateway.core.ledger import Ledger, UnusedSession
-from memory.layer import EndedSession
-from memory.layers import Spawn
+from memory.layers import EndedSession, Spawn
 
 log = structlog.stdlib.get_logger("moot.idle")
 

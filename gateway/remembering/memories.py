@@ -14,16 +14,14 @@ from gateway.mcp.tools import MemoryTools
 from gateway.remembering.ingest import HEARD_S, MemoryIngest
 from gateway.remembering.recall import RecallCommands
 from gateway.settings.tables import MemoryTable
-from memory.calls import Called, Calls
-from memory.extraction.consolidation import Consolidation
+from memory.consolidation.consolidation import Consolidation
 from memory.extraction.extraction import Extraction
 from memory.extraction.plain import MessageFacts
 from memory.insights.insights import Insights
 from memory.landmarks import Landmarks
-from memory.layer import Learner
-from memory.layers import About, Layers, Source, Spawn
+from memory.layers import About, Layers, Learner, Source, Spawn
 from memory.members import Members
-from memory.model import Model, ModelOf
+from memory.model import Called, Calls, Model, ModelOf
 from memory.observations.observer import Observer
 from memory.observations.work_log import WorkLog
 from memory.owner.commands import MemoryCommands

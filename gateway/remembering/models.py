@@ -12,7 +12,8 @@ from adapters.headless.programs import PROGRAMS, HeadlessProgram
 from contract.errors import ConfigError
 from gateway.settings.config import Config
 from gateway.settings.tables import AgentTable, AnthropicTable
-from memory.anthropic_model import API, AnthropicModel, Prices
+from llm.client import API
+from memory.anthropic_model import AnthropicModel, Prices
 from memory.model import Model
 
 OFF, ANTHROPIC = "off", "anthropic"

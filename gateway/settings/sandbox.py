@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
-from adapters.sandbox.bubblewrap import Mount, Network
+from adapters.agent import Mount, Network
 
 Mode = Literal["off", "on", "dms"]
 

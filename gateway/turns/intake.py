@@ -12,7 +12,7 @@ from uuid import uuid4
 import structlog
 
 from bots.bot import Bot
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, likely_typos, stands
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, stands
 from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
@@ -32,6 +32,7 @@ from gateway.turns.early import EarlyChanges
 from gateway.turns.platform_pins import PlatformPins
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter, targets_of
+from gateway.turns.typos import likely_typos
 from memory.scopes import home_scope
 from store.transcript import LATEST, StoredMessage, Transcript
 

@@ -23,8 +23,7 @@ from gateway.settings.personas.personas import Personas
 from gateway.turns.attachments import copy_attachments
 from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Window, Windows
-from memory.layer import BriefRequest, LayerAnswers
-from memory.layers import Layers
+from memory.layers import BriefRequest, LayerAnswers, Layers
 from store.transcript import StoredMessage, Transcript
 
 

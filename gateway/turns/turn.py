@@ -39,8 +39,7 @@ from gateway.turns.prompt import MessageGone, Prompts
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply
 from gateway.turns.steps import REPORTS, AgentStep
-from memory.layer import AnsweredTurn
-from memory.layers import Layers
+from memory.layers import AnsweredTurn, Layers
 from store.transcript import StoredMessage, Transcript
 
 log = structlog.stdlib.get_logger("moot.turn")

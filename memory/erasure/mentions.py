@@ -7,8 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from memory.erasure.identity import Identity
-from memory.erasure.plan import ErasedMessages, ErasurePlan, chunks, plan_rows
+from memory.erasure.plan import ErasedMessages, ErasurePlan, Identity, chunks, plan_rows
 from store.schema import agent_sessions, facts, messages, rooms, sessions, turns
 
 REQUIRED = frozenset({"source", "sender_id", "sender_display_name", "sender_type"})

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from contract.briefing import Observation
 from contract.errors import ModelError
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import ModelOf
 from memory.observations.prompts import (
     INSTRUCTIONS,

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from contract.agent import ToolUse
-from memory.layer import OWN_TOOLS
+from memory.layers import OWN_TOOLS
 from store.schema import messages, tool_uses, turns
 from store.timestamps import micros, moment
 

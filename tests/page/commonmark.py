@@ -21,14 +21,14 @@ from bots.markdown.tree import (
     Heading,
     Image,
     Inline,
-    Item,
     Link,
     List,
+    ListItem,
     Paragraph,
     Quote,
     Rule,
-    Span,
-    Table,
+    StyledSpan,
+    TableBlock,
 )
 
 SPEC = Path(__file__).parent / "node_modules" / "commonmark-spec" / "spec.txt"
@@ -124,13 +124,13 @@ def _block(block: Block) -> str:
             return f"<blockquote>\n{''.join(map(_block, blocks))}</blockquote>\n"
         case List(_, items):
             return _list(items)
-        case Table():
+        case TableBlock():
             raise AssertionError("no example has a table")
         case Rule():
             return "<hr />\n"
 
 
-def _list(items: tuple[Item, ...]) -> str:
+def _list(items: tuple[ListItem, ...]) -> str:
     inside = "".join(f"<li>{''.join(map(_block, item.blocks))}</li>\n" for item in items)
     if (first := items[0].number) is None:
         return f"<ul>\n{inside}</ul>\n"
@@ -149,7 +149,7 @@ def _inline(part: Inline) -> str:
             return "\n"
         case Code(text):
             return f"<code>{escape(text)}</code>"
-        case Span(kind, children):
+        case StyledSpan(kind, children):
             tag = {"strong": "strong", "emphasis": "em", "strike": "del"}[kind]
             return f"<{tag}>{_inlines(children)}</{tag}>"
         case Link(url, children):

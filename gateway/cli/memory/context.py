@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from tqdm import tqdm
-
 from contract.errors import ConfigError
 from gateway.cli.command_line import printable
 from gateway.settings.config import Config
@@ -56,10 +54,23 @@ def shown(text: str) -> str:
 
 @contextmanager
 def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
-    """A bar on standard error, where that is a terminal; yields what moves it on."""
-    off = not sys.stderr.isatty()
-    with tqdm(total=total, desc=what, unit=f" {unit}", file=sys.stderr, disable=off) as bar:
-        yield bar.update
+    """A line on standard error that counts, where that is a terminal; yields what adds to it."""
+    done = 0
+
+    def add(more: int) -> None:
+        nonlocal done
+        done += more
+        if sys.stderr.isatty():
+            of = "" if total is None else f" of {total}"
+            sys.stderr.write(f"\r{what}: {done}{of} {unit}")
+            sys.stderr.flush()
+
+    add(0)
+    try:
+        yield add
+    finally:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
 
 
 @dataclass(slots=True)

@@ -20,8 +20,7 @@ from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
-from memory.erasure.gateway_rows import erased_rows
-from memory.erasure.person import erase_person, person_ids, plan_erasure
+from memory.erasure.person import erase_person, erased_rows, person_ids, plan_erasure
 from memory.erasure.plan import ErasurePlan
 from memory.recall.facts import fact_ids
 from memory.transfer.rows import is_person

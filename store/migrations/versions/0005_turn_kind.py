@@ -2,6 +2,7 @@
 persona's name can equal."""
 
 import re
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -29,10 +30,9 @@ def upgrade() -> None:
     _add_kind()
     connection = op.get_bind()
     _fill_kind(connection)
-    names = sa.bindparam("names", expanding=True)
     connection.execute(
-        sa.text("UPDATE turns SET persona = '' WHERE persona IN :names").bindparams(names),
-        {"names": OURS},
+        sa.text("UPDATE turns SET persona = '' WHERE persona IN (:pins, :news)"),
+        dict(zip(("pins", "news"), OURS, strict=True)),
     )
     _make_unique()
     _move_scopes(connection)
@@ -116,7 +116,7 @@ def _fill_kind(connection: sa.Connection) -> None:
             connection.execute(put, told)
 
 
-def _kind(row: sa.Row) -> str:
+def _kind(row: sa.Row[Any]) -> str:
     states = [tuple(state) for state in row.states or ()]
     answered_at = next((at for state, at in states if state == "answered"), None)
     if row.answer is not None and row.fault is None and answered_at == states[0][1]:

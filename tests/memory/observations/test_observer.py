@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, func, select
 from contract.agent import ToolUse
 from contract.chat import Room, Speaker
 from contract.errors import ModelError
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession
 from memory.model import Model
 from memory.observations.observer import Observer, most_important
 from memory.observations.records import NewObservation
