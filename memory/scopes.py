@@ -52,19 +52,19 @@ class Invocation:
         return home_scope(self.room, self.sender_id, self.persona)
 
 
-def home_scope(room: Room, sender_id: str, persona: str) -> str:
+def home_scope(room: Room, sender_id: str, persona: str | None) -> str:
     """The scope that what is said here belongs to.
 
-    persona: "": none takes part in it, as where a direct message only pins something; no persona's
-    name can be what stands in its place. A kind of room that nobody knows is treated like a direct
-    message: its own scope only. Ids may have colons in them, and a persona's name has none: the
-    colon at the end and the length tell this scope from every other one.
+    persona: None: none takes part in it, as where a direct message only pins something; no
+    persona's name can be what stands in its place. A kind of room that nobody knows is treated
+    like a direct message: its own scope only. Ids may have colons in them, and a persona's name has
+    none: the colon at the end and the length tell this scope from every other one.
     """
     if room.kind == "room":
         return f"room:{_checked(room.id)}"
     if room.kind == "gdm":
         return f"gdm:{_checked(room.id)}"
-    whose = _checked(persona or NO_PERSONA)
+    whose = NO_PERSONA if persona is None else _checked(persona)
     if room.kind == "dm":
         return f"dm:{_checked(sender_id)}:{whose}"
     ids = _checked(sender_id), whose, _checked(room.id)

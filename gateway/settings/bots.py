@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
+from gateway.settings.tables import PersonaName
+
 
 def _address(value: str) -> str:
     if not value.startswith(("http://", "https://")):
@@ -26,7 +28,7 @@ class BotTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str | None = None
-    personas: Annotated[tuple[str, ...], Field(min_length=1)]
+    personas: Annotated[tuple[PersonaName, ...], Field(min_length=1)]
     require_mention: bool = True
 
 

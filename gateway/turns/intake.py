@@ -148,7 +148,7 @@ class Intake:
         has_part = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
         if not has_part:
             inbound = _unlearned(inbound)
-        first = next((persona.name for persona in addressed or here), "")
+        first = next((persona.name for persona in addressed or here), None)
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
         takers = targets_of(inbound, addressed) if hop <= self._max_hops else []
