@@ -14,9 +14,8 @@ from gateway.access.presence import Presence
 from gateway.access.roster import Rosters
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.core.bus import EventBus
 from gateway.core.clock import clock
-from gateway.core.events import AppEvent
+from gateway.core.events import AppEvent, EventBus
 from gateway.core.log_context import own_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, select, text
 from contract.chat import MOOT, Room, Speaker
 from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
+from gateway.core.views import View
 from gateway.observability.telemetry import moot_version
 from store.database import Store
 from store.gateway_schema import audit
@@ -39,7 +40,7 @@ _CLAIM = {  # the write lock before the newest row is read: another process may 
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(View):
     """A row as people read it. by: None: erased. detail: empty when it was erased."""
 
     seq: int

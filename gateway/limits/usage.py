@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, case, func, select
 
 from contract.agent import Usage
 from gateway.core.turn_usage import TurnUsage
+from gateway.core.views import View
 from gateway.limits.counters import start_of
 from gateway.settings.limits import PriceTable
 from store.database import Store, insert_of
@@ -34,7 +35,7 @@ _SUMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(View):
     """The usage of several turns. key: whose; name: what people call it. Tokens and cost: None: no
     agent told."""
 
@@ -54,7 +55,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(View):
     """The same turns, grouped: days by date, the others the most tokens first."""
 
     days: Sequence[Sum]

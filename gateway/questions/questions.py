@@ -18,11 +18,10 @@ from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
-from gateway.core.bus import Publish
-from gateway.core.cards import OpenQuestion
-from gateway.core.events import QuestionAsked, QuestionClosed
+from gateway.core.events import Publish, QuestionAsked, QuestionClosed
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.quoting import quoted
+from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 from gateway.questions.open_question import PendingQuestion, label, refusing, told
 from gateway.questions.posts import QuestionPosts

@@ -77,13 +77,14 @@ def reserved(name: str) -> str:
     return f"no persona can be called {name!r}: the name is reserved"
 
 
-def _free(name: str) -> str:
+def free_name(name: str) -> str:
+    """The name, where a persona can have it. Raises ValueError."""
     if why := reserved(name):
         raise ValueError(f"{why}; take another one")
     return name
 
 
-PersonaName = Annotated[str, AfterValidator(_free)]
+PersonaName = Annotated[str, AfterValidator(free_name)]
 """What moot.toml calls a persona."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from contract.errors import AgentError, Rejected
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
-from gateway.core import show
+from gateway.core import views
 from gateway.core.addressing import as_typed, named
 from gateway.core.command_table import CommandSpec, entry_of
 from gateway.core.ledger import Ledger, Turn, UnusedSession
@@ -219,7 +219,7 @@ class Commands:
                 f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
                 for item in record.get("trims", [])
             ),
-            *(f"- left out: {item.layer} ({item.reason})" for item in show.left_out(last)),
+            *(f"- left out: {item.layer} ({item.reason})" for item in views.left_out(last)),
             "",
             f"Timings: {', '.join(steps)}",
             f"All of it: {self._page_url()}#turn/{last.id}",

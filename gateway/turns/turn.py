@@ -21,10 +21,9 @@ from contract.chat import MOOT, Destination, persona_speaker
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
 from gateway.access.visibility import Visibility
-from gateway.core import show
-from gateway.core.bus import Publish
+from gateway.core import views
 from gateway.core.destination import destination_of
-from gateway.core.events import MessagePosted, TurnChanged
+from gateway.core.events import MessagePosted, Publish, TurnChanged
 from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
 from gateway.core.redaction import Redactor
 from gateway.core.trace import StepTimer, TurnTraces
@@ -289,11 +288,11 @@ class TurnRunner:
         wanted = [*peers, *suggested]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
-            self.publish(MessagePosted(show.answer(done, sent[0], by)))
+            self.publish(MessagePosted(views.answer(done, sent[0], by)))
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
-        log.info("turn.posted", turn=turn.id, persona=turn.persona, posts=len(sent))
+        log.info("turn.posted", turn=turn.id, persona=turn.speaker_name, posts=len(sent))
         self.trails.ended(done)
         return more
 
@@ -307,7 +306,7 @@ class TurnRunner:
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
-        card = show.turn_card(turn, message_id=message_id)
+        card = views.turn_view(turn, message_id=message_id)
         self.publish(TurnChanged(replace(card, status=status)))
 
 

@@ -193,7 +193,7 @@ declare namespace Page {
     away?: boolean;
   }
 
-  /** Something in the timeline: drawn by `make` again when `signature` changes, unless what is shown can update itself. */
+  /** Something in the timeline. `make` draws it again when `signature` changes, unless it can update itself. */
   interface Item {
     key: string;
     signature: string;

@@ -24,12 +24,12 @@ from gateway.web.body import answer, error
 from gateway.web.chat_api import Api
 from gateway.web.memory.api import MemoryApi
 from gateway.web.protocols import WebServiceProtocol
+from gateway.web.rendering import event_json
 from gateway.web.sandbox_caller import is_sandbox_caller
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.stream import Hub
 from gateway.web.uploads import Uploads
 from gateway.web.usage_api import UsageApi
-from gateway.web.views import HealthView, happening_view
 
 log = structlog.stdlib.get_logger("moot.gateway")
 
@@ -100,7 +100,7 @@ def make_app(
     open_paths = frozenset(route.path for route in webhooks)
     files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
-    hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
+    hub = Hub(house, lambda told: redactor.clean(event_json(told, files.id_of)))
     front = Front(house, settings.access, assets.load(), settings.metrics)
     app = web.Application(
         middlewares=[_cleaning(redactor), _guarded(settings, front, open_paths)],
@@ -173,7 +173,7 @@ class Front:
 
     async def health(self, request: web.Request) -> web.Response:
         health = await self.house.health()
-        return answer(HealthView.model_validate(health), 200 if health.ok else 503)
+        return answer(health, 200 if health.ok else 503)
 
     async def metrics(self, request: web.Request) -> web.Response:
         if not self.tells_metrics:

@@ -7,35 +7,35 @@ from typing import Literal
 from contract.agent import Answer
 from contract.briefing import Trim
 from contract.chat import Room
-from gateway.core import show
-from gateway.core.cards import (
-    PersonaCard,
+from gateway.core import views
+from gateway.core.ledger import Post, Turn
+from gateway.core.views import (
+    PersonaView,
     PostRecord,
     Scored,
     SectionRecord,
-    SessionCard,
+    SessionView,
     StateChange,
     Timing,
     TurnRecord,
 )
-from gateway.core.ledger import Post, Turn
 from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
 from store.timestamps import moment
 from store.transcript import StoredMessage
 
 
-def persona_card(persona: Persona, program: AgentProgram) -> PersonaCard:
+def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
     """A persona for a list, with what its agent wants when it can't answer."""
     hint = "" if program.available else program.hint
     about = persona.front.description
-    return PersonaCard(persona.name, about, program.title, program.available, hint)
+    return PersonaView(persona.name, about, program.title, program.available, hint)
 
 
-def session(live: LiveSession) -> SessionCard:
+def session(live: LiveSession) -> SessionView:
     """A living session for a list."""
-    return SessionCard(
-        id=show.session_id(live.persona, live.scope),
+    return SessionView(
+        id=views.session_id(live.persona, live.scope),
         persona=live.persona,
         room_id=live.room.id,
         state=live.state,
@@ -55,7 +55,7 @@ def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post])
         )
         answer = Answer(turn.answer, source, turn.ended_by or "", tuple(record.get("tools", ())))
     return TurnRecord(
-        card=show.turn_card(turn, message_id=asked.message_id),
+        turn=views.turn_view(turn, message_id=asked.message_id),
         agent=agent,
         raw=raw(asked, turn.room),
         header=turn.header or "",
@@ -64,9 +64,9 @@ def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post])
             for s in record.get("sections", [])
         ),
         trims=tuple(Trim(**item) for item in record.get("trims", [])),
-        left_out=show.left_out(turn),
+        left_out=views.left_out(turn),
         timings=_timings(turn),
-        states=tuple(StateChange(show.state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
+        states=tuple(StateChange(views.state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
         answer=answer,
         posts=tuple(PostRecord(p.key, p.platform_id, p.state, moment(p.created_at)) for p in posts),
         hop=turn.hop,
@@ -94,6 +94,6 @@ def _timings(turn: Turn) -> tuple[Timing, ...]:
     """The steps in their order; each begins where the one before ended."""
     after_ms, timings = 0.0, []
     for name, ms in turn.record.get("timings", {}).items():
-        timings.append(Timing(name, ms, after_ms))
+        timings.append(Timing(name, float(ms), after_ms))
         after_ms += ms
     return tuple(timings)

@@ -18,7 +18,6 @@ from gateway.access.admissions import AccessOverview
 from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Pairing
 from gateway.audit.audit import AuditEntry
-from gateway.core.cards import SessionCard
 from gateway.core.events import (
     AccessChanged,
     BotsChanged,
@@ -26,6 +25,7 @@ from gateway.core.events import (
     PersonasChanged,
     Stopping,
 )
+from gateway.core.views import SessionView
 from gateway.limits.usage import Report, Sum
 from gateway.web.memory.room_memory import Overview
 from gateway.web.page import PageSettings, open_page
@@ -36,10 +36,10 @@ from memory.browse.view_rows import (
     InsightRow,
     LandmarkRow,
     ObservationContext,
-    ObservationRow,
     Page,
     TitleRow,
 )
+from memory.observations.rows import StoredObservation
 from tests.doubles.house import FakeHouse
 
 GOLDEN = Path(__file__).parent / "golden" / "api.txt"
@@ -87,19 +87,19 @@ def furnish(house: FakeHouse) -> None:
     house.say(AUTH, BUDI, "Grüße <b>", reply_to="m1", at=NOW - timedelta(hours=7, minutes=1))
     asked = house.say(AUTH, ANA, "@claude deploy", edited_at=NOW)
     turn = house.queue(asked, "claude", {"content": "@claude deploy", "metadata": {"a": 1}})
-    house.move(turn.card.id, "running", status="waits", ahead=2)
-    house.draft(turn.card.id, "so far")
-    house.ask(turn.card.id, "Run?", "git push", "Yes", "No", may_answer=(ANA,), expires_at=NOW)
-    house.working(turn.card.id, "Thinking…")
+    house.move(turn.turn.id, "running", status="waits", ahead=2)
+    house.draft(turn.turn.id, "so far")
+    house.ask(turn.turn.id, "Run?", "git push", "Yes", "No", may_answer=(ANA,), expires_at=NOW)
+    house.working(turn.turn.id, "Thinking…")
     other = house.say(AUTH, BUDI, "@demo hello")
     done = house.queue(other, "demo", {"content": "@demo hello"})
-    house.finish(done.card.id, "Hello, Budi.")
+    house.finish(done.turn.id, "Hello, Budi.")
     changed = house.say(Room("web:general", "general"), BUDI, "first")
     house.reword(changed, text="second", edited_at=NOW)
     house.unsay(changed)
     house.session_cards = [
-        SessionCard("claude@room:slack:C1", "claude", AUTH.id, "working", 4711, NOW),
-        SessionCard("demo@room:web:general", "demo", "web:general", "idle", terminal=False),
+        SessionView("claude@room:slack:C1", "claude", AUTH.id, "working", 4711, NOW),
+        SessionView("demo@room:web:general", "demo", "web:general", "idle", terminal=False),
     ]
     for event in (AccessChanged(), BotsChanged(), PersonasChanged(), MemoryChanged(AUTH.id)):
         house.publish(event)
@@ -125,9 +125,9 @@ def remember(house: FakeHouse) -> None:
         ),
         sessions=(AgentSessionRow(SCOPE, "s1", "demo", "t", "s", "o", at, None),),
     )
-    whole = ObservationRow(
-        3, SCOPE, "o1", "discovery", "Found it", "sub", ("x",), "told", ("c",), ("f.py",), "demo",
-        "s1", None, at,
+    whole = StoredObservation(
+        3, "o1", SCOPE, "demo", "s1", None, "discovery", "Found it", "sub", ("x",), "told", ("c",),
+        ("f.py",), (), at,
     )  # fmt: skip
     house.memory.records["o1"] = ObservationContext(whole, (title,), (title,))
 

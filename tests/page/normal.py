@@ -84,7 +84,7 @@ def _one(child: Node | str) -> Iterator[Node | str]:
         yield Node("p", {}, _tidied(child.children, inline=False))
     else:
         if child.tag == "img":
-            child = Node("a", {"href": child.attributes["src"]}, [child.attributes["alt"]])
+            child = Node("a", {"href": child.attributes["src"]}, [child.attributes.get("alt", "")])
         kept = {name: child.attributes[name] for name in sorted(KEPT & child.attributes.keys())}
         if "href" in kept:
             kept["href"] = _address(kept["href"])

@@ -8,7 +8,7 @@ from typing import Protocol
 from contract.chat import Speaker
 from gateway.web.admin.values import (
     Acted,
-    BotCard,
+    BotView,
     Day,
     RoomLine,
     SessionAct,
@@ -25,7 +25,7 @@ class Admin(Protocol):
     async def summary(self) -> Summary:
         """True if all is well, and what waits for somebody."""
 
-    def bots(self) -> Sequence[BotCard]:
+    def bots(self) -> Sequence[BotView]:
         """Every bot, in the order of the configuration."""
 
     async def rooms(self) -> Sequence[RoomLine]:

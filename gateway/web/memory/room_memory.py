@@ -11,6 +11,7 @@ import structlog
 from sqlalchemy import Connection
 
 from contract.chat import Room
+from gateway.core.views import View
 from gateway.web.submission import DIRECT
 from memory.browse import pages
 from memory.browse.view_rows import (
@@ -24,9 +25,8 @@ from memory.browse.view_rows import (
     Page,
     TitleRow,
 )
-from memory.gate import Gate
 from memory.recall.recall import Recall
-from memory.scopes import home_scope
+from memory.scopes import Gate, home_scope
 from store.database import Store
 from store.transcript import Transcript
 
@@ -52,7 +52,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class MemorySearch:
+class MemorySearch(View):
     """The findings of a search, best first. by: the words alone where recall gives no answer."""
 
     facts: tuple[FactRow, ...]

@@ -20,7 +20,8 @@ export function me() {
  */
 export function address(section, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return `#admin${section ? `/${section}` : ""}${given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : ""}`;
+  const asked = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return `#admin${section ? `/${section}` : ""}${given.length ? `?${asked}` : ""}`;
 }
 
 /**

@@ -37,6 +37,7 @@ export const schedules = {
  */
 export function scheduleRow(one, refresh) {
   const room = state.rooms.get(one.room_id);
+  const place = room ? roomTitle(room.name, room.kind) : one.room_id;
   /**
    * @param {string} what
    * @param {string} said
@@ -68,7 +69,7 @@ export function scheduleRow(one, refresh) {
     h(
       "p",
       { class: "row-about" },
-      `@${one.persona} in ${room ? roomTitle(room.name, room.kind) : one.room_id} · by ${one.by.name} · ${one.timezone}`,
+      `@${one.persona} in ${place} · by ${one.by.name} · ${one.timezone}`,
       one.ran_at ? h("span", {}, " · last ran ", when(one.ran_at)) : "",
     ),
     one.why ? h("p", { class: "row-about" }, one.why) : null,

@@ -32,7 +32,15 @@ export function modal(label, content, { closable = true, classes = "" } = {}) {
   return dialog;
 }
 
-/** @param {{ label: string, button: string, hint: string, maxlength: number, onSubmit: (name: string) => unknown }} given */
+/**
+ * A form for one name. `onSubmit` may throw what is wrong with it.
+ * @param {object} given
+ * @param {string} given.label
+ * @param {string} given.button
+ * @param {string} given.hint
+ * @param {number} given.maxlength
+ * @param {(name: string) => unknown} given.onSubmit
+ */
 export function nameForm({ label, button, hint, maxlength, onSubmit }) {
   const input = h("input", {
     id: "dialog-name",

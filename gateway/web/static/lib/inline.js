@@ -2,123 +2,135 @@
 // Inline Markdown to DOM nodes: code, emphasis, links, mentions. Never HTML.
 
 import { h } from "./dom.js";
+import { LABEL, LONGEST_LABEL, PUNCTUATION, destination, known, safeUrl } from "./links.js";
 
-const PUNCTUATION = /[!-/:-@[-`{-~]/;
 const SPACE = /[\s\u00a0]/;
 const PUNCT = /[\p{P}\p{S}]/u;
 const WORD = /[\p{L}\p{N}_]/u;
 const ADDRESS = /https?:\/\/[^\s<>"`]{1,2000}/iy;
 const MENTION = /@[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,80}[\p{L}\p{N}_])?/uy;
 const MOST_DELIMITERS = 2_000; // more than this is not prose; matching them is quadratic
-const DEEPEST = 8;
 
-/** A link that may be followed, or null. */
-export function safeUrl(text) {
-  if (!/^https?:\/\//i.test(text)) return null;
-  try {
-    const url = new URL(text);
-    return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
-  } catch {
-    return null;
-  }
-}
+/**
+ * A run of `*`, `_` or `~`: `count` of its `length` marks are left.
+ * @typedef {{ mark: string, count: number, length: number, opens: boolean, closes: boolean }} Delimiter
+ * @typedef {Node | Delimiter} Part
+ * @typedef {Map<string, string>} Mentions
+ * @typedef {Map<string, string>} Links addresses by the labels that a text defines for them
+ */
 
+/**
+ * @param {string} url
+ * @param {...Page.Child} children
+ */
 export function link(url, ...children) {
   return h("a", { href: url, target: "_blank", rel: "noopener noreferrer nofollow" }, ...children);
 }
 
-/** Nodes for a stretch of text. `mentions` is a Map of lower-case names to a class. */
-export function inline(text, mentions = new Map(), depth = 0) {
-  return new Inline(text, mentions, depth).nodes();
+/**
+ * Nodes for a stretch of text. `mentions`: lower-case names to a class.
+ * @param {string} text
+ * @param {Mentions} mentions
+ * @param {Links} links
+ */
+export function inline(text, mentions, links) {
+  return new Inline(text, mentions, links).nodes();
 }
 
 class Inline {
-  constructor(text, mentions, depth) {
+  /**
+   * @param {string} text
+   * @param {Mentions} mentions
+   * @param {Links} links
+   */
+  constructor(text, mentions, links) {
     this.text = text;
     this.mentions = mentions;
-    this.depth = depth;
+    this.links = links;
     this.at = 0;
-    this.parts = []; // strings, Nodes, and delimiters { mark, count, opens, closes }
-    this.brackets = []; // { index into parts, image }
+    this.plain = ""; // text that is not among the parts yet
+    /** @type {Part[]} */
+    this.parts = [];
+    // Those that are open. index: among the parts; from: of their words; inside: a link stands in them already.
+    /** @type {Array<{ index: number, from: number, image: boolean, inside: boolean }>} */
+    this.brackets = [];
+    /** @type {Set<number>} */
     this.unclosed = new Set(); // lengths of backtick runs that no later run closes
   }
 
   nodes() {
-    let plain = "";
-    const flush = () => {
-      if (plain) this.parts.push(document.createTextNode(plain));
-      plain = "";
-    };
     while (this.at < this.text.length) {
-      const before = this.at;
-      const character = this.text[this.at];
-      const made = this.special(character, flush);
-      if (made === undefined) {
-        plain += character;
-        this.at = before + 1;
-      } else if (typeof made === "string") {
-        plain += made;
-      }
+      if (this.special(this.text[this.at])) continue;
+      this.plain += this.text[this.at];
+      this.at += 1;
     }
-    flush();
-    emphasise(this.parts, 0);
+    this.flush();
+    emphasise(this.parts);
     return this.parts.map(toNode);
   }
 
-  /** Take what stands at `at`: undefined for an ordinary character, text, or true when pushed. */
-  special(character, flush) {
+  /**
+   * Take what stands at `at`; false for an ordinary character.
+   * @param {string} character
+   */
+  special(character) {
     switch (character) {
       case "\\":
-        return this.escape(flush);
+        return this.escape();
       case "`":
-        return this.code(flush);
+        return this.code();
       case "*":
       case "_":
       case "~":
-        return this.delimiter(character, flush);
+        return this.delimiter(character);
       case "[":
-        return this.open(false, flush);
+        return this.open(false);
       case "!":
-        return this.text[this.at + 1] === "[" ? this.open(true, flush) : undefined;
+        return this.text[this.at + 1] === "[" && this.open(true);
       case "]":
-        return this.close(flush);
+        return this.close();
       case "<":
-        return this.angle(flush);
+        return this.angle();
       case "h":
       case "H":
-        return this.address(flush);
+        return this.address();
       case "@":
-        return this.mention(flush);
+        return this.mention();
       case "\n":
-        return this.newline(flush);
+        return this.newline(1);
       default:
-        return undefined;
+        return false;
     }
   }
 
-  push(flush, part) {
-    flush();
+  flush() {
+    if (this.plain) this.parts.push(document.createTextNode(this.plain));
+    this.plain = "";
+  }
+
+  /** @param {Part} part */
+  push(part) {
+    this.flush();
     this.parts.push(part);
     return true;
   }
 
-  escape(flush) {
+  escape() {
     const next = this.text[this.at + 1];
-    if (next === "\n") {
-      this.at += 2;
-      return this.push(flush, h("br"));
-    }
-    if (next === undefined || !PUNCTUATION.test(next)) return undefined;
+    if (next === "\n") return this.newline(2);
+    if (next === undefined || !PUNCTUATION.test(next)) return false;
     this.at += 2;
-    return this.push(flush, document.createTextNode(next));
+    return this.push(document.createTextNode(next));
   }
 
-  newline(flush) {
-    this.at += 1;
-    return this.push(flush, h("br"));
+  /** @param {number} length of what makes the break */
+  newline(length) {
+    this.at += length;
+    this.plain = this.plain.trimEnd();
+    return this.push(h("br"));
   }
 
-  code(flush) {
+  code() {
     const from = this.at;
     let to = from;
     while (this.text[to] === "`") to += 1;
@@ -127,15 +139,20 @@ class Inline {
     this.at = to;
     if (end < 0) {
       this.unclosed.add(length);
-      return "`".repeat(length);
+      this.plain += "`".repeat(length);
+      return true;
     }
     let inner = this.text.slice(to, end).replace(/\n/g, " ");
     if (inner.startsWith(" ") && inner.endsWith(" ") && inner.trim()) inner = inner.slice(1, -1);
     this.at = end + length;
-    return this.push(flush, h("code", {}, inner));
+    return this.push(h("code", {}, inner));
   }
 
-  /** Where the next run of exactly `length` backticks begins, or -1. */
+  /**
+   * Where the next run of exactly `length` backticks begins, or -1.
+   * @param {number} from
+   * @param {number} length
+   */
   run(from, length) {
     let at = this.text.indexOf("`", from);
     while (at >= 0) {
@@ -147,71 +164,97 @@ class Inline {
     return -1;
   }
 
-  delimiter(mark, flush) {
+  /** @param {string} mark */
+  delimiter(mark) {
     let to = this.at;
     while (this.text[to] === mark) to += 1;
     const count = to - this.at;
     const before = this.text[this.at - 1] ?? " ";
     const after = this.text[to] ?? " ";
     this.at = to;
-    if (mark === "~" && count !== 2) return mark.repeat(count);
+    if (mark === "~" && count !== 2) {
+      this.plain += mark.repeat(count);
+      return true;
+    }
     const left = !SPACE.test(after) && (!PUNCT.test(after) || SPACE.test(before) || PUNCT.test(before));
     const right = !SPACE.test(before) && (!PUNCT.test(before) || SPACE.test(after) || PUNCT.test(after));
     const word = mark === "_";
     const opens = left && (!word || !right || PUNCT.test(before));
     const closes = right && (!word || !left || PUNCT.test(after));
-    return this.push(flush, { mark, count, length: count, opens, closes });
+    return this.push({ mark, count, length: count, opens, closes });
   }
 
-  open(image, flush) {
-    flush();
-    this.brackets.push({ index: this.parts.length, image });
-    this.parts.push(document.createTextNode(image ? "![" : "["));
+  /** @param {boolean} image */
+  open(image) {
+    this.flush();
     this.at += image ? 2 : 1;
-    return true;
+    this.brackets.push({ index: this.parts.length, from: this.at, image, inside: false });
+    return this.push(document.createTextNode(image ? "![" : "["));
   }
 
-  /** `]`: a link when a bracket is open and `(address)` follows. */
-  close(flush) {
+  /** `]`: a link when a bracket is open and `(address)` follows, or a label that the text defines. */
+  close() {
     const bracket = this.brackets.pop();
-    const target = bracket && this.depth < DEEPEST ? destination(this.text, this.at + 1) : null;
-    if (!target) return undefined;
-    flush();
-    const url = safeUrl(target.url);
-    if (url === null) return undefined;
+    if (!bracket || bracket.inside) return false;
+    const target = destination(this.text, this.at + 1) ?? this.reference(bracket.from);
+    const url = target && safeUrl(target.url);
+    if (!url) return false;
+    this.flush();
     const inner = this.parts.splice(bracket.index).slice(1);
-    emphasise(inner, 0);
+    emphasise(inner);
     const words = inner.map(toNode).map(unlinked);
     this.parts.push(link(url, ...(words.length ? words : [url])));
-    if (!bracket.image) this.brackets.length = 0; // no link in a link
+    if (!bracket.image) this.closeOuter();
     this.at = target.end;
     return true;
   }
 
-  angle(flush) {
-    const end = this.text.indexOf(">", this.at);
-    if (end < 0 || end - this.at > 2_000) return undefined;
-    const url = safeUrl(this.text.slice(this.at + 1, end));
-    if (url === null || SPACE.test(this.text.slice(this.at, end))) return undefined;
-    const shown = this.text.slice(this.at + 1, end);
-    this.at = end + 1;
-    return this.push(flush, link(url, shown));
+  /** No link in a link: the open brackets make none. Before one that is closed already, all are closed. */
+  closeOuter() {
+    for (let index = this.brackets.length - 1; index >= 0 && !this.brackets[index].inside; index -= 1)
+      this.brackets[index].inside = !this.brackets[index].image;
   }
 
-  /** What a sticky pattern finds here, unless it stands inside a word. */
+  /**
+   * `[words][label]`, `[label][]` and `[label]`: where the label leads, and where it ends.
+   * @param {number} from where the words begin
+   */
+  reference(from) {
+    if (!this.links.size) return null;
+    LABEL.lastIndex = this.at + 1;
+    const label = LABEL.exec(this.text);
+    const words = this.at - from < LONGEST_LABEL ? this.text.slice(from, this.at) : "";
+    const url = this.links.get(known(label?.[1].trim() ? label[1] : words));
+    return url === undefined ? null : { url, end: this.at + 1 + (label?.[0].length ?? 0) };
+  }
+
+  angle() {
+    const end = this.text.indexOf(">", this.at);
+    if (end < 0 || end - this.at > 2_000) return false;
+    const shown = this.text.slice(this.at + 1, end);
+    const url = safeUrl(shown);
+    if (url === null || SPACE.test(shown)) return false;
+    this.at = end + 1;
+    return this.push(link(url, shown));
+  }
+
+  /**
+   * What a sticky pattern finds here, unless it stands inside a word.
+   * @param {RegExp} pattern
+   */
   found(pattern) {
     if (WORD.test(this.text[this.at - 1] ?? " ")) return null;
     pattern.lastIndex = this.at;
     return pattern.exec(this.text)?.[0] ?? null;
   }
 
-  mention(flush) {
+  mention() {
     const short = this.found(MENTION);
     const text = short && (this.longName() ?? short);
     const kind = text && this.mentions.get(text.slice(1).toLowerCase());
-    if (!kind) return undefined;
+    if (!kind) return false;
     this.at += text.length;
-    return this.push(flush, h("span", { class: `mention ${kind}` }, text));
+    return this.push(h("span", { class: `mention ${kind}` }, text));
   }
 
   /** A mention of a name with blanks, as the map of names knows it. */
@@ -226,9 +269,9 @@ class Inline {
   }
 
   /** A bare address without the punctuation that ends its sentence. */
-  address(flush) {
+  address() {
     let shown = this.found(ADDRESS);
-    if (!shown) return undefined;
+    if (!shown) return false;
     if (this.brackets.length) shown = shown.split("]")[0];
     for (;;) {
       const last = shown[shown.length - 1];
@@ -237,64 +280,49 @@ class Inline {
       shown = shown.slice(0, -1);
     }
     const url = safeUrl(shown);
-    if (!url) return undefined;
+    if (!url) return false;
     this.at += shown.length;
-    return this.push(flush, link(url, shown));
+    return this.push(link(url, shown));
   }
 }
 
-/** `(address "title")` from a position: its address and where it ends, or null. */
-function destination(text, from) {
-  if (text[from] !== "(") return null;
-  let depth = 0;
-  let url = "";
-  let at = from + 1;
-  const limit = Math.min(text.length, from + 2_100);
-  for (; at < limit; at += 1) {
-    const character = text[at];
-    if (character === "\\" && PUNCTUATION.test(text[at + 1] ?? "")) {
-      url += text[(at += 1)];
-      continue;
-    }
-    if (SPACE.test(character)) break;
-    if (character === "(") depth += 1;
-    if (character === ")" && depth-- === 0) return { url: bare(url), end: at + 1 };
-    url += character;
-  }
-  const rest = /^\s+(?:"[^"\n]{0,300}"|'[^'\n]{0,300}')?\s*\)/.exec(text.slice(at, at + 320));
-  return rest ? { url: bare(url), end: at + rest[0].length } : null;
-}
-
-const bare = (url) => (url.startsWith("<") && url.endsWith(">") ? url.slice(1, -1) : url);
-
-/** A link's words hold no link. */
+/**
+ * A link's words hold no link.
+ * @param {Node} node
+ */
 function unlinked(node) {
-  if (node.nodeName === "A") return document.createTextNode(node.textContent);
-  for (const inner of node.querySelectorAll?.("a") ?? []) inner.replaceWith(inner.textContent);
+  if (node.nodeName === "A") return document.createTextNode(node.textContent ?? "");
+  if (node instanceof Element) for (const inner of node.querySelectorAll("a")) inner.replaceWith(...inner.childNodes);
   return node;
 }
 
+/**
+ * @param {Part} part
+ * @returns {Node}
+ */
 function toNode(part) {
   return part instanceof Node ? part : document.createTextNode(part.mark.repeat(part.count));
 }
 
-/** Turn matching delimiters of `parts` into elements, in place, innermost first. */
-function emphasise(parts, from) {
-  const isDelimiter = (part) => !(part instanceof Node);
-  if (parts.filter(isDelimiter).length > MOST_DELIMITERS) return;
-  let at = from;
+/**
+ * Turn matching delimiters of `parts` into elements, in place, innermost first.
+ * @param {Part[]} parts
+ */
+function emphasise(parts) {
+  if (parts.filter((part) => !(part instanceof Node)).length > MOST_DELIMITERS) return;
+  let at = 0;
   while (at < parts.length) {
     const closer = parts[at];
-    if (!isDelimiter(closer) || !closer.closes || closer.count === 0) {
+    if (closer instanceof Node || !closer.closes || closer.count === 0) {
       at += 1;
       continue;
     }
-    const start = opener(parts, at, from, closer);
+    const start = opener(parts, at, closer);
     if (start < 0) {
       at += 1;
       continue;
     }
-    const opening = parts[start];
+    const opening = /** @type {Delimiter} */ (parts[start]);
     const strong = closer.mark === "~" || (opening.count >= 2 && closer.count >= 2);
     const used = strong ? 2 : 1;
     const tag = closer.mark === "~" ? "del" : strong ? "strong" : "em";
@@ -311,9 +339,14 @@ function emphasise(parts, from) {
   }
 }
 
-/** Index of the delimiter that opens what `closer` closes (CommonMark's rule of three), or -1. */
-function opener(parts, at, from, closer) {
-  for (let index = at - 1; index >= from; index -= 1) {
+/**
+ * Index of the delimiter that opens what `closer` closes (CommonMark's rule of three), or -1.
+ * @param {Part[]} parts
+ * @param {number} at
+ * @param {Delimiter} closer
+ */
+function opener(parts, at, closer) {
+  for (let index = at - 1; index >= 0; index -= 1) {
     const part = parts[index];
     if (part instanceof Node || part.mark !== closer.mark || !part.opens || part.count === 0) continue;
     const both = part.closes || closer.opens;

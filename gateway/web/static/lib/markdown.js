@@ -3,27 +3,80 @@
 
 import { copyButton, h } from "./dom.js";
 import { inline } from "./inline.js";
+import {
+  BULLET,
+  HEADING,
+  LAZY,
+  QUOTE,
+  Tail,
+  blank,
+  closes,
+  fence,
+  indent,
+  lazily,
+  rule,
+  spread,
+  starts,
+  unindent,
+  words,
+} from "./lines.js";
+import { definition } from "./links.js";
+
+/**
+ * @typedef {import("./inline.js").Mentions} Mentions
+ * @typedef {{ mentions: Mentions, links: import("./inline.js").Links, collecting: boolean }} Names what a text may name
+ */
 
 const LONGEST = 200_000; // beyond it a text is shown as it is
 const DEEPEST = 10;
-const FENCE = /^( {0,3})(`{3,}|~{3,})(.*)$/;
-const BULLET = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
-const HEADING = /^ {0,3}(#{1,6})(?: |$)/;
-const QUOTE = /^ {0,3}> ?/;
+const UNDERLINE = /^ {0,3}(=+|--+) *$/;
 
-/** A fragment for a text. `mentions`: lower-case names to a class. */
-export function markdown(text, mentions) {
+/**
+ * A fragment for a text. `mentions`: lower-case names to a class.
+ * @param {string} text
+ * @param {Mentions} [mentions]
+ */
+export function markdown(text, mentions = new Map()) {
   const fragment = document.createDocumentFragment();
   if (text.length > LONGEST) {
     fragment.append(h("pre", { class: "plain", tabindex: "0" }, text));
     return fragment;
   }
-  const lines = text.replace(/\r\n?/g, "\n").replace(/\t/g, "    ").split("\n");
-  fragment.append(...new Blocks(lines, mentions, 0).nodes());
+  const lines = text.replaceAll("\0", "\ufffd").replace(/\r\n?/g, "\n").split("\n");
+  fragment.append(...new Blocks(lines, { mentions, links: linksOf(lines, mentions), collecting: false }, 0).nodes());
   return fragment;
 }
 
-/** The text without its marks, on one line: for previews. */
+/**
+ * Where the labels lead that lines define and use. A link may stand before its definition: the lines are read twice.
+ * @param {string[]} lines
+ * @param {Mentions} mentions
+ */
+function linksOf(lines, mentions) {
+  const names = { mentions, links: new UsedMap(), collecting: true };
+  if (!lines.some((line) => line.includes("]:"))) return names.links;
+  new Blocks(lines, names, 0).nodes();
+  names.links.used.clear();
+  new Blocks(lines, names, 0).nodes();
+  for (const label of names.links.keys()) if (!names.links.used.has(label)) names.links.delete(label);
+  return names.links;
+}
+
+/** A map that knows which of its keys were asked for. */
+class UsedMap extends Map {
+  used = new Set();
+
+  /** @param {string} key */
+  get(key) {
+    this.used.add(key);
+    return super.get(key);
+  }
+}
+
+/**
+ * The text without its marks, on one line: for previews.
+ * @param {string} text
+ */
 export function plainText(text) {
   return text
     .slice(0, 2_000)
@@ -33,210 +86,265 @@ export function plainText(text) {
     .trim();
 }
 
-const indent = (line) => line.length - line.trimStart().length;
-const blank = (line) => line.trim() === "";
-const rule = (line) => /^ {0,3}([-*_])(?: *\1){2,} *$/.test(line);
-
 class Blocks {
-  constructor(lines, mentions, depth) {
+  /**
+   * @param {string[]} lines
+   * @param {Names} names
+   * @param {number} depth
+   */
+  constructor(lines, names, depth) {
     this.lines = lines;
-    this.mentions = mentions;
+    this.names = names;
     this.depth = depth;
     this.at = 0;
+    this.gap = false; // a blank line stands between two of its blocks
   }
 
   nodes() {
+    /** @type {HTMLElement[]} */
     const made = [];
     while (this.at < this.lines.length) {
-      if (blank(this.lines[this.at])) this.at += 1;
-      else made.push(this.block());
+      if (blank(this.lines[this.at])) {
+        this.at += 1;
+        continue;
+      }
+      if (made.length && blank(this.lines[this.at - 1])) this.gap = true;
+      made.push(...[this.block()].flatMap((node) => node ?? []));
     }
     return made;
   }
 
+  get more() {
+    return this.at < this.lines.length;
+  }
+
+  /** The line that is to be read, its indent as blanks. */
+  get line() {
+    return spread(this.lines[this.at]);
+  }
+
   block() {
-    const line = this.lines[this.at];
+    const line = this.line;
     const deep = this.depth >= DEEPEST;
-    if (fence(line)) return this.fenced();
+    const opened = fence(line);
+    if (opened) return this.fenced(opened);
     if (HEADING.test(line)) return this.heading();
     if (rule(line)) {
       this.at += 1;
       return h("hr");
     }
+    const bullet = deep ? null : BULLET.exec(line);
     if (!deep && QUOTE.test(line)) return this.quote();
-    if (!deep && BULLET.test(line)) return this.list();
-    if (columns(line, this.lines[this.at + 1])) return this.table();
+    if (bullet) return this.list(bullet);
+    const aligned = columns(line, this.lines[this.at + 1]);
+    if (aligned) return this.table(aligned);
     if (indent(line) >= 4) return this.indented();
     return this.paragraph();
   }
 
-  inner(lines) {
-    return new Blocks(lines, this.mentions, this.depth + 1).nodes();
-  }
-
+  /** @param {string} text */
   text(text) {
-    return inline(text, this.mentions);
+    return inline(text, this.names.mentions, this.names.links);
   }
 
-  fenced() {
-    const [, spaces, marks, info] = fence(this.lines[this.at]);
+  /** @param {RegExpExecArray} opened */
+  fenced([, spaces, marks, info]) {
     const body = [];
     this.at += 1;
-    for (; this.at < this.lines.length; this.at += 1) {
-      const line = this.lines[this.at];
-      const trimmed = line.trim();
-      if (indent(line) < 4 && trimmed.length >= marks.length && trimmed === marks[0].repeat(trimmed.length)) {
+    for (; this.more; this.at += 1) {
+      if (closes(this.line, marks)) {
         this.at += 1;
         break;
       }
-      body.push(line.slice(Math.min(indent(line), spaces.length)));
+      const line = this.lines[this.at];
+      body.push(spaces ? unindent(line, spaces.length) : line);
     }
     return codeBlock(body.join("\n"), info.trim().split(/\s/)[0]);
   }
 
   indented() {
     const body = [];
-    while (this.at < this.lines.length && (blank(this.lines[this.at]) || indent(this.lines[this.at]) >= 4)) {
-      body.push(this.lines[this.at].slice(4));
-      this.at += 1;
-    }
-    return codeBlock(body.join("\n").trimEnd(), "");
+    for (; this.more && (blank(this.lines[this.at]) || indent(this.line) >= 4); this.at += 1)
+      body.push(unindent(this.lines[this.at], 4));
+    return codeBlock(body.join("\n").replace(/(?:\n *)+$/, ""), "");
   }
 
   heading() {
-    const line = this.lines[this.at].trim();
-    const level = /^#+/.exec(line)[0].length;
+    const line = this.line.trim();
+    const level = line.length - line.replace(/^#+/, "").length;
     let words = line.slice(level).trim();
     const closing = words.length - words.replace(/#+$/, "").length;
-    if (closing && (words.length === closing || words[words.length - closing - 1] === " ")) {
+    if (closing && (words.length === closing || words[words.length - closing - 1] === " "))
       words = words.slice(0, -closing).trim();
-    }
     this.at += 1;
-    return h(`h${Math.min(level + 2, 6)}`, {}, ...this.text(words)); // the page has h1 and h2
+    return title(level, this.text(words));
   }
 
   quote() {
     const body = [];
-    while (this.at < this.lines.length && !blank(this.lines[this.at])) {
-      const line = this.lines[this.at];
-      if (!QUOTE.test(line) && starts(line)) break;
-      body.push(line.replace(QUOTE, ""));
-      this.at += 1;
+    const tail = new Tail();
+    for (; this.more && !blank(this.lines[this.at]); this.at += 1) {
+      const raw = this.lines[this.at];
+      const line = this.line;
+      if (QUOTE.test(line)) body.push(/^ {0,3}> ?\t/.test(raw) ? line.replace(QUOTE, "") : raw.replace(QUOTE, ""));
+      else if (tail.paragraph && !starts(line)) body.push(lazily(raw));
+      else break;
+      tail.take(body[body.length - 1]);
     }
-    return h("blockquote", {}, ...this.inner(body));
+    return h("blockquote", {}, ...new Blocks(body, this.names, this.depth + 1).nodes());
   }
 
-  list() {
-    const first = BULLET.exec(this.lines[this.at])[2];
-    const ordered = /\d/.test(first);
-    const kind = first[first.length - 1];
+  /** @param {RegExpExecArray} first */
+  list([, , mark]) {
+    const kind = mark[mark.length - 1];
+    /** @type {string[][]} */
     const items = [];
     let loose = false;
-    while (this.at < this.lines.length) {
-      const match = BULLET.exec(this.lines[this.at]);
-      if (!match || match[2][match[2].length - 1] !== kind || rule(this.lines[this.at])) break;
-      const item = this.item(match);
-      loose ||= item.loose;
-      items.push(item.lines);
+    for (let match = this.bullet(kind); match; match = this.bullet(kind)) {
+      if (items.length && blank(this.lines[this.at - 1])) loose = true;
+      items.push(this.item(match));
     }
-    const start = ordered ? Number.parseInt(first, 10) : 1;
-    const nodes = items.map((lines) => this.listItem(lines, loose));
-    return h(ordered ? "ol" : "ul", start === 1 ? {} : { start }, ...nodes);
+    const made = items.map((lines) => this.content(lines));
+    loose ||= made.some((item) => item.gap);
+    const start = Number.parseInt(mark, 10);
+    return h(
+      Number.isNaN(start) ? "ul" : "ol",
+      Number.isNaN(start) || start === 1 ? {} : { start },
+      ...made.map((item) => listItem(item, loose)),
+    );
   }
 
-  /** The lines of one item, without its marker and indent. */
-  item(match) {
-    const gap = match[3].length > 4 ? 1 : Math.max(match[3].length, 1);
-    const width = match[1].length + match[2].length + gap;
-    const lines = [this.lines[this.at].slice(width)];
-    let loose = false;
-    let empty = 0;
+  /**
+   * The mark of a list's next item, or null where the list ends.
+   * @param {string} kind
+   */
+  bullet(kind) {
+    const match = this.more ? BULLET.exec(this.line) : null;
+    return match && match[2].endsWith(kind) && !rule(this.line) ? match : null;
+  }
+
+  /**
+   * The lines of one item, without its mark and indent.
+   * @param {RegExpExecArray} match
+   */
+  item([whole, spaces, mark, gap]) {
+    const empty = blank(this.line.slice(whole.length));
+    const width = spaces.length + mark.length + (empty || gap.length > 4 ? 1 : gap.length);
+    const lines = [this.line.slice(width)];
+    const tail = new Tail();
+    tail.take(lines[0]);
+    let blanks = 0;
     this.at += 1;
-    for (; this.at < this.lines.length; this.at += 1) {
-      const line = this.lines[this.at];
+    for (; this.more; this.at += 1) {
+      const line = this.line;
       if (blank(line)) {
-        empty += 1;
-        continue;
+        blanks += 1;
+        tail.take("");
+      } else if (indent(line) >= width && !(empty && blanks && lines.length === 1)) {
+        lines.push(...Array(blanks).fill(""), unindent(this.lines[this.at], width));
+        blanks = 0;
+        tail.take(lines[lines.length - 1]);
+      } else if (tail.paragraph && !starts(line) && !BULLET.test(line)) {
+        lines.push(lazily(this.lines[this.at]));
+      } else {
+        break;
       }
-      const inside = indent(line) >= width;
-      const lazy = empty === 0 && !starts(line) && !BULLET.test(line) && !blank(lines[lines.length - 1]);
-      if (!inside && !lazy) break;
-      if (empty) loose = true;
-      lines.push(...Array(empty).fill(""), inside ? line.slice(width) : line.trimStart());
-      empty = 0;
     }
-    const next = this.lines[this.at];
-    if (empty && next !== undefined && BULLET.test(next)) loose = true;
-    return { lines, loose };
+    return lines;
   }
 
-  listItem(lines, loose) {
+  /**
+   * What an item's lines hold; done: the state of a task.
+   * @param {string[]} lines
+   */
+  content(lines) {
     const task = /^\[([ xX])\] /.exec(lines[0]);
-    if (task) lines = [lines[0].slice(4), ...lines.slice(1)];
-    let nodes = this.inner(lines);
-    if (!loose) nodes = nodes.flatMap((node) => (node.nodeName === "P" ? [...node.childNodes] : [node]));
-    const box =
-      task &&
-      h("input", {
-        type: "checkbox",
-        disabled: true,
-        checked: task[1] !== " ",
-        "aria-label": task[1] === " " ? "open" : "done",
-      });
-    return h("li", task ? { class: "task" } : {}, box, ...nodes);
+    const rest = task ? [lines[0].slice(4), ...lines.slice(1)] : lines;
+    const blocks = new Blocks(rest, this.names, this.depth + 1);
+    return { nodes: blocks.nodes(), gap: blocks.gap, done: task && task[1] !== " " };
   }
 
-  table() {
-    const alignments = columns(this.lines[this.at], this.lines[this.at + 1]);
+  /** @param {Array<"left" | "center" | "right">} aligned */
+  table(aligned) {
+    /**
+     * @param {"th" | "td"} tag
+     * @param {string} line
+     */
     const cells = (tag, line) => {
       const row = split(line);
-      return alignments.map((align, index) =>
+      return aligned.map((align, index) =>
         h(tag, { class: align, scope: tag === "th" ? "col" : null }, ...this.text(row[index] ?? "")),
       );
     };
     const head = h("tr", {}, ...cells("th", this.lines[this.at]));
     const rows = [];
     this.at += 2;
-    while (this.at < this.lines.length && !blank(this.lines[this.at]) && !starts(this.lines[this.at])) {
+    for (; this.more && !blank(this.lines[this.at]) && !starts(this.line); this.at += 1) {
+      if (this.lines[this.at].startsWith(LAZY)) break;
       rows.push(h("tr", {}, ...cells("td", this.lines[this.at])));
-      this.at += 1;
     }
     const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
     return h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" }, table);
   }
 
   paragraph() {
-    const body = [this.lines[this.at].trim()];
+    const body = [words(this.lines[this.at])];
     this.at += 1;
-    while (this.at < this.lines.length && !blank(this.lines[this.at])) {
-      const line = this.lines[this.at];
-      const under = /^ {0,3}(=+|-+) *$/.exec(line);
-      if (under && (under[1][0] === "=" || under[1].length > 1)) {
+    for (; this.more && !blank(this.lines[this.at]); this.at += 1) {
+      const line = this.line;
+      const under = UNDERLINE.exec(line);
+      const above = under && this.withoutDefinitions(body.join("\n").trim());
+      if (under && above) {
         this.at += 1;
-        return h(under[1][0] === "=" ? "h3" : "h4", {}, ...this.text(body.join("\n")));
+        return title(under[1][0] === "=" ? 1 : 2, this.text(above));
       }
       if (starts(line) || columns(line, this.lines[this.at + 1])) break;
-      body.push(line.trim());
-      this.at += 1;
+      body.push(words(line));
     }
-    return h("p", {}, ...this.text(body.join("\n")));
+    const text = this.withoutDefinitions(body.join("\n").trim());
+    return text ? h("p", {}, ...this.text(text)) : null;
+  }
+
+  /**
+   * A paragraph's text without the definitions of links with which it begins. One that nothing uses is text: no word
+   * of a message vanishes.
+   * @param {string} text
+   */
+  withoutDefinitions(text) {
+    const { links, collecting } = this.names;
+    let kept = "";
+    for (let found = definition(text); found; found = definition(text)) {
+      if (collecting && !links.has(found.label)) links.set(found.label, found.url);
+      if (!links.has(found.label)) kept += `${text.slice(0, found.end)}\n`;
+      text = text.slice(found.end).trimStart();
+    }
+    return (kept + text).trimEnd();
   }
 }
 
-/** The parts of a line that opens a code block, or null. */
-function fence(line) {
-  const match = FENCE.exec(line);
-  return match && !(match[2][0] === "`" && match[3].includes("`")) ? match : null;
+/**
+ * A heading. The page has an h1 and an h2 of its own.
+ * @param {number} level
+ * @param {Node[]} content
+ */
+const title = (level, content) =>
+  h(/** @type {"h3" | "h4" | "h5" | "h6"} */ (`h${Math.min(level + 2, 6)}`), {}, ...content);
+
+/**
+ * @param {{ nodes: HTMLElement[], done: boolean | null }} item
+ * @param {boolean} loose its paragraphs stand apart
+ */
+function listItem({ nodes, done }, loose) {
+  const inside = loose ? nodes : nodes.flatMap((node) => (node.nodeName === "P" ? [...node.childNodes] : [node]));
+  if (done === null) return h("li", {}, ...inside);
+  const box = { type: "checkbox", disabled: true, checked: done, "aria-label": done ? "done" : "open" };
+  return h("li", { class: "task" }, h("input", box), ...inside);
 }
 
-/** Whether a line ends the paragraph before it. */
-function starts(line) {
-  const bullet = BULLET.exec(line);
-  const list = bullet && bullet[3] !== "" && (!/\d/.test(bullet[2]) || /^1[.)]$/.test(bullet[2]));
-  return Boolean(fence(line)) || HEADING.test(line) || rule(line) || QUOTE.test(line) || Boolean(list);
-}
-
-/** The cells of a table's line: not split at `\|` or inside code. */
+/**
+ * The cells of a table's line: not split at `\|` or inside code.
+ * @param {string} line
+ */
 function split(line) {
   const trimmed = line
     .trim()
@@ -258,17 +366,22 @@ function split(line) {
   return cells.map((cell) => cell.trim());
 }
 
-/** The alignment of each column when two lines begin a table, else null. */
+/**
+ * The alignment of each column when two lines begin a table, else null.
+ * @param {string} line
+ * @param {string | undefined} next
+ */
 function columns(line, next) {
-  if (next === undefined || !line.includes("|") || !/^[ |:-]+$/.test(next) || !next.includes("-")) return null;
+  if (next === undefined || !line.includes("|") || !/^[ \t|:-]+$/.test(next) || !next.includes("-")) return null;
   const marks = split(next);
   if (!marks.every((mark) => /^:?-+:?$/.test(mark)) || marks.length !== split(line).length) return null;
-  return marks.map((mark) => {
-    if (mark.endsWith(":")) return mark.startsWith(":") ? "center" : "right";
-    return "left";
-  });
+  return marks.map((mark) => (!mark.endsWith(":") ? "left" : mark.startsWith(":") ? "center" : "right"));
 }
 
+/**
+ * @param {string} code
+ * @param {string} language
+ */
 function codeBlock(code, language) {
   const head = h("div", { class: "code-head" }, h("span", {}, language || "text"), copyButton(code));
   const body = h(

@@ -38,7 +38,13 @@ export function ceiling(value) {
 /**
  * A plot of `days` (ISO dates). Each of `series` has a name, a value a day (null: none), and may
  * have a class of its own. kind: "bars", one on the other, or "lines". `format` writes a value.
- * @param {{ title: string, about?: string, days: string[], series: Page.Series[], kind: PlotKind, format?: (value: number) => string }} given
+ * @param {object} given
+ * @param {string} given.title
+ * @param {string} [given.about]
+ * @param {string[]} given.days
+ * @param {Page.Series[]} given.series
+ * @param {PlotKind} given.kind
+ * @param {(value: number) => string} [given.format]
  */
 export function plot({ title, about = "", days, series, kind, format = String }) {
   const named = series.map((one, index) => ({ ...one, css: one.css ?? `series-${index % COLOURS}` }));

@@ -3,23 +3,14 @@
 
 import * as api from "../lib/api.js";
 import { $, announce, byKey, fill, filledIn, h } from "../lib/dom.js";
+import { EMPTY, filterForm, searchField } from "./forms.js";
 import { List } from "./list.js";
 import { observationView } from "./observation.js";
 import { closePanel, openPanel, panelKind } from "../lib/panel.js";
-import { factRow, insightRows, landmarkRow, sessionRow, summaryRows, titleRow } from "./rows.js";
+import { factRow, insightRows, landmarkRow, sessionRow, summaryRows, titleRow, whose } from "./rows.js";
 import { roomLabel, tell } from "../lib/store.js";
 
 const SETTLE_MS = 300; // several changes make one fetch
-const EMPTY = {
-  landmarks: ["Nothing is pinned. ", h("code", {}, "!pin"), " pins the message you reply to."],
-  summary:
-    "No summary yet. One is written when an agent's session ends, " +
-    "or when the conversation outgrows what an agent is shown.",
-  facts: "No facts yet. They are drawn from the conversation after an agent has answered.",
-  observations: "Nothing yet. When an agent uses its tools, what is worth keeping is noted here.",
-  insights: "No notes on anybody yet. They are made after an agent has worked for somebody.",
-  sessions: "No sessions yet. One is listed once an agent has worked in this room.",
-};
 const NOTHING = {
   scopes: [],
   landmarks: [],
@@ -401,50 +392,4 @@ class MemoryPanel {
     announce(`Sent ${text}`);
     tell("command", text);
   }
-}
-
-const searchField = () =>
-  h("input", {
-    type: "search",
-    class: "field",
-    "aria-label": "Search this memory",
-    placeholder: "Search facts and agents' work",
-    autocomplete: "off",
-    maxlength: 1000,
-  });
-
-/** @param {HTMLButtonElement} clear */
-function filterForm(clear) {
-  /**
-   * @param {string} name
-   * @param {string} label
-   */
-  const field = (name, label) =>
-    h(
-      "label",
-      { class: "filter" },
-      h("span", {}, label),
-      h("input", { name, class: "field", autocomplete: "off", maxlength: 1000 }),
-    );
-  return h(
-    "form",
-    { class: "filters", "aria-label": "Filter what the agents did" },
-    field("text", "Text"),
-    field("concept", "Concept"),
-    field("file", "File"),
-    h("div", { class: "filter-buttons" }, h("button", { class: "button" }, "Filter"), clear),
-  );
-}
-
-/**
- * Whose memory it is, in words.
- * @param {Page.Room} room
- * @param {string[]} scopes
- */
-function whose(room, scopes) {
-  const project = scopes.find((scope) => scope.startsWith("project:"))?.slice("project:".length);
-  if (room.kind === "dm") return "Only what was said in this direct message. No room is shown it.";
-  return project
-    ? `What was said in this room, and what is known of project ${project}.`
-    : "What was said in this room. Other rooms are not shown it.";
 }

@@ -233,3 +233,16 @@ export function sessionRow({ persona, title, subtitle, overview, started_at, end
 }
 
 export { about, when };
+
+/**
+ * Whose memory it is, in words.
+ * @param {Page.Room} room
+ * @param {string[]} scopes
+ */
+export function whose(room, scopes) {
+  const project = scopes.find((scope) => scope.startsWith("project:"))?.slice("project:".length);
+  if (room.kind === "dm") return "Only what was said in this direct message. No room is shown it.";
+  return project
+    ? `What was said in this room, and what is known of project ${project}.`
+    : "What was said in this room. Other rooms are not shown it.";
+}

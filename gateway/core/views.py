@@ -1,6 +1,7 @@
-"""Rooms, messages and turns as the page and the HTTP API show them.
+"""Messages, rooms, turns and questions as the page and the HTTP API show them.
 
-Ids are strings. Times are aware datetimes. Sequences are ordered as their docstrings say.
+Ids are strings. Times are aware datetimes. Sequences are ordered as their docstrings say. All that
+a `View` holds may be seen by whoever may see the page: `web/rendering.py` makes JSON of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from typing import Any, Literal
 
 from contract.agent import Answer, Question
 from contract.briefing import Trim
-from contract.chat import Attachment, Room, Speaker
+from contract.chat import Attachment, Inbound, Room, Speaker
+from gateway.core.ledger import Post, State, Turn
+from store.timestamps import moment
+from store.transcript import StoredMessage
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A value that is shown with all its fields, in their order."""
+
 
 TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
 
@@ -21,7 +31,7 @@ TurnState = Literal["queued", "running", "answered", "posted", "failed", "stoppe
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageView(View):
     """A stored message. id: unique in its room.
 
     turn_id: the turn whose answer this is. draft: the answer is still being written.
@@ -43,7 +53,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomCard:
+class RoomView(View):
     """A room in a list. last_at: of its newest message."""
 
     room: Room
@@ -51,7 +61,7 @@ class RoomCard:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonaCard:
+class PersonaView(View):
     """A persona. agent: its program's title. hint: how to get the program when not available."""
 
     name: str
@@ -62,7 +72,7 @@ class PersonaCard:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionCard:
+class SessionView(View):
     """A living session of an agent's program. state: e.g. "starting", "idle", "working"."""
 
     id: str
@@ -75,7 +85,7 @@ class SessionCard:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnCard:
+class TurnView(View):
     """A turn as the room sees it. ahead: turns before it in its session's queue while queued.
 
     message_id: of the message that asked. draft: the newest snapshot. error: one line.
@@ -96,7 +106,7 @@ class TurnCard:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class OpenQuestion(View):
     """A question waiting in a room. may_answer: who may; empty: everybody in the room.
 
     danger: why it is a dangerous one, in a few words; None: nothing says so.
@@ -113,15 +123,15 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class TimelineView(View):
     """A stretch of a room, oldest first. more: older messages exist.
 
     turns and questions: those that are open now; only with the newest stretch.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[MessageView, ...]
     more: bool = False
-    turns: tuple[TurnCard, ...] = ()
+    turns: tuple[TurnView, ...] = ()
     questions: tuple[OpenQuestion, ...] = ()
 
 
@@ -129,7 +139,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(View):
     """One item of a section with the score it was chosen by."""
 
     text: str
@@ -137,7 +147,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class SectionRecord:
+class SectionRecord(View):
     """A section of the header. source: the layer it came from."""
 
     name: str
@@ -147,7 +157,7 @@ class SectionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(View):
     """How long a step took. after_ms: its start, from the turn's acceptance; None: unknown."""
 
     name: str
@@ -156,7 +166,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class StateChange:
+class StateChange(View):
     """When a turn entered a state."""
 
     state: TurnState
@@ -165,7 +175,7 @@ class StateChange:
 
 
 @dataclass(frozen=True, slots=True)
-class PostRecord:
+class PostRecord(View):
     """A post of a turn's answer. message_id: None until its outcome is known."""
 
     key: str
@@ -175,7 +185,7 @@ class PostRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(View):
     """A layer of the memory that gave nothing. reason: for people."""
 
     layer: str
@@ -183,14 +193,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRecord:
+class TurnRecord(View):
     """All that is on record of a turn. raw: the message that asked, content and metadata.
 
     left_out: layers of the memory that gave nothing. persona_version: which form of the persona's
     file it was made with.
     """
 
-    card: TurnCard
+    turn: TurnView
     agent: str
     raw: Mapping[str, Any]
     header: str = ""
@@ -203,3 +213,94 @@ class TurnRecord:
     posts: tuple[PostRecord, ...] = ()
     hop: int = 0
     persona_version: int | None = None
+
+
+# ── Made from what is stored ────────────────────────────────────────────────────────────
+
+ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
+
+
+def message(stored: StoredMessage) -> MessageView:
+    """A stored message for a list."""
+    return MessageView(
+        id=stored.message_id,
+        room_id=stored.room_id,
+        by=stored.by,
+        text=stored.content,
+        at=stored.sent_at,
+        edited_at=stored.edited_at,
+        thread_id=stored.thread_id,
+        reply_to=stored.reply_to,
+        attachments=stored.attachments,
+        turn_id=stored.turn_id,
+    )
+
+
+def inbound(inbound: Inbound) -> MessageView:
+    """A message that was just stored, for a list."""
+    return MessageView(
+        id=inbound.message_id,
+        room_id=inbound.room.id,
+        by=inbound.meta.speaker(),
+        text=inbound.content,
+        at=inbound.sent_at,
+        thread_id=inbound.thread_id,
+        reply_to=inbound.reply_to,
+        attachments=inbound.attachments,
+    )
+
+
+def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
+    """A posted answer for a list. first: its first post, whose id the whole answer bears."""
+    return MessageView(
+        id=first.platform_id or first.key,
+        room_id=turn.room.id,
+        by=by,
+        text=turn.answer or "",
+        at=moment(turn.states[-1][1]),
+        thread_id=turn.thread_id,
+        turn_id=turn.id,
+    )
+
+
+def state(turn: Turn, name: State) -> TurnState:
+    """A turn's state in the page's words: one that ended without an answer says how."""
+    if name == "dropped" or (name == "posted" and turn.fault == "stopped"):
+        return "stopped"
+    if name == "posted" and turn.fault is not None:
+        return "failed"
+    return name
+
+
+def turn_view(
+    turn: Turn, *, message_id: str | None = None, ahead: int = 0, draft: str = ""
+) -> TurnView:
+    """A turn for a list."""
+    return TurnView(
+        id=turn.id,
+        room_id=turn.room.id,
+        persona=turn.speaker_name,
+        state=state(turn, turn.state),
+        at=moment(turn.states[0][1]),
+        message_id=message_id,
+        thread_id=turn.thread_id,
+        session_id=session_id(turn.speaker_name, turn.scope),
+        ahead=ahead,
+        draft=draft,
+        error=(turn.answer or "") if turn.fault else "",
+    )
+
+
+def session_id(persona: str, scope: str) -> str:
+    """The id of a persona's session in a scope."""
+    return f"{persona}@{scope}"
+
+
+def left_out(turn: Turn) -> tuple[LeftOut, ...]:
+    """The layers of the memory that gave nothing for a turn, and why."""
+    memory = turn.record.get("memory", {})
+    late = memory.get("late", ())
+    return tuple(
+        LeftOut(layer, "took too long" if layer in late else "failed")
+        for layer in memory.get("missing", ())
+    )
