@@ -16,9 +16,12 @@ from contract.errors import ConfigError
 from gateway.settings.personas.check import NAME, CheckContext, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
-from gateway.settings.tables import words
+from gateway.settings.tables import PersonaName, words
 
 log = structlog.stdlib.get_logger("moot.personas")
+
+
+_Alias = Annotated[PersonaName, Field(pattern=f"^{NAME.pattern}$")]
 
 
 class FrontMatter(BaseModel):
@@ -47,9 +50,9 @@ class FrontMatter(BaseModel):
         default=None,
         description="Its picture's address, where one account speaks for several personas.",
     )
-    aliases: Annotated[
-        tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
-    ] = Field(default=(), description="Other names that people may call it.")
+    aliases: Annotated[tuple[_Alias, ...], BeforeValidator(words)] = Field(
+        default=(), description="Other names that people may call it."
+    )
 
 
 SHOWN = frozenset({"description", "project", "avatar", "aliases"})
