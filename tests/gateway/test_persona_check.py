@@ -161,9 +161,3 @@ def test_a_reserved_name_is_refused_in_a_sentence(name: str) -> None:
     assert checked.front is None
     told = f"no persona can be called {name!r}: the name is reserved (take another one)"
     assert [str(found) for found in checked.errors] == [told]
-
-
-def test_an_alias_is_no_reserved_name_either() -> None:
-    checked = check_persona("ada", "---\nagent: demo\naliases: [bea, moot]\n---\nHi\n")
-    assert checked.front is None
-    assert "the name is reserved" in str(checked.errors[0])

@@ -16,12 +16,12 @@ from contract.errors import ConfigError
 from gateway.settings.personas.check import NAME, CheckContext, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
-from gateway.settings.tables import PersonaName, words
+from gateway.settings.tables import words
 
 log = structlog.stdlib.get_logger("moot.personas")
 
 
-_Alias = Annotated[PersonaName, Field(pattern=f"^{NAME.pattern}$")]
+_Alias = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
 
 
 class FrontMatter(BaseModel):

@@ -1,5 +1,4 @@
-"""A turn says what it is, and a direct message in which no persona takes part has a scope that no
-persona's name can equal."""
+"""What a turn is; and scopes of direct messages in which no persona takes part."""
 
 import re
 from typing import Any
