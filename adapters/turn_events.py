@@ -1,4 +1,4 @@
-"""What a program reports of its turn: the values that the readers of records and hooks make.
+"""A program's report of its turn: the values that the readers of records and hooks make.
 
 `turn` is the program's own id of the turn, or "" when it has none; the driver drops events of other
 turns.
@@ -53,7 +53,7 @@ class ReplyDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRetracted:
-    """What was Said since the turn began is void: the program asks its model once more."""
+    """Every ReplyBlock since the turn began is void: the program asks its model once more."""
 
     turn: str = ""
 
@@ -69,7 +69,7 @@ class ToolUsed:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """What is known of one use of a tool, for the memory; several may tell of the same `id`.
+    """A report on one use of a tool, for the memory; several may be on the same `id`.
 
     given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
     """
@@ -102,7 +102,7 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class TokensSpent:
-    """What one call of the model took. key: of several with the same one the last counts."""
+    """The tokens of one call of the model. key: of several with the same one the last counts."""
 
     key: str
     usage: Usage
@@ -130,7 +130,7 @@ class ReplyEnded:
     whole: False when `text` is the last block only: the driver then waits up to
     `Record.grace_s` for a Said of that text (or the record's own Ended) and joins all blocks.
     recorded: the record has all of it by now, so one more look at it is enough; errors are on
-    the screen. mend: puts back what the record leaves out of the text that it holds; pure.
+    the screen. restore: puts back what the record leaves out of the text that it holds; pure.
     interrupted: it was broken off by Esc or the like.
     """
 
@@ -138,7 +138,7 @@ class ReplyEnded:
     whole: bool = True
     interrupted: bool = False
     recorded: bool = False
-    mend: Callable[[str], str] = str
+    restore: Callable[[str], str] = str
     turn: str = ""
 
 

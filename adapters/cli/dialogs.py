@@ -20,7 +20,7 @@ class Dialogs:
         self._answered: set[int] = set()
 
     def keys(self, text: str, phase: Phase) -> bytes:
-        """What to press for dialogs that newly stand on the screen."""
+        """The keys for dialogs that newly stand on the screen."""
         pressed = b""
         for number, dialog in enumerate(self._profile.shown.dialogs):
             if not dialog.keys or dialog.when not in (phase, "always"):
@@ -38,7 +38,7 @@ class Dialogs:
         return max((dialog.deaf_s for dialog in standing), default=0.0)
 
     def fault(self, text: str, phase: Phase, *, breaks: bool = False) -> AgentError | None:
-        """What the screen says went wrong, if a rule knows it. breaks: one that ends a turn."""
+        """The error that the screen shows, if a rule knows it. breaks: one that ends a turn."""
         for dialog in self._profile.shown.dialogs:
             if dialog.fault and dialog.when in (phase, "always") and dialog.breaks >= breaks:
                 match = dialog.pattern.search(text)

@@ -20,7 +20,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # C0 but TAB and LF, DE
 
 
 def clean(prompt: str, typing: PromptTyping) -> str:
-    """What is typed of a prompt: no control but LF (and TAB where the program keeps it).
+    """The typed form of a prompt: no control but LF (and TAB where the program keeps it).
 
     Without ESC and the C1 controls nothing in it can end a paste or start a sequence.
     """
@@ -45,7 +45,7 @@ def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = Tru
 
 
 def pastes(typing: PromptTyping, asks_for_pastes: bool) -> bool:
-    """Whether a prompt goes in as a bracketed paste."""
+    """True when a prompt goes in as a bracketed paste."""
     return asks_for_pastes if typing.paste is None else typing.paste
 
 
@@ -91,10 +91,10 @@ class PromptEntry:
             await self._shown()
         if quiet_s:
             limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S
-            await self._console.wait_quiet(quiet_s, limit_s, anew=True)
+            await self._console.wait_quiet(quiet_s, limit_s, from_now=True)
 
     async def _shown(self) -> bool:
-        """Whether the box shows the text, for programs that may lose it."""
+        """True when the box shows the text, for programs that may lose it."""
         typing = self._profile.typing
         if not (typing.echo_s and typing.holding):
             return True

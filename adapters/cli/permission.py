@@ -63,7 +63,7 @@ class ScreenPrompt:
         self._by_hook = True
 
     def decided(self) -> bool:
-        """Whether the room's answer waits to be pressed, or something must be looked at again."""
+        """True when the room's answer waits to be pressed, or something must be looked at again."""
         return (self._task is not None and self._task.done()) or self.stands
 
     def see(self, screen: Screen, text: str, state: State | None) -> bytes:
@@ -117,7 +117,7 @@ class ScreenPrompt:
             self._task.add_done_callback(lambda _: self._wake())
 
     def _stays(self, question: Question) -> bool:
-        """Whether it is the one of the last look; the words of an answer may show in it."""
+        """True when it is the one of the last look; the words of an answer may show in it."""
         known = self._question
         if _same(question, known) or known is None:
             return known is not None

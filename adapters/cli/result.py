@@ -1,4 +1,4 @@
-"""What a turn comes to: an answer, or the error that tells why there is none."""
+"""A turn's outcome: an answer, or the error that says why there is none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TurnResult:
         self._frozen = self.partial()
 
     def partial(self) -> str:
-        """What it has said so far."""
+        """Its words so far."""
         if text := self._turn.draft():
             return cut_reply(readable(text))
         if self._frozen is not None:
@@ -108,7 +108,7 @@ class TurnResult:
         return self._answer(shown, "record" if silent else "screen", sign)
 
     def _certain(self) -> bool:
-        """Whether its own signs say that it ended well, so that no error is on the screen."""
+        """True when its own signs say that it ended well, so that no error is on the screen."""
         return self._turn.ended is not None and not self._turn.ended.recorded
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
@@ -125,7 +125,7 @@ class TurnResult:
         )
 
     def _fault(self, screen: Screen) -> AgentError | None:
-        """What the screen says went wrong in this turn."""
+        """The error that the screen shows for this turn."""
         text = text_on(screen)
         if error := self._dialogs.fault(text, "turn"):
             error.partial = self.partial()

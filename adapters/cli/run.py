@@ -107,7 +107,7 @@ class PromptRun:
         return self.turn.over(self._time())
 
     def _keys(self) -> tuple[bytes, float]:
-        """What is typed before Enter, and for how long its echo must have been quiet."""
+        """The bytes typed before Enter, and for how long their echo must have been quiet."""
         typing = self._profile.typing
         asks = self._console.bracketed_paste
         return keystrokes(self._prompt, typing, asks_for_pastes=asks), typing.settle_s
@@ -257,7 +257,7 @@ class PromptRun:
         await self._console.write(typing.submit)
 
     def _holds(self, text: str) -> bool:
-        """Whether the input box still holds the text: what changes above it is not its answer."""
+        """True when the input box still holds the text: what changes above it is not its answer."""
         holding = self._profile.typing.holding
         return bool(holding and holding.search(text))
 
@@ -269,7 +269,7 @@ class PromptRun:
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
     def partial(self) -> str:
-        """What it has said so far."""
+        """Its words so far."""
         return self._ending.partial() if self.submitted else ""
 
     def usage(self) -> Usage | None:
@@ -294,7 +294,7 @@ class PromptRun:
         raise await self._ending.crash()
 
     def unfinished(self) -> bool:
-        """Whether the program may still work on it, or its box hold the text."""
+        """True while the program may still work on it, or its box hold the text."""
         return self.typed and not (self.turn.finished() or self._answered)
 
     async def break_off(self) -> bool:

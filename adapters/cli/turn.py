@@ -1,4 +1,4 @@
-"""What is known of one turn, gathered from every sign. Pure: the clock is an argument."""
+"""The state of one turn, gathered from every sign. Pure: the clock is an argument."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cut_reply(text: str) -> str:
 
 
 class Passage:
-    """What is said between two uses of tools, while it grows: its middle goes now and then."""
+    """The words between two uses of tools, while they grow: their middle goes now and then."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -187,14 +187,14 @@ class TurnState:
             self._idle_since.setdefault(sign, now)
 
     def wake(self, *signs: Sign) -> None:
-        """Something happened that shows it isn't idle: idle times (of these signs) start anew."""
+        """Something happened that shows it isn't idle: idle times (of these signs) start again."""
         for sign in signs or tuple(self._idle_since):
             self._idle_since.pop(sign, None)
 
     # ── What comes of it ────────────────────────────────────────────────────────────────
 
     def draft(self) -> str:
-        """What it has said so far, "" when only the screen can tell."""
+        """Its words so far, "" when only the screen can tell."""
         parts = "\n\n".join(part.text() for part in self._parts)
         return max(parts, self._streamed.strip("\n"), key=len)
 
@@ -203,7 +203,7 @@ class TurnState:
         return self._uses.all() or tuple(self._used)
 
     def spent(self) -> Usage | None:
-        """What its calls of the model took, as far as the program tells."""
+        """The tokens that its calls of the model took, as far as the program reports them."""
         return total(tuple(self._spent.values()))
 
     def text(self) -> str | None:
@@ -214,7 +214,7 @@ class TurnState:
         parts = (part.text() for part in reversed(self._parts))
         said = next((part for part in parts if part.strip()), None)
         if said is not None and self.ended:
-            said = self.ended.mend(said)
+            said = self.ended.restore(said)
         if last and not self._caught_up(last):  # its record is late
             return last if self._last is None or said is None else f"{said}\n\n{last}"
         return last if said is None else said
@@ -241,15 +241,15 @@ class TurnState:
         return max(min(times) - now, 0.0) if times else None
 
     def finished(self) -> bool:
-        """Whether the program's own signs say that it is done."""
+        """True when the program's own signs say that it is done."""
         return bool(self.ended or (self.failed and not self.failed.goes_on))
 
     def ending(self) -> bool:
-        """Whether a sign says that it is over and the record has still to catch up."""
+        """True when a sign says that it is over and the record has still to catch up."""
         return self._ended_by is not None or self.state in ("done", "error")
 
     def _complete(self) -> bool:
-        """Whether the exact text is all there."""
+        """True when the exact text is all there."""
         ended = self.ended
         if ended is None or ended.recorded or self._recorded_end:
             return True
@@ -258,7 +258,7 @@ class TurnState:
         return ended.whole or self._caught_up(ended.text)
 
     def _caught_up(self, last: str) -> bool:
-        """Whether the record has the block that another sign gave as the last one."""
+        """True when the record has the block that another sign gave as the last one."""
         return self._last is not None and last.strip() == self._last.strip()
 
     def _exact(self) -> bool:

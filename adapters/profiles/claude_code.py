@@ -83,7 +83,7 @@ def state_file(setting: Setting, present: str) -> str:
 
 
 def settings_file(setting: Setting, _present: str) -> str:
-    """What goes beside the user's own settings: the hooks, and that it asks before it acts."""
+    """The settings beside the user's own: the hooks, and that it asks before it acts."""
     hook = {"type": "http", "url": setting.hook_url, "timeout": HOOK_TIMEOUT_S}
     return json.dumps(
         {
@@ -226,7 +226,7 @@ def _cut(line: str, start: int) -> int:
 
 
 def _may_begin(line: str, at: int) -> bool:
-    """Whether a paste may begin there."""
+    """True when a paste may begin there."""
     if at == len(line):
         return True
     return line[at] not in f"{COMMANDS}@" and unicodedata.category(line[at]) != "Cf"

@@ -168,7 +168,7 @@ _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 
 def read_state(osc: str) -> State | None:
-    """What an OSC 7501 says."""
+    """The state that an OSC 7501 reports."""
     match = _STATE.match(osc)
     return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
 

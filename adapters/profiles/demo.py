@@ -53,7 +53,7 @@ def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
 
 
 def read_state(osc: str) -> State | None:
-    """What an OSC 7501 says."""
+    """The state that an OSC 7501 reports."""
     match = _STATE.match(osc)
     return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
 

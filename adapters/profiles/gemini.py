@@ -131,7 +131,7 @@ def settings_file(setting: Setting, present: str) -> str:
 
 
 def _auth(setting: Setting) -> str:
-    """What it logs in with: "" leaves it as it is set."""
+    """The kind of login: "" leaves it as it is set."""
     if setting.env.get("GEMINI_API_KEY"):
         return "gemini-api-key"
     if setting.env.get("GOOGLE_API_KEY") or setting.env.get("GOOGLE_GENAI_USE_VERTEXAI"):

@@ -81,12 +81,12 @@ class ChoiceSettings(BaseModel):
 
     @property
     def keys(self) -> bytes:
-        """What is pressed."""
+        """The bytes to press."""
         return b"".join(KEYS.get(word.lower(), word.encode()) for word in self.press)
 
 
 class GenericSettings(BaseModel):
-    """What moot.toml may say of a program. Patterns are searched in the screen's rows.
+    """A program as moot.toml describes it. Patterns are searched in the screen's rows.
 
     command: its argv; words like {workspace}, {model}, {session_id} are filled in. resume: argv
     that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;

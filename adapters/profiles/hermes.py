@@ -142,7 +142,7 @@ def harmless(text: str) -> str:
 
 # ── Its record ──────────────────────────────────────────────────────────────────────────
 
-# When it compacts, also in mid-turn, it writes anew what it keeps: some microseconds apart, the old
+# When it compacts, also in mid-turn, it rewrites what it keeps: some microseconds apart, the old
 # rows marked. These copies are none of the turn's.
 QUERY = """
 SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, finish_reason
@@ -216,7 +216,7 @@ IDLE = re.compile(r"^ ⚕ .*✓ .*\n─+\n❯(?:\s|$)", re.MULTILINE)
 
 
 def told(words: str) -> re.Pattern[str]:
-    """What it reports behind the last prompt."""
+    """Its report behind the last prompt."""
     return re.compile(rf"^\s*(?:❌|📝|💀|⚠️)[^\n]*?(?:{words})(?![\s\S]*^● )", re.MULTILINE)
 
 

@@ -64,12 +64,12 @@ ASKS: Json = {
 
 
 def defaults_file(_setting: Setting, _present: str) -> str:
-    """What the administrator's own settings may change."""
+    """The settings that the administrator's own may change."""
     return json.dumps({"permission": ASKS}, indent=1)
 
 
 def relied_file(setting: Setting, _present: str) -> str:
-    """What Moot relies on, and the API that the environment names."""
+    """The settings that Moot relies on, and the API that the environment names."""
     relied: Json = {
         "autoupdate": False,
         "share": "disabled",

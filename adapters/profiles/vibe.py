@@ -167,7 +167,7 @@ def memory_file(setting: Setting, present: str) -> str:
             "env": dict(memory.env),
         }
         _append(config, "mcp_servers", server)
-        for name in MEMORY_TOOLS:  # it knows no pattern for these
+        for name in MEMORY_TOOLS:  # it has no pattern for these
             _table(_table(config, "tools"), f"{PROVIDER}_{name}")["permission"] = "always"
     return tomlkit.dumps(config)
 
@@ -200,7 +200,7 @@ _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 
 def told_state(osc: str) -> State | None:
-    """What it tells of itself in-band, e.g. "7501;state=idle:app=vibe"."""
+    """The state that it reports in-band, e.g. "7501;state=idle:app=vibe"."""
     match = _STATE.match(osc)
     return cast(State, match[1]) if match else None
 

@@ -33,12 +33,12 @@ class OutputBuffer:
 
     @property
     def long(self) -> bool:
-        """Whether so much waits that somebody who looks would have to wait as well."""
+        """True when so much waits that somebody who looks would have to wait as well."""
         return self.size_bytes > LONG_BYTES
 
     @property
     def full(self) -> bool:
-        """Whether more waits than it should keep."""
+        """True when more waits than it should keep."""
         return self.size_bytes > FULL_BYTES
 
     def feed(self, data: bytes) -> list[Signal]:
@@ -66,7 +66,7 @@ class OutputBuffer:
             self.size_bytes += len(data)
 
     def answers(self) -> bytes:
-        """What must be sent to the program now, once."""
+        """The bytes to send to the program now, given out once."""
         answers, self._answers = b"".join(self._answers), []
         return answers
 

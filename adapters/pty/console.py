@@ -73,7 +73,7 @@ class Console:
         return self._terminal.exit_code if self._terminal else None
 
     def alive(self) -> bool:
-        """Whether the program runs."""
+        """True while the program runs."""
         return self._terminal is not None and self._terminal.exit_code is None
 
     @property
@@ -83,7 +83,7 @@ class Console:
 
     @property
     def bracketed_paste(self) -> bool:
-        """Whether it wants pastes marked."""
+        """True when it wants pastes marked."""
         return self._tape.signals.bracketed_paste
 
     @property
@@ -168,14 +168,14 @@ class Console:
                 await self.changed.wait()
         self.changed.clear()
 
-    async def wait_quiet(self, quiet_s: float, limit_s: float, *, anew: bool = False) -> None:
+    async def wait_quiet(self, quiet_s: float, limit_s: float, *, from_now: bool = False) -> None:
         """Wait until it has written nothing for so long, at most `limit_s`.
 
-        anew: what it was quiet before does not count.
+        from_now: what it was quiet before does not count.
         """
         begin = self._loop.time()
         while (now := self._loop.time()) < begin + limit_s:
-            quiet = min(self.quiet_s(), now - begin) if anew else self.quiet_s()
+            quiet = min(self.quiet_s(), now - begin) if from_now else self.quiet_s()
             if quiet >= quiet_s:
                 return
             await asyncio.sleep(quiet_s - quiet)

@@ -194,7 +194,7 @@ class Terminal:
             self._on_output(b"".join(chunks))
 
     def _read_once(self) -> bytes:
-        """What is there; b"" when there is nothing (more)."""
+        """The output that is there; b"" when there is nothing (more)."""
         try:
             chunk = os.read(self._master, READ_BYTES)
         except BlockingIOError:

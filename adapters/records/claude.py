@@ -1,4 +1,4 @@
-"""What Claude Code's hooks and its transcript say, as events of a turn. Pure."""
+"""Claude Code's hooks and its transcript, read as events of a turn. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Claude Code asks in mid-turn, as questions for the room with its real choices. Pure."""
+"""Claude Code's questions in mid-turn, as questions for the room with their real choices. Pure."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _detail(tool: str, arguments: Json) -> str:
 
 
 def _lasting(suggestions: Sequence[object]) -> str:
-    """What "Yes, and ..." would allow beyond this time; "" when it cannot be told in full."""
+    """The effect of "Yes, and ..." beyond this time; "" when it cannot be told in full."""
     labels = [_suggested(s) if isinstance(s, Mapping) else "" for s in suggestions]
     label = ", and ".join(labels)
     return label if all(labels) and len(label) <= LABEL_CHARS else ""

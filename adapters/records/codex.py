@@ -1,4 +1,4 @@
-"""What Codex's rollout says, as events of a turn. Pure.
+"""Codex's rollout, read as events of a turn. Pure.
 
 A call of a tool stands there when the model made it, an item of what was done when it is over: a
 script of the model's may do several things in one call.

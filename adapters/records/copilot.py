@@ -1,4 +1,4 @@
-"""What GitHub Copilot CLI's `events.jsonl` says, as events of a turn. Pure.
+"""GitHub Copilot CLI's `events.jsonl`, read as events of a turn. Pure.
 
 A turn is known by the id of its prompt's message; rows without one belong to the last prompt.
 """

@@ -1,4 +1,4 @@
-"""What Gemini CLI's hook and its session file say, as events of a turn. Pure."""
+"""Gemini CLI's hook and its session file, read as events of a turn. Pure."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
     if payload.get("hook_event_name") != "AfterAgent":
         return ()
     heard = _text(payload.get("prompt_response"))
-    return (ReplyEnded(recorded=True, mend=partial(mended, heard=heard)),)
+    return (ReplyEnded(recorded=True, restore=partial(restored, heard=heard)),)
 
 
-def mended(recorded: str, heard: str) -> str:
+def restored(recorded: str, heard: str) -> str:
     """The record's text with the invisible characters and comments that it left out of it.
 
     heard: all that was said in the turn, with pieces of the stream repeated behind each message.
@@ -87,7 +87,7 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
 
 
 def _summed_up(changed: object) -> bool:
-    """Whether the whole conversation was replaced by one that begins with a summary."""
+    """True when the whole conversation was replaced by one that begins with a summary."""
     messages = changed.get("messages") if isinstance(changed, Mapping) else None
     return isinstance(messages, list) and "<state_snapshot>" in json.dumps(messages[:3])
 
@@ -115,7 +115,7 @@ def _detail(arguments: object) -> str:
 
 
 def _result(call: Json) -> str:
-    """What the tool gave back to the model."""
+    """The tool's result, as the model got it."""
     parts = call.get("result")
     responses = (
         [

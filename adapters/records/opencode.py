@@ -1,4 +1,4 @@
-"""What opencode's database says of a session, as events of a turn. Pure.
+"""opencode's database, read as events of a turn. Pure.
 
 It writes each change of a message and of its parts into an append-only table `event`; texts come
 whole, when their block is finished.
@@ -105,7 +105,7 @@ def _worked(part: Json, turn: str) -> Sequence[TurnEvent]:
 
 
 def _used(part: Json, turn: str) -> Sequence[TurnEvent]:
-    """A tool's call, told anew with each of its states."""
+    """A tool's call, reported again with each of its states."""
     state, tool = _member(part, "state"), _text(part.get("tool"))
     given = _member(state, "input")
     call = _text(part.get("callID")) or _text(part.get("id"))

@@ -1,4 +1,4 @@
-"""What Qwen Code's hooks and its session file say, as events of a turn. Pure."""
+"""Qwen Code's hooks and its session file, read as events of a turn. Pure."""
 
 from __future__ import annotations
 

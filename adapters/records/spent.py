@@ -1,4 +1,4 @@
-"""What programs' records tell of the tokens that a turn took. Pure.
+"""The tokens of a turn, as programs' records report them. Pure.
 
 Each reader takes one JSON object of the record, like a `Reader`; a program that is not here, or a
 row that tells nothing, gives none. Of rows with one key the last one counts.

@@ -1,4 +1,4 @@
-"""What Mistral Vibe's journal of a session says, as events of a turn. Pure.
+"""Mistral Vibe's journal of a session, read as events of a turn. Pure.
 
 Each row is one step of its runtime. `projection_delta` rows hold what a client may see: entries
 of the history, and the state of the latest turn.
@@ -90,7 +90,7 @@ def _did(entry: Json, turn: str) -> Sequence[TurnEvent]:
 
 
 def _gave(output: Json) -> str:
-    """What a tool gave back: a command's output, or its text."""
+    """A tool's result: a command's output, or its text."""
     made = output.get("structured_content")
     if isinstance(made, Mapping) and isinstance(printed := made.get("stdout"), str):
         return "\n".join(part for part in (printed, _text(made.get("stderr"))) if part)

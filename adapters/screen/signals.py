@@ -1,4 +1,4 @@
-"""What can be told from raw terminal output without drawing it.
+"""Signals in raw terminal output, found without drawing it.
 
 For the driver that keeps bytes and draws only when somebody looks: give every chunk to
 `Signals.feed` at once, send back the answers, and give the bytes to a `Screen(answers=False)`
@@ -69,17 +69,17 @@ class Signals:
 
     @property
     def bracketed_paste(self) -> bool:
-        """Whether the program wants pastes marked (mode 2004)."""
+        """True when the program wants pastes marked (mode 2004)."""
         return self._modes.is_on(2004)
 
     @property
     def alternate(self) -> bool:
-        """Whether the program asked for the alternate screen."""
+        """True when the program asked for the alternate screen."""
         return any(self._modes.is_on(mode) for mode in (47, 1047, 1049))
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a frame (mode 2026)."""
+        """True when the program is in the middle of a frame (mode 2026)."""
         return self._modes.is_on(2026)
 
     def resize(self, cols: int, rows: int) -> None:
