@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
 from contract.briefing import Landmark
-from memory.gate import Gate
-from memory.layer import BriefRequest, LayerAnswers
-from memory.scopes import check_scope
+from memory.layers import BriefRequest, LayerAnswers
+from memory.scopes import Gate, check_scope
 from store.database import Store
+from store.rows import from_row
 from store.schema import landmarks, messages
-from store.timestamps import day, micros, moment
+from store.timestamps import day, micros
 
 KINDS = ("pin", "landmark", "decision", "spec", "action")
 SHOWN = 10
@@ -55,7 +55,7 @@ class StoredLandmark:
 
 
 def _pinned(row: Row[Any]) -> StoredLandmark:
-    return StoredLandmark(**{**row._mapping, "at": moment(row.at)})
+    return from_row(StoredLandmark, row)
 
 
 _L = landmarks.c
@@ -142,8 +142,10 @@ class Landmarks:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The newest ten, oldest first."""
-        found = await self._store.read(lambda c: landmarks_in(c, ask.home, SHOWN), small=True)
-        admitted = ask.gate().admit(self.name, found)
+        found = await self._store.read(
+            lambda c: landmarks_in(c, ask.invocation.home, SHOWN), small=True
+        )
+        admitted = ask.invocation.gate.admit(self.name, found)
         return LayerAnswers(landmarks=tuple(self._shown(item) for item in admitted))
 
     async def pin(self, new: NewLandmark) -> StoredLandmark:

@@ -1,20 +1,23 @@
-"""BlueBubbles' messages as values. Pure.
+"""BlueBubbles' payloads as events. Pure.
 
 A message comes in by webhook and again by a query after a gap: both read the same. What it doesn't
-say (names, files' bytes, an update's chat) is looked up by `bluebubbles` in between.
+say (names, files' bytes, an update's chat) is looked up in `inbound`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
 from bots.bluebubbles.wire import WireAttachment, WireChat, WireMessage
-from contract.chat import RoomKind
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
+from contract.chat import EXTERNAL_ID, RoomKind, Speaker
 
 # Stands in a text where an attachment is; newer servers take it out themselves.
 _OBJECT = "\ufffc"
@@ -23,6 +26,13 @@ _PAYLOAD = ".pluginPayloadAttachment"
 # Without these there is no message; each repair takes away every mistake that is seen then.
 _NEEDED, _REPAIRS = {"guid", "text", "isFromMe", "chats", "handle"}, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+SOURCE = "bluebubbles"
+ALIAS = "bb"  # begins the ids of people; the contract knows it
+ME = "me"  # the owner of the account, in ids
+ME_NAME = "Me"  # and to people
+
+_UNFIT = re.compile(r"[\s*%\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +47,15 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRef:
-    guid: str
-    name: str
-    mime: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message. chat: None where it isn't told. sender: an address, "" for the account's owner.
+    """A message. room: None where it isn't told. sender: an address, "" for the account's owner.
 
     sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
     sender's program gave it.
     """
 
-    guid: str
-    chat: Chat | None
+    id: str
+    room: Chat | None
     sender: str
     from_me: bool
     content: str
@@ -63,33 +65,12 @@ class NewMessage:
     files: tuple[FileRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EditedMessage:
-    guid: str
-    chat: Chat | None
-    from_me: bool
-    content: str
-    at: datetime
+Edit = EditedMessage[Chat | None]
+Deletion = DeletedMessage[Chat | None]
+PlatformEvent = NewMessage | Edit | Deletion | RenamedRoom
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedMessage:
-    guid: str
-    chat: Chat | None
-    from_me: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RenamedRoom:
-    """What is known of this chat is out of date."""
-
-    guid: str
-
-
-PlatformEvent = NewMessage | EditedMessage | DeletedMessage | RenamedRoom
-
-
-def heard(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
+def parse_events(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
     """What a webhook's payload says; nothing where it is nothing for a chat.
 
     Raises ValueError on a payload that BlueBubbles doesn't write.
@@ -134,18 +115,18 @@ def _without(data: Mapping[str, Any], places: Collection[tuple[int | str, ...]])
     return kept
 
 
-def messages(message: WireMessage) -> tuple[NewMessage | EditedMessage | DeletedMessage, ...]:
+def messages(message: WireMessage) -> tuple[NewMessage | Edit | Deletion, ...]:
     """What a message says, and what became of it since; of a tapback, of a change of the group and
     of what was never sent: nothing."""
     if _is_service(message):
         return ()
     if _is_retracted(message):
         return changes(message)
-    said = _said(message)
+    said = _new_message(message)
     return (said, *changes(message)) if said else ()
 
 
-def changes(message: WireMessage) -> tuple[EditedMessage | DeletedMessage, ...]:
+def changes(message: WireMessage) -> tuple[Edit | Deletion, ...]:
     """An edit or a removal; most updates (delivered, read) are neither.
 
     A message that was taken back is one that was edited and is empty: Apple hardly ever sets the
@@ -153,12 +134,12 @@ def changes(message: WireMessage) -> tuple[EditedMessage | DeletedMessage, ...]:
     """
     if _is_service(message):
         return ()
-    chat, from_me = _chat(message), bool(message.is_from_me)
+    chat = _chat(message)
     if _is_retracted(message):
-        return (DeletedMessage(message.guid, chat, from_me),)
+        return (DeletedMessage(chat, message.guid),)
     if not message.edited:
         return ()
-    return (EditedMessage(message.guid, chat, from_me, content(message), moment(message.edited)),)
+    return (EditedMessage(chat, message.guid, content(message), moment(message.edited)),)
 
 
 def _is_service(message: WireMessage) -> bool:
@@ -171,7 +152,7 @@ def _is_retracted(message: WireMessage) -> bool:
     return bool(message.retracted) or (bool(message.edited) and empty)
 
 
-def _said(message: WireMessage) -> NewMessage | None:
+def _new_message(message: WireMessage) -> NewMessage | None:
     chat, from_me = _chat(message), bool(message.is_from_me)
     files, text = tuple(_files(message.attachments)), content(message)
     if not text.strip() and not files:
@@ -182,8 +163,8 @@ def _said(message: WireMessage) -> NewMessage | None:
         if not sender:
             raise ValueError(f"nobody is told to have sent {message.guid}")
     return NewMessage(
-        guid=message.guid,
-        chat=chat,
+        id=message.guid,
+        room=chat,
         sender=sender,
         from_me=from_me,
         content=text,
@@ -244,3 +225,37 @@ def moment(millis: int) -> datetime:
 
 def millis(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(milliseconds=1)
+
+
+def external(native: str) -> str:
+    """A guid or an address as an id of the contract: what may not stand in one is escaped (an SMS
+    can come from `DHL Info`). Raises ValueError when it can't be one."""
+    fit = _UNFIT.sub(lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode()), native)
+    if not EXTERNAL_ID.fullmatch(fit):
+        raise ValueError("an id is empty or too long")
+    return fit
+
+
+def native(external_id: str) -> str:
+    """The guid or address that an id stands for."""
+    return unquote(external_id)
+
+
+def room_id(guid: str) -> str:
+    return f"{SOURCE}:{external(guid)}"
+
+
+def person(address: str, name: str) -> Speaker:
+    """Somebody else. iMessage tags nobody in a text: no mention."""
+    return Speaker(f"{ALIAS}:{external(address)}", name)
+
+
+def owner(chat: Chat, *, alone: bool = False) -> Speaker:
+    """The account's owner, typing on a device of their own.
+
+    In a chat of two their id has the other person's address in it: what the owner tells a persona
+    in one person's chat is not what it may say in another's. alone: the chat is with themselves.
+    """
+    if chat.kind == "dm" and not alone:
+        return Speaker(f"{ALIAS}:{external(f'{ME}/{chat.address}')}", ME_NAME)
+    return Speaker(f"{ALIAS}:{ME}", ME_NAME)

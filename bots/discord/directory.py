@@ -7,16 +7,15 @@ belongs to the room, and its id (Discord gives a thread a channel's id) is the t
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from pydantic import ValidationError
 
 from bots.discord.api import PAGE, DiscordApi
-from bots.discord.events import SOURCE, Person, person
-from bots.discord.messages import speaker
+from bots.discord.events import SOURCE, Channel, Person, person, speaker
 from bots.discord.wire import (
     WireChannel,
     WireGuild,
@@ -24,12 +23,16 @@ from bots.discord.wire import (
     WireMemberChange,
     WireRole,
     WireRoleChange,
+    WireThreadList,
 )
-from bots.kit.lookup import Lookup
+from bots.kit.directory import LookupDirectory
+from bots.kit.events import faulty_fields
+from bots.kit.recent import Recent
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
+
 
 _DM, _GROUP_DM = 1, 3
 THREADS, FORUMS = {10, 11, 12}, {15, 16}
@@ -38,6 +41,11 @@ _PATIENCE_S = 5.0  # for a thread's channel: without it a message would land in 
 _MEMBERS = 10_000  # whose nicknames are kept
 _AT_ONCE = 50
 VIEW_CHANNEL, ADMINISTRATOR = 1 << 10, 1 << 3
+
+_CHANNEL_EVENTS = {"CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"}
+_GONE_EVENTS = {"CHANNEL_DELETE", "THREAD_DELETE"}
+_ROLE_EVENTS = {"GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE"}
+_MEMBER_EVENTS = {"GUILD_MEMBER_ADD", "GUILD_MEMBER_UPDATE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class _Nick:
     roles: tuple[str, ...]
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Channels, roles and names of people."""
 
     def __init__(
@@ -59,19 +67,16 @@ class Directory:
         patience_s: float = 1.0,
         room_patience_s: float = _PATIENCE_S,
     ) -> None:
+        super().__init__(now=now, patience_s=patience_s)
         self._api = api
         self.own_id = ""
         self._channels: dict[str, WireChannel] = {}
         self._roles: dict[str, dict[str, WireRole]] = {}
         self._guild_names: dict[str, str] = {}
-        self._members: OrderedDict[tuple[str, str], _Nick] = OrderedDict()
-        self._rooms = Lookup("channel", self._fetch_channel, now=now, patience_s=room_patience_s)
-        self._nicks = Lookup("member", self._fetch_member, now=now, patience_s=patience_s)
+        self._members: Recent[tuple[str, str], _Nick] = Recent(_MEMBERS)
+        self._rooms = self.lookup("channel", self._fetch_channel, patience_s=room_patience_s)
+        self._nicks = self.lookup("member", self._fetch_member)
         self.rosters = False  # whether the members intent was granted
-
-    async def close(self) -> None:
-        await self._rooms.close()
-        await self._nicks.close()
 
     # ── What events tell ────────────────────────────────────────────────────────────────
 
@@ -108,13 +113,7 @@ class Directory:
     def learn_member(self, guild: str, member: WireMember | WireMemberChange) -> None:
         if member.user is not None:
             shown = person(member.user, WireMember(nick=member.nick, roles=member.roles))
-            self._keep(guild, shown.id, _Nick(shown.name, tuple(member.roles)))
-
-    def _keep(self, guild: str, user: str, nick: _Nick) -> None:
-        self._members[guild, user] = nick
-        self._members.move_to_end((guild, user))
-        if len(self._members) > _MEMBERS:
-            self._members.popitem(last=False)
+            self._members[guild, shown.id] = _Nick(shown.name, tuple(member.roles))
 
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
@@ -134,9 +133,10 @@ class Directory:
         return await self._rooms.get(channel)
 
     async def place(
-        self, channel: str, guild: str | None, channel_type: int | None = None
+        self, where: Channel, channel_type: int | None = None
     ) -> tuple[Room, str | None]:
-        """The room of a message, and its thread's id if it stands in one."""
+        """The room of an event, and its thread's id if it happened in one."""
+        channel, guild = where.id, where.guild
         found = self.known(channel)
         if found is None and guild is None and channel_type == _DM:
             found = WireChannel(id=channel, type=_DM)
@@ -172,7 +172,7 @@ class Directory:
         else:
             name = by.name or (await self._nick(by, guild)).name
             nick = _Nick(name, by.roles)
-            self._keep(guild, by.id, nick)
+            self._members[guild, by.id] = nick
         return speaker(by, nick.name, self._top_role(guild, nick.roles))
 
     async def _nick(self, by: Person, guild: str) -> _Nick:
@@ -191,7 +191,7 @@ class Directory:
             raise PlatformError("a member that can't be read", outcome="refused") from error
         name = person(member.user, member).name if member.user else member.nick or ""
         nick = _Nick(name, tuple(member.roles))
-        self._keep(guild, user, nick)
+        self._members[guild, user] = nick
         return nick
 
     def _top_role(self, guild: str, role_ids: tuple[str, ...]) -> str | None:
@@ -241,3 +241,43 @@ class Directory:
             return True
         mine = (o for o in channel.overwrites if o.id == guild)
         return any(int(o.deny or 0) & VIEW_CHANNEL for o in mine)
+
+
+def learn(
+    directory: Directory, name: str, data: Mapping[str, Any]
+) -> WireGuild | WireChannel | None:
+    """Take in an event; return a guild or a channel that is there now.
+
+    Raises ValueError on an event that Discord doesn't write.
+    """
+    try:
+        return _learned(directory, name, data)
+    except ValidationError as error:
+        raise ValueError(f"{name} can't be read: {faulty_fields(error)}") from None
+
+
+def _learned(
+    directory: Directory, name: str, data: Mapping[str, Any]
+) -> WireGuild | WireChannel | None:
+    if name in ("GUILD_CREATE", "GUILD_UPDATE"):
+        guild = WireGuild.model_validate(data)
+        if guild.unavailable or name == "GUILD_UPDATE":  # an update tells no channels
+            return None
+        directory.learn_guild(guild)
+        return guild
+    if name in _CHANNEL_EVENTS:
+        channel = WireChannel.model_validate(data)
+        directory.learn_channel(channel)
+        return channel
+    if name == "THREAD_LIST_SYNC":
+        listed = WireThreadList.model_validate(data)
+        for thread in listed.threads:
+            directory.learn_channel(thread, listed.guild_id)
+    elif name in _GONE_EVENTS:
+        directory.forget_channel(str(data.get("id")))
+    elif name in _ROLE_EVENTS:
+        directory.learn_role(WireRoleChange.model_validate(data))
+    elif name in _MEMBER_EVENTS:
+        change = WireMemberChange.model_validate(data)
+        directory.learn_member(change.guild_id, change)
+    return None

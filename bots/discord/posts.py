@@ -12,22 +12,31 @@ import hashlib
 import json
 import mimetypes
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bots.discord.api import UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
+from bots.discord.api import PAGE, UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
 from bots.discord.directory import FORUMS, THREADS, Directory
-from bots.discord.doubt import PostFinder, own_since
-from bots.discord.events import CHOOSE
+from bots.discord.events import CHOOSE, moment
 from bots.discord.text import LIMIT, size, written
+from bots.kit.doubt import oldest as oldest_of
 from bots.kit.questions import question_markdown
+from bots.kit.recent import Recent
 from bots.markdown.split import split
 from contract.agent import Question
 from contract.chat import SLASH, Destination
 from contract.errors import PlatformError
+
+Message = Mapping[str, Any]
+
+# Discord's clock and ours may differ; a post with its own nonce is ours, however early it seems.
+_PAGES = 20
+
+# Discord knows a nonce for "the past few minutes": so long it makes no second message, and a post
+# that is repeated is surer than a guess.
+_NONCE_KNOWN = timedelta(seconds=120)
 
 _SUPPRESS_EMBEDS = 1 << 2
 _REMEMBERED = 5_000
@@ -42,6 +51,62 @@ _ACTION_ROW, _BUTTON, _SECONDARY, _DANGER = 1, 2, 2, 4
 
 # Whoever may not read the history may not reply either; and some messages can't be replied to.
 _NO_REPLY = {160002, 50035}
+
+
+@dataclass(frozen=True, slots=True)
+class PostFinder:
+    """What is known of a post.
+
+    others: ids of messages that are not it. reply_to: the message that it answers. text: what it
+    says, None after a restart.
+    """
+
+    since: datetime
+    others: Collection[str]
+    reply_to: str | None
+    text: str | None
+
+    def settle(self, own: Sequence[Message], now_s: float) -> str | None:
+        """The id of the message among our own that it became, or None: say it (again)."""
+        fitting = [m for m in own if self._fits(m)]
+        first = min(fitting, key=lambda m: int(m["id"]), default=None)
+        if first is None:
+            return None
+        sure = self.text is not None or self.reply_to is not None
+        age = datetime.fromtimestamp(now_s, UTC) - time_of(first)
+        return str(first["id"]) if sure or age > _NONCE_KNOWN else None
+
+    def _fits(self, message: Message) -> bool:
+        reference = (message.get("message_reference") or {}).get("message_id")
+        if self.text is not None and str(message.get("content")).strip() != self.text.strip():
+            return False
+        return (
+            str(message["id"]) not in self.others
+            and (str(reference) if reference else None) == self.reply_to
+            and (self.text is not None or not message.get("components"))
+            and time_of(message) >= self.since
+        )
+
+
+async def own_since(api: DiscordApi, own_id: str, channel: str, since: datetime) -> list[Message]:
+    """Our messages in a channel since then, and a little before."""
+    own: list[Message] = []
+    query: dict[str, object] = {"limit": PAGE}
+    for _ in range(_PAGES):
+        found = await api.call(
+            "GET", "/channels/{channel_id}/messages", query=query, channel_id=channel
+        )
+        page = [m for m in found if isinstance(m, dict) and str(m.get("id", "")).isdigit()]
+        own += [m for m in page if str((m.get("author") or {}).get("id")) == own_id]
+        oldest = min(page, key=lambda m: int(m["id"]), default=None)
+        if oldest is None or len(page) < PAGE or time_of(oldest) < oldest_of(since):
+            return own
+        query["before"] = oldest["id"]
+    raise PlatformError("Discord's history is too long to look through", outcome="unknown")
+
+
+def time_of(message: Message) -> datetime:
+    return moment(message.get("timestamp"), str(message["id"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +129,16 @@ class _Ran:
 class Posts:
     def __init__(self, api: DiscordApi, directory: Directory, *, now: Callable[[], float]) -> None:
         self._api, self._directory, self._now = api, directory, now
-        self._plain: OrderedDict[str, bool] = OrderedDict()  # messages that are no threads
-        self._answered: OrderedDict[str, bool] = OrderedDict()  # replied to, and so notified
-        self._made: OrderedDict[str, tuple[str, str]] = OrderedDict()  # id -> channel, nonce
+        self._plain: Recent[str, bool] = Recent(_REMEMBERED)  # messages that are no threads
+        self._answered: Recent[str, bool] = Recent(_REMEMBERED)  # replied to, and so notified
+        self._made: Recent[str, tuple[str, str]] = Recent(_REMEMBERED)  # id -> channel, nonce
         self.application_id = ""  # known once the bot has introduced itself
-        self._tokens: OrderedDict[str, _Ran] = OrderedDict()
-        self._texts: OrderedDict[str, str] = OrderedDict()  # nonce -> what was to be said
+        self._tokens: Recent[str, _Ran] = Recent(_REMEMBERED)
+        self._texts: Recent[str, str] = Recent(_REMEMBERED)  # nonce -> what was to be said
 
     def saw(self, message: str, *, exists: bool = True) -> None:
         """A message that stands in its channel, in no thread. exists: it can be replied to."""
-        _remember(self._plain, message, exists)
+        self._plain[message] = exists
 
     def exists(self, message: str) -> bool:
         """Whether it can be marked and replied to; an interaction has an id, and no message."""
@@ -86,14 +151,14 @@ class Posts:
     def echoed(self, channel: str, message: str, nonce: str | None) -> None:
         """Discord told us of a message of our own."""
         if nonce or message not in self._made:
-            _remember(self._made, message, (channel, nonce or ""))
+            self._made[message] = (channel, nonce or "")
 
     def commanded(self, interaction: str, token: str, told: asyncio.Task[None]) -> None:
         """Somebody ran a slash command; for a while they alone can be answered.
 
         told: acknowledges it, before which Discord takes no answer.
         """
-        _remember(self._tokens, f"{SLASH}{interaction}", _Ran(token, self._now(), told))
+        self._tokens[f"{SLASH}{interaction}"] = _Ran(token, self._now(), told)
 
     # ── Where ───────────────────────────────────────────────────────────────────────────
 
@@ -194,7 +259,7 @@ class Posts:
     async def _send(
         self, target: _Target, body: dict[str, Any], file: dict[str, Any] | None
     ) -> str:
-        _remember(self._texts, str(body["nonce"]), str(body["content"]))
+        self._texts[str(body["nonce"])] = str(body["content"])
         try:
             answer = await self._create(target.channel, body, file)
         except DiscordRefused as error:
@@ -206,8 +271,8 @@ class Posts:
         if not message:
             raise PlatformError("Discord didn't say which message it made", outcome="unknown")
         if target.reply_to is not None:
-            _remember(self._answered, target.reply_to, True)
-        _remember(self._made, message, (target.channel, str(body["nonce"])))
+            self._answered[target.reply_to] = True
+        self._made[message] = (target.channel, str(body["nonce"]))
         return message
 
     async def _create(self, channel: str, body: dict[str, Any], file: dict[str, Any] | None) -> Any:
@@ -303,10 +368,3 @@ def nonce_of(key: str) -> str:
 def tagged(text: str) -> list[str]:
     """The people whom a text tags, at most the hundred that Discord takes. Nobody else is told."""
     return list(dict.fromkeys(re.findall(r"<@!?([0-9]{1,20})>", text)))[:100]
-
-
-def _remember(memory: OrderedDict[str, Any], key: str, value: Any) -> None:
-    memory[key] = value
-    memory.move_to_end(key)
-    if len(memory) > _REMEMBERED:
-        memory.popitem(last=False)

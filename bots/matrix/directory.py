@@ -3,26 +3,117 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import SHOWN, thread_block
+from bots.kit.directory import SHOWN, LookupDirectory, thread_block
+from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
-from bots.matrix.events import SOURCE, NewMessage, OwnUser, heard, parsed, speaker
-from bots.matrix.rooms import RoomState
+from bots.matrix.events import SOURCE, NewMessage, OwnUser, parse_event, parsed, speaker
 from bots.matrix.wire import WireEvent
-from contract.chat import Room, Speaker
+from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
+
+_SMALL = 8  # an unnamed room of at most so many is a conversation among them
+_SHOWN = 3  # people named in the name of a room that has none
+_CREATORS_RULE = 12  # the room version from which creators stand above every power level
 
 Opened = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 """An event of a room as it was before it was encrypted; None when it can't be read."""
 
 _REMEMBERED = 10_000  # who wrote which message
 _THREAD_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLevels:
+    """Who may do what in a room. default: of those who are not in `users`."""
+
+    users: Mapping[str, int] = field(default_factory=dict)
+    default: int = 0
+    creator: str = ""
+
+    def role(self, user_id: str) -> str | None:
+        """The role that a level stands for; None: somebody like the others."""
+        level = self.users.get(user_id, self.default)
+        if level >= 100 or user_id == self.creator:
+            return "admin"
+        return "moderator" if level >= 50 else None
+
+
+@dataclass(slots=True)
+class RoomState:
+    """What is known of one room; `apply` keeps it up to date.
+
+    names: of everybody who was ever seen in it. inside: who joined or is invited.
+    """
+
+    room_id: str
+    name: str = ""
+    alias: str = ""
+    encrypted: bool = False
+    names: dict[str, str] = field(default_factory=dict)
+    inside: dict[str, str] = field(default_factory=dict)
+    powers: PowerLevels = field(default_factory=PowerLevels)
+
+    def apply(self, event: WireEvent) -> None:
+        """Take one state event; others change nothing."""
+        if event.state_key is None:
+            return
+        state = event.state()
+        match event.type:
+            case "m.room.member":
+                self._member(event.state_key, state.membership or "", state.displayname)
+            case "m.room.name":
+                self.name = state.name or ""
+            case "m.room.canonical_alias":
+                self.alias = state.alias or ""
+            case "m.room.encryption":
+                self.encrypted = True  # for ever, whatever somebody sends later
+            case "m.room.power_levels":
+                levels = {user: n for user, n in state.users.items() if isinstance(n, int)}
+                self.powers = PowerLevels(levels, state.users_default, self.powers.creator)
+            case "m.room.create":
+                version = state.room_version or "1"
+                above = version.isdecimal() and int(version) >= _CREATORS_RULE
+                self.powers = replace(self.powers, creator=event.sender if above else "")
+
+    def _member(self, user_id: str, membership: str, name: str | None) -> None:
+        if membership in ("join", "invite"):
+            self.inside[user_id] = membership
+            self.names[user_id] = " ".join((name or "").split()) or user_id
+        else:
+            self.inside.pop(user_id, None)
+
+    # ── What it tells ───────────────────────────────────────────────────────────────────
+
+    def kind(self, direct: bool) -> RoomKind:
+        """direct: the account says that it is a direct conversation."""
+        unnamed = not (self.name or self.alias)
+        if len(self.inside) <= 2 and (direct or unnamed):
+            return "dm"
+        return "gdm" if direct or (unnamed and len(self.inside) <= _SMALL) else "room"
+
+    def room(self, own: OwnUser, direct: bool) -> Room:
+        return Room(f"{SOURCE}:{self.room_id}", self.title(own), self.kind(direct))
+
+    def title(self, own: OwnUser) -> str:
+        """Its name, else its alias without the server, else who is in it."""
+        if self.name.strip():
+            return " ".join(self.name.split())
+        if self.alias:
+            return self.alias.lstrip("#").partition(":")[0]
+        others = sorted(self.names[user] for user in self.inside if user != own.user_id)
+        more = f" +{len(others) - _SHOWN}" if len(others) > _SHOWN else ""
+        return ", ".join(others[:_SHOWN]) + more or self.room_id
+
+    def speaker(self, user_id: str, *, is_bot: bool = False) -> Speaker:
+        return speaker(
+            user_id, self.names.get(user_id, user_id), is_bot=is_bot, role=self.powers.role(user_id)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +125,18 @@ class _Thread:
     until: str
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Rooms, people, and summaries of threads. opened: reads encrypted events."""
 
     def __init__(self, api: MatrixApi, opened: Opened, *, now: Callable[[], float]) -> None:
+        super().__init__(now=now, patience_s=1.0)
         self._api, self._opened = api, opened
         self.own = OwnUser()
         self.direct: dict[str, list[str]] = {}  # m.direct: rooms by person
         self._rooms: dict[str, RoomState] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._senders: OrderedDict[str, str] = OrderedDict()
-        self._threads = Lookup("thread", self._fetch_thread, now=now, entries=256)
-
-    async def close(self) -> None:
-        await self._threads.close()
+        self._senders: Recent[str, str] = Recent(_REMEMBERED)
+        self._threads = self.lookup("thread", self._fetch_thread, entries=256)
 
     async def introduce(self, user_id: str) -> None:
         """Who the bot itself is: its id, and the names by which it is called."""
@@ -130,9 +219,6 @@ class Directory:
     def wrote(self, event_id: str, sender: str) -> None:
         """Remember who wrote a message."""
         self._senders[event_id] = sender
-        self._senders.move_to_end(event_id)
-        if len(self._senders) > _REMEMBERED:
-            self._senders.popitem(last=False)
 
     async def writer(self, room_id: str, event_id: str) -> str:
         """Who wrote a message; "" when that can't be known."""
@@ -166,7 +252,7 @@ class Directory:
     async def _line(self, thread: _Thread, raw: Mapping[str, Any]) -> tuple[Speaker, str] | None:
         plain = await self._opened(thread.room_id, raw)
         event = parsed(plain) if plain else None
-        said = heard(event, OwnUser()) if event else None  # ours too
+        said = parse_event(event, OwnUser()) if event else None  # ours too
         if not isinstance(said, NewMessage) or not (said.content or said.file):
             return None
         by = await self.speaker(thread.room_id, said.sender, is_bot=said.is_bot)

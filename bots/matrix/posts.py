@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from hashlib import sha256
+from html import unescape
 from typing import Any
 from uuid import uuid4
 
 import structlog
 
+from bots.kit.doubt import oldest
 from bots.kit.questions import question_markdown
 from bots.kit.reactions import DIGITS
-from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, RateLimited, path
-from bots.matrix.content import (
-    KEY,
-    fitted,
-    placed,
-    replacing,
-    text_content,
-    transaction,
-    without_html,
-)
+from bots.kit.recent import Recent
+from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, RateLimited, SendBudget, path
 from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
-from bots.matrix.pace import SendBudget
+from bots.matrix.text import plain, written
 from contract.agent import Question
 from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-# The server's clock and ours may differ.
-_SKEW_S = 120.0
+
+KEY = "moot.key"  # in a post's content, encrypted with it: `find` looks for it
+_PROFILE = "com.beeper.per_message_profile"  # MSC4144, not yet in the specification
+
+# The server counts 65,536 bytes with all that it adds to an event (ids, hashes, signatures).
+_EVENT_BYTES = 62_000
+_CUT_CHARS = 500  # of an edit's text for clients that know no edits, when the whole has no room
+_MOST_MENTIONS = 50
+
+_PILL = re.compile(r'<a href="https://matrix\.to/#/(@[^"?]+)')
+
 _FIND_PAGES, _FIND_PAGE = 50, 100
 _REMEMBERED = 1_000
 _OFFER_TRIES = 5
@@ -41,18 +46,84 @@ _ASK_S = 300.0  # a question that can't be posted for so long is not asked
 TOO_LARGE = 413
 
 
+def transaction(key: str) -> str:
+    """The transaction id of a post: the same key makes the same event, once."""
+    return sha256(key.encode()).hexdigest()[:40]
+
+
+def text_content(text: str, *, msgtype: str = "m.text") -> dict[str, Any]:
+    """A Markdown text: as it is, as HTML, and whom it mentions; never a whole room."""
+    html = written(text)
+    mentioned = list(dict.fromkeys(unescape(user) for user in _PILL.findall(html)))[:_MOST_MENTIONS]
+    return {
+        "msgtype": msgtype,
+        "body": plain(text),
+        "format": "org.matrix.custom.html",
+        "formatted_body": html,
+        "m.mentions": {"user_ids": mentioned} if mentioned else {},
+    }
+
+
+def placed(
+    content: Mapping[str, Any], place: Destination, key: str, *, last: str | None
+) -> dict[str, Any]:
+    """The content for its place. last: the thread's newest event, shown as the message replied to
+    where threads are unknown."""
+    made = {**content, KEY: key}
+    if place.thread_id:
+        made["m.relates_to"] = {
+            "rel_type": "m.thread",
+            "event_id": place.thread_id,
+            "is_falling_back": True,
+            "m.in_reply_to": {"event_id": last or place.thread_id},
+        }
+    if place.voice:
+        made[_PROFILE] = {"id": place.voice.name, "displayname": place.voice.name}
+    return made
+
+
+def replacing(message_id: str, new: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
+    """An edit. told: whom the message mentioned before; they are not notified again."""
+    body = str(new["body"])
+    shown = body if len(body.encode()) * 3 < _EVENT_BYTES / 2 else body[:_CUT_CHARS] + "…"
+    mentioned = [user for user in new["m.mentions"].get("user_ids", []) if user not in told]
+    return {
+        "msgtype": new["msgtype"],
+        "body": f"* {shown}",
+        "m.mentions": {"user_ids": mentioned} if mentioned else {},
+        "m.new_content": dict(new),
+        "m.relates_to": {"rel_type": "m.replace", "event_id": message_id},
+    }
+
+
+def fitted(content: Mapping[str, Any], *, encrypted: bool) -> Mapping[str, Any]:
+    """The content, without its HTML when it has no room in an event."""
+    size = len(json.dumps(content, ensure_ascii=encrypted).encode())
+    if size * (4 / 3 if encrypted else 1) <= _EVENT_BYTES:
+        return content
+    return without_html(content)
+
+
+def without_html(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its plain text alone."""
+    made = {k: v for k, v in content.items() if k not in ("format", "formatted_body")}
+    if isinstance(inner := made.get("m.new_content"), dict):
+        made["m.new_content"] = without_html(inner)
+    return made
+
+
 class Posts:
     """encrypts: whether it takes part in encrypted rooms; `encryption` is there while connected."""
 
     def __init__(
-        self, api: MatrixApi, directory: Directory, *, encrypts: bool, pace: SendBudget
+        self, api: MatrixApi, directory: Directory, *, encrypts: bool, budget: SendBudget
     ) -> None:
         self._api, self._directory, self._encrypts = api, directory, encrypts
-        self.pace = pace
+        self.budget = budget
         self.encryption: Encryption | None = None
-        self._questions: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        self._mentioned: OrderedDict[str, set[str]] = OrderedDict()
-        self._newest: OrderedDict[str, str] = OrderedDict()  # by thread
+        self._questions: Recent[str, tuple[str, int]] = Recent(_REMEMBERED)
+        self._mentioned: Recent[str, set[str]] = Recent(_REMEMBERED)
+        self._newest: Recent[str, str] = Recent(_REMEMBERED)  # by thread
         self._offers: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -68,9 +139,9 @@ class Posts:
         last = self._newest.get(place.thread_id or "")
         made = placed(content, place, key, last=last)
         event_id = await self.send(place.room.external_id, "m.room.message", made, transaction(key))
-        self.pace.answered()
+        self.budget.answered()
         self.heard_in_thread(place.thread_id, event_id)
-        _keep(self._mentioned, event_id, _mentioned(content))
+        self._mentioned[event_id] = _mentioned(content)
         self._directory.wrote(event_id, self._directory.own.user_id)
         return event_id
 
@@ -83,7 +154,7 @@ class Posts:
         told = self._mentioned.get(message_id, set())
         made = replacing(message_id, new, told)
         await self.send(place.room.external_id, "m.room.message", made, uuid4().hex)
-        _keep(self._mentioned, message_id, told | _mentioned(new))
+        self._mentioned[message_id] = told | _mentioned(new)
 
     async def delete(self, room_id: str, event_id: str) -> None:
         try:
@@ -140,9 +211,9 @@ class Posts:
         try:
             answer = await self._api.put(where, content)
         except RateLimited:
-            self.pace.refused()
+            self.budget.refused()
             raise
-        self.pace.sent()
+        self.budget.sent()
         return answer
 
     async def is_encrypted(self, room_id: str) -> bool:
@@ -175,14 +246,14 @@ class Posts:
     def heard_in_thread(self, thread_id: str | None, event_id: str) -> None:
         """Remember a thread's newest event."""
         if thread_id:
-            _keep(self._newest, thread_id, event_id)
+            self._newest[thread_id] = event_id
 
     # ── Found again ─────────────────────────────────────────────────────────────────────
 
     async def find(self, place: Destination, key: str, since: datetime) -> str | None:
         """The own event with this key."""
         self._connected()
-        room_id, oldest_ms = place.room.external_id, (since.timestamp() - _SKEW_S) * 1000
+        room_id, oldest_ms = place.room.external_id, oldest(since).timestamp() * 1000
         found = self._api.back(room_id, start=None, pages=_FIND_PAGES, page=_FIND_PAGE)
         try:
             async for raw in found:
@@ -203,7 +274,7 @@ class Posts:
         """Post a question, and begin to put a keycap under it for each choice."""
         event_id = await self._asked(place, text_content(question_markdown(question)), key)
         count = min(len(question.options), len(DIGITS))
-        _keep(self._questions, event_id, (question.id, count))
+        self._questions[event_id] = (question.id, count)
         offer = self._offer(place.room.external_id, event_id, count)
         task = asyncio.create_task(offer, name=f"offer choices {question.id}")
         self._offers.add(task)
@@ -244,10 +315,3 @@ class Posts:
 
 def _mentioned(content: Mapping[str, Any]) -> set[str]:
     return set((content.get("m.mentions") or {}).get("user_ids") or ())
-
-
-def _keep(kept: OrderedDict[str, Any], key: str, value: object) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    if len(kept) > _REMEMBERED:
-        kept.popitem(last=False)

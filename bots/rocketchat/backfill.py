@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from bots.kit.cursor import JsonState
+from bots.kit.retry import PatientCalls
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.wire import WireMessage, WireRoom, message
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
+
+
+_MOST_ROOMS = 2_000
 
 HISTORY = {"c": "channels.history", "p": "groups.history", "d": "im.history"}
 
@@ -26,6 +33,62 @@ HISTORY = {"c": "channels.history", "p": "groups.history", "d": "im.history"}
 _FEW_ROOMS = 8
 _TRIES = 6
 _PAGE, _PAGES = 100, 50
+
+
+class _State(BaseModel):
+    since: datetime
+    rooms: dict[str, str]
+
+
+class Cursor:
+    """Up to `since`, by the server's clock, every message is on disk; rooms: id to type ("c").
+
+    Messages are taken side by side: it never passes one that is still under way.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._kept = JsonState(path, _State)
+        self._open: dict[int, datetime] = {}
+        self._numbers = itertools.count()
+        self._newest: datetime | None = None
+        self.rooms: dict[str, str] = {}
+        if state := self._kept.load(otherwise="what was missed is not asked for"):
+            self._newest, self.rooms = state.since, state.rooms
+
+    @property
+    def since(self) -> datetime | None:
+        """None: nothing was ever taken."""
+        times = [*self._open.values(), *([self._newest] if self._newest else [])]
+        return min(times, default=None)
+
+    def begin(self, at: datetime) -> None:
+        """The first time ever: what was said before is nobody's business."""
+        self._newest = at
+
+    @contextmanager
+    def taking(self, at: datetime, *, moves: bool = True) -> Iterator[None]:
+        """While something of that time is taken. What fails stays open for the next run.
+
+        moves: false where everything later may still be missing.
+        """
+        number = next(self._numbers)
+        self._open[number] = at
+        yield
+        del self._open[number]
+        if moves and (self._newest is None or at > self._newest):
+            self._newest = at
+
+    def settle(self, since: datetime | None) -> None:
+        """Forget what is under way, and go on from `since`."""
+        self._open.clear()
+        self._newest = since
+
+    async def save(self) -> None:
+        """Write it down, if it has changed."""
+        if (since := self.since) is None:
+            return
+        rooms = dict(list(self.rooms.items())[-_MOST_ROOMS:])
+        await self._kept.keep(_State(since=since, rooms=rooms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +100,27 @@ class MissedChanges:
 
 
 class Backfill:
-    def __init__(self, api: RocketApi, directory: Directory, rooms: Mapping[str, str]) -> None:
-        """rooms: those known from earlier, id to type."""
-        self._api, self._directory, self._known = api, directory, rooms
+    """Asks for what was said since the cursor, over rate limits and short outages."""
+
+    def __init__(
+        self, api: RocketApi, directory: Directory, cursor: Cursor, now: Callable[[], float]
+    ) -> None:
+        self._api, self._directory, self.cursor = api, directory, cursor
+        self._calls = PatientCalls(tries=7, first_s=0.2, longest_s=120.0, now=now)
         self._last_at: dict[str, datetime] = {}
 
     async def rooms(self) -> dict[str, str]:
         """The account's rooms, id to type; the directory learns their names."""
         try:
-            listed = await _tried(partial(self._api.get, "subscriptions.get"))
+            listed = await self._calls.answered(partial(self._api.get, "subscriptions.get"))
         except RocketRefused as error:
             log.warning("rooms.unknown", reason=error)
-            return dict(self._known)
+            return dict(self.cursor.rooms)
         found: dict[str, str] = {}
         for room in _rooms(listed):
             if room.rid:
                 self._directory.learn_subscription(room)
-                found[room.rid] = room.t or self._known.get(room.rid, "")
+                found[room.rid] = room.t or self.cursor.rooms.get(room.rid, "")
         await self._look_at_rooms()
         return found
 
@@ -97,7 +164,7 @@ class Backfill:
 
     async def _synced(self, rid: str, since: datetime) -> MissedChanges:
         asked = partial(self._api.get, "chat.syncMessages", roomId=rid, lastUpdate=iso(since))
-        answer = await _tried(asked)
+        answer = await self._calls.answered(asked)
         result = answer.get("result")
         told: Mapping[str, Any] = result if isinstance(result, dict) else {}
         deleted = [entry for entry in told.get("deleted") or () if isinstance(entry, dict)]
@@ -111,7 +178,7 @@ class Backfill:
             asked = partial(
                 self._api.get, route, roomId=rid, oldest=iso(since), count=_PAGE, offset=start
             )
-            answer = await _tried(asked)
+            answer = await self._calls.answered(asked)
             entries = answer.get("messages") or ()
             found += _messages(entries)
             if len(entries) < _PAGE:
@@ -140,16 +207,3 @@ def _rooms(answer: Mapping[str, Any]) -> Iterator[WireRoom]:
             yield WireRoom.model_validate(entry)
         except ValidationError:
             continue
-
-
-async def _tried(call: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any]:
-    """The call's answer, over rate limits and short outages."""
-    for wait_s in [0.2 * 2**n for n in range(_TRIES)]:
-        try:
-            return await call()
-        except PlatformError as error:
-            if error.outcome == "refused":
-                raise
-            log.info("history.retry", reason=error)
-            await asyncio.sleep(error.retry_after_s if error.outcome == "retry" else wait_s)
-    return await call()

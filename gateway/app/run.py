@@ -1,4 +1,4 @@
-"""The house put together: opened from the ground up, closed in reverse."""
+"""Moot from start to end: everything is opened in order, and closed in reverse."""
 
 from __future__ import annotations
 

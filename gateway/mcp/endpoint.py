@@ -13,7 +13,6 @@ from adapters.agent import MemoryServer
 from adapters.cli.hooks import HookListener
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools
-from memory.gate import Gate
 from memory.observations.work_log import WorkReader
 from memory.scopes import Invocation
 
@@ -27,19 +26,19 @@ COMMAND = (
     "-c",
     f"import sys; sys.path.insert(0, {_HOUSE!r}); from gateway.mcp.pipe import main; main()",
 )
-"""What `moot mcp` does in a session, wherever and with whatever PATH it is started."""
+"""The same as `moot mcp` in a session, wherever and with whatever PATH it is started."""
 READS = (
     Path(__file__).parents[1] / "__init__.py",
     Path(__file__).with_name("__init__.py"),
     Path(__file__).with_name("pipe.py"),
 )
-"""What of Moot it reads: a sandbox shows it no more."""
+"""The only files of Moot that it reads, and that a sandbox shows it."""
 MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves the old ones
 
 
 @dataclass(slots=True)
 class McpGrant:
-    """What one session may see: what its newest turn may, and nothing before its first.
+    """A session's right to read: as much as its newest turn may, and nothing before its first.
 
     url: where it is served, "" when it is not.
     """
@@ -55,7 +54,7 @@ class McpGrant:
         asked = self.invocation
         if asked is None or asked.home != self.scope:
             return None
-        return WorkReader(Gate.of(asked), frozenset({self.persona}))
+        return WorkReader(asked.gate, frozenset({self.persona}))
 
 
 class McpEndpoint:

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
 
 from contract.agent import Usage
-from gateway.app.supervisor import BotHealth
-from gateway.core import show
+from gateway.core import views
+from gateway.core.bot_health import BotHealth
 from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.observability.bot_metrics import BotMetrics
@@ -74,7 +74,7 @@ class Metrics:
         """Count a happening."""
         if isinstance(happening, MessagePosted):
             self._messages.labels(happening.message.by.kind).inc()
-        elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
+        elif isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
             self._turns.labels(happening.turn.persona, happening.turn.state).inc()
 
     def ended(self, turn: Turn) -> None:

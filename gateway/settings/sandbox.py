@@ -33,7 +33,7 @@ def _words(value: Any) -> Any:
 
 
 class OwnSandboxTable(BaseModel):
-    """What an agent or a persona says. None: as [sandbox] has it. mounts: beside those of it."""
+    """An agent's or a persona's own. None: as [sandbox] has it. mounts: beside those of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -16,8 +16,7 @@ from bots.bot import Bot
 from contract.agent import Question
 from contract.chat import Destination
 from contract.errors import PlatformError
-from gateway.core.bus import Publish
-from gateway.core.events import DraftChanged
+from gateway.core.events import DraftChanged, Publish
 from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.log_context import log_context, log_context_of
 from gateway.core.trace import TurnTrace
@@ -118,7 +117,7 @@ class LiveReply:
         shown = ""
         while not self._over.is_set():
             now = time.monotonic()
-            interval_s = self._bot.manners.draft_interval_s  # a platform may be out of breath
+            interval_s = self._bot.capabilities.draft_interval_s  # a platform may be out of breath
             if now >= next_typing:
                 await self._bot.typing(self._place, "is working")
                 next_typing = now + TYPING_EVERY_S

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
-from memory.erasure.identity import Identity
 from store.gateway_schema import (
     audit,
     figures,
@@ -100,7 +101,7 @@ def keys(table: Table) -> list[Column[Any]]:
 
 
 def plan_rows(
-    connection: Connection, doomed: ErasurePlan, column: Column[Any], values: Iterable[Any]
+    connection: Connection, plan: ErasurePlan, column: Column[Any], values: Iterable[Any]
 ) -> set[Key]:
     """Let the rows go whose column has one of the values; return the keys that are new."""
     table = column.table
@@ -109,8 +110,8 @@ def plan_rows(
     for some in chunks(values):
         rows = connection.execute(select(*keys(table)).where(column.in_(some)))
         found |= {tuple(row) for row in rows}
-    fresh = found - doomed.rows[table.name]
-    doomed.rows[table.name] |= fresh
+    fresh = found - plan.rows[table.name]
+    plan.rows[table.name] |= fresh
     return fresh
 
 
@@ -128,21 +129,21 @@ class ErasedMessages:
     posts: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, connection: Connection, doomed: ErasurePlan) -> ErasedMessages:
+    def of(cls, connection: Connection, plan: ErasurePlan) -> ErasedMessages:
         """Look them up."""
         by_scope, by_room = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         since: dict[str, int] = {}
         posts = set()
         at = messages.c
         columns = (at.seq, at.scope, at.room_id, at.message_id, at.received_at)
-        for some in chunks(doomed.seqs(messages)):
+        for some in chunks(plan.seqs(messages)):
             for row in connection.execute(
                 select(*columns).where(at.seq.in_(some)).order_by(at.seq)
             ):
                 posts.add((row.room_id, row.message_id))
                 by_room[row.room_id].append(row.seq)
                 by_scope[row.scope].append(row.seq)
-                if row.scope not in doomed.own:
+                if row.scope not in plan.own:
                     since[row.scope] = min(row.received_at, since.get(row.scope, 2**62))
         return cls(by_scope, by_room, since, frozenset(posts))
 
@@ -156,9 +157,78 @@ class ErasedMessages:
         return at < len(seqs) and seqs[at] <= row.last_seq
 
 
-def turn_ids(connection: Connection, doomed: ErasurePlan) -> set[str]:
+def turn_ids(connection: Connection, plan: ErasurePlan) -> set[str]:
     """Ids of the turns that go."""
     found: set[str] = set()
-    for some in chunks(doomed.seqs(turns)):
+    for some in chunks(plan.seqs(turns)):
         found |= set(connection.execute(select(turns.c.id).where(turns.c.seq.in_(some))).scalars())
     return found
+
+
+@dataclass(frozen=True)
+class Identity:
+    """ids: sender ids. mentions: what tags them on their platforms. called: their names."""
+
+    ids: frozenset[str]
+    mentions: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
+    _name: re.Pattern[str] | None = field(init=False, default=None, repr=False, compare=False)
+    _id: re.Pattern[str] | None = field(init=False, default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        externals = {one.partition(":")[2] for one in self.ids}
+        externals = {one for one in externals if any(map(str.isdecimal, one))}  # else it is a word
+        exact = self.ids | self.mentions
+        object.__setattr__(self, "_id", _pattern(exact))
+        object.__setattr__(self, "_name", _pattern(exact | externals | self.called))
+
+    def identifies(self, text: str) -> bool:
+        """Whether their id or mention stands in it."""
+        return self._id is not None and self._id.search(_plain(text)) is not None
+
+    def names(self, text: str) -> bool:
+        """Whether anything stands in it that means them, their name included."""
+        return self._name is not None and self._name.search(_plain(text)) is not None
+
+    def nameless(self, text: str, mark: str, borne: frozenset[str] = frozenset()) -> str:
+        """The text with `mark` for each of their names and mentions, but for names that others
+        bear."""
+        words = sorted((self.called - borne) | self.mentions, key=len, reverse=True)
+        loose = (r"\s+".join(map(re.escape, word.split())) for word in words)
+        found = "|".join(rf"(?<!\w){word}(?!\w)" for word in loose if word)
+        return re.sub(found, mark, text) if found else text
+
+
+def _pattern(words: Iterable[str]) -> re.Pattern[str] | None:
+    """Any of the words, not as a part of a longer one."""
+    found = sorted({_plain(word).strip() for word in words} - {""}, key=len, reverse=True)
+    if not found:
+        return None
+    return re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in found))
+
+
+_BRACKETS = str.maketrans("[]|", "()/")  # as a label shows them
+
+
+def _plain(text: str) -> str:
+    """As a label shows it, whatever its case and white space."""
+    normal = unicodedata.normalize("NFC", text).translate(_BRACKETS)
+    return " ".join(normal.casefold().split())
+
+
+def identity_of(connection: Connection, ids: frozenset[str]) -> Identity:
+    """What is known of a person by their messages, and by facts and landmarks."""
+    at = messages.c
+    called: set[str] = set()
+    mentions: set[str] = set()
+    spoke = select(at.sender_name, at.mention).where(at.sender_id.in_(ids)).distinct()
+    for name, mention in connection.execute(spoke):
+        called.add(name)
+        mentions.add(mention or "")
+    for column, whose in (
+        (facts.c.person_name, facts.c.person),
+        (landmarks.c.by_name, landmarks.c.by_id),
+    ):
+        query = select(column).where(whose.in_(ids)).distinct()
+        called |= {name or "" for name in connection.execute(query).scalars()}
+    return Identity(ids, frozenset(mentions - {""}), frozenset(called - {""}))

@@ -23,8 +23,9 @@ from sqlalchemy import (
 )
 
 from memory.scopes import check_scope
+from store.rows import from_row
 from store.schema import fact_speakers, facts
-from store.timestamps import micros, moment
+from store.timestamps import micros
 
 Kind = Literal[
     "decision", "request", "discussion", "attempt",  # extracted
@@ -93,9 +94,7 @@ def origin_of(kind: str, room_name: str) -> str:
 
 
 def _fact(row: Row[Any]) -> StoredFact:
-    values = dict(row._mapping)
-    values["said_at"], values["created_at"] = moment(row.said_at), moment(row.created_at)
-    return StoredFact(**values)
+    return from_row(StoredFact, row)
 
 
 # Functions of a connection: they run inside Store.read or Store.write.
@@ -221,16 +220,16 @@ def remove_facts(connection: Connection, ids: Sequence[str]) -> list[str]:
 
     Returns the ids of all that went.
     """
-    doomed = list(dict.fromkeys(ids))
-    fresh = doomed
+    gone = list(dict.fromkeys(ids))
+    fresh = gone
     while fresh:
         found = connection.execute(_KIN, {"ids": fresh}).scalars().all()
-        fresh = [item for item in found if item not in doomed]
-        doomed += fresh
-    seqs = select(_F.seq).where(_F.id.in_(doomed))
+        fresh = [item for item in found if item not in gone]
+        gone += fresh
+    seqs = select(_F.seq).where(_F.id.in_(gone))
     connection.execute(delete(fact_speakers).where(fact_speakers.c.fact_seq.in_(seqs)))
-    connection.execute(delete(facts).where(_F.id.in_(doomed)))
-    return doomed
+    connection.execute(delete(facts).where(_F.id.in_(gone)))
+    return gone
 
 
 def replace_facts(connection: Connection, ids: Sequence[str], by: str) -> None:
