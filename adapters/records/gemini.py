@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from adapters.records.values import text_of
 from adapters.turn_events import (
     ContextCompacted,
     ReplyBlock,
@@ -30,7 +31,7 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
     """
     if payload.get("hook_event_name") != "AfterAgent":
         return ()
-    heard = _text(payload.get("prompt_response"))
+    heard = text_of(payload.get("prompt_response"))
     return (ReplyEnded(recorded=True, restore=partial(restored, heard=heard)),)
 
 
@@ -94,13 +95,16 @@ def _summed_up(changed: object) -> bool:
 
 def _called(call: Json) -> Sequence[TurnEvent]:
     """A tool that has run, or was refused."""
-    tool, arguments = _text(call.get("displayName")) or _text(call.get("name")), call.get("args")
+    tool, arguments = (
+        text_of(call.get("displayName")) or text_of(call.get("name")),
+        call.get("args"),
+    )
     given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
     failed = call.get("status") in ("error", "cancelled")
     result = cut_tool_text(_result(call))
     return (
         ToolUsed(tool, _detail(arguments)),
-        ToolReport(_text(call.get("id")), tool, given, result, failed),
+        ToolReport(text_of(call.get("id")), tool, given, result, failed),
     )
 
 
@@ -128,8 +132,4 @@ def _result(call: Json) -> str:
         if isinstance(parts, list)
         else []
     )
-    return "\n".join(_text(response) for response in responses)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return "\n".join(text_of(response) for response in responses)
