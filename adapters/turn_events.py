@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from contract.agent import TOOL_TEXT, Question, Usage
 from contract.errors import AgentFault
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +172,6 @@ Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
 
 State = Literal["working", "blocked", "done", "idle", "error"]
+
+
+MOST_USES = 300  # of tools in a turn; of more the newest stay

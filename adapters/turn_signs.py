@@ -31,8 +31,9 @@ class PromptText:
     """Appended when the text ends in "\\", which would swallow Enter."""
     harmless: Callable[[str], str] = str
     """Takes from a clean text what the program would read as a command."""
-    pieces: Callable[[str], Sequence[str]] = lambda text: (text,)
-    """Cuts it into several pastes, for a program that does something else to a long one."""
+    pieces: Callable[[str], Sequence[str]] | None = None
+    """Cuts it into several pastes, for a program that does something else to a long one; None: it
+    is one paste."""
 
 
 @dataclass(frozen=True, slots=True)

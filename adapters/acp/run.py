@@ -17,8 +17,7 @@ from adapters.acp.question import CANCELLED, question_of, selected
 from adapters.acp.turn import AcpTurn
 from adapters.agent import Reply
 from adapters.cli_profile import Profile
-from adapters.session.questions import RoomQuestions, chosen
-from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, readable
+from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, RoomQuestions, chosen, readable
 from contract.agent import Answer, Usage
 from contract.errors import AgentError
 

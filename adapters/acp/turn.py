@@ -24,8 +24,7 @@ from acp.schema import (
 )
 
 from adapters.records.excerpt import changes
-from adapters.session.tool_uses import MOST
-from adapters.turn_events import cut_tool_text
+from adapters.turn_events import MOST_USES, cut_tool_text
 from contract.agent import ToolUse
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that
@@ -137,7 +136,7 @@ class AcpTurn:
             self.calls[told.tool_call_id] = call
             self._after = True
             self._in_a_row = 0
-            if len(self.calls) > MOST:
+            if len(self.calls) > MOST_USES:
                 del self.calls[next(iter(self.calls))]
         call.take(told)
         return call

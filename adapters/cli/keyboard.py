@@ -40,7 +40,8 @@ def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = Tru
     if not pastes(typing, asks_for_pastes):
         lines = text.strip("\n").split("\n")
         return typing.before + typing.newline.join(lines).encode("utf-8", "replace")
-    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.text.pieces(text)]
+    texts = typing.text.pieces(text) if typing.text.pieces else (text,)
+    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in texts]
     return typing.before + b"".join(pieces)
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 import structlog
 
 from adapters.agent import Launch
-from adapters.cli.dialogs import Dialogs
 from adapters.cli.hooks import HookListener, Receive
+from adapters.cli.permission import Dialogs
 from adapters.cli.record import Follower, follow
 from adapters.cli_profile import Profile, Setting
 from adapters.pty.console import Console

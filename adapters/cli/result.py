@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import structlog
 
-from adapters.cli.dialogs import Dialogs
+from adapters.cli.permission import Dialogs
 from adapters.cli.turn import Sign, TurnState, cut_reply
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
@@ -30,18 +31,20 @@ class TurnResult:
     an answer is expected.
     """
 
-    def __init__(
-        self, profile: Profile, console: Console, turn: TurnState, dialogs: Dialogs, prompt: str
-    ) -> None:
+    def __init__(self, profile: Profile, console: Console, turn: TurnState, prompt: str) -> None:
         self.shown = ""
         self.wanted = True
         self.since = console.scrolled
         self._profile = profile
         self._console = console
         self._turn = turn
-        self._dialogs = dialogs
         self._prompt = prompt
         self._frozen: str | None = None
+
+    @cached_property
+    def dialogs(self) -> Dialogs:
+        """The rules for dialogs, and which of them were answered."""
+        return Dialogs(self._profile)
 
     def reply(self, screen: Screen) -> str:
         """The reply as far as it shows."""
@@ -127,7 +130,7 @@ class TurnResult:
     def _fault(self, screen: Screen) -> AgentError | None:
         """The error that the screen shows for this turn."""
         text = text_on(screen)
-        if error := self._dialogs.fault(text, "turn"):
+        if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
         shown = error_on(screen, self._profile, self._prompt, self.since)
@@ -142,7 +145,7 @@ class TurnResult:
         """The program is gone and its record has no end of the turn."""
         profile, code = self._profile, self._console.exit_code
         text = text_on(await self._console.screen())
-        if error := self._dialogs.fault(text, "turn"):
+        if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
         then = "its session goes on" if profile.program.resume else "it starts anew"
@@ -151,7 +154,7 @@ class TurnResult:
 
     def refused(self, text: str) -> None:
         """Nothing began after Enter. Raises the fault that the screen shows, if it does."""
-        if error := self._dialogs.fault(text, "turn"):
+        if error := self.dialogs.fault(text, "turn"):
             raise error
 
     def untaken(self, text: str) -> AgentError:

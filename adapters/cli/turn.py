@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Literal
 
 from adapters.records.spent import total
-from adapters.session.tool_uses import ToolUses
 from adapters.turn_events import (
+    MOST_USES,
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
@@ -23,6 +24,31 @@ from adapters.turn_events import (
 )
 from adapters.turn_signs import TurnSigns
 from contract.agent import ToolUse, Usage
+
+
+class ToolUses:
+    """Each use once, in the order in which they were first heard of."""
+
+    def __init__(self) -> None:
+        self._uses: dict[str, ToolUse] = {}
+        self._recorded: set[str] = set()  # whose result the record told: as the model saw it
+
+    def note(self, did: ToolReport, source: Literal["hook", "record"]) -> None:
+        """Take in what is known more of a use."""
+        use = self._uses.get(did.id) or ToolUse("", "")
+        use = replace(use, tool=use.tool or did.tool, given=use.given or did.given)
+        if did.result is not None and (source == "record" or did.id not in self._recorded):
+            use = replace(use, result=did.result, failed=did.failed)
+            if source == "record":
+                self._recorded.add(did.id)
+        self._uses[did.id] = use
+        if len(self._uses) > MOST_USES:
+            del self._uses[next(iter(self._uses))]
+
+    def all(self) -> tuple[ToolUse, ...]:
+        """Those whose tool is known."""
+        return tuple(use for use in self._uses.values() if use.tool)
+
 
 Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]
@@ -204,7 +230,7 @@ class TurnState:
 
     def spent(self) -> Usage | None:
         """The tokens that its calls of the model took, as far as the program reports them."""
-        return total(tuple(self._spent.values()))
+        return total(tuple(self._spent.values())) if self._spent else None
 
     def text(self) -> str | None:
         """The exact reply as far as its own signs tell; None: only the screen can."""
