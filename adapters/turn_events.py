@@ -121,21 +121,19 @@ class HookQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnded:
-    """The turn is over.
-
-    text: the exact reply if this sign carries it, else None: the blocks that were Said.
-    whole: False when `text` is the last block only: the driver then waits up to
-    `Record.grace_s` for a Said of that text (or the record's own Ended) and joins all blocks.
-    recorded: the record has all of it by now, so one more look at it is enough; errors are on
-    the screen. restore: puts back what the record leaves out of the text that it holds; pure.
-    interrupted: it was broken off by Esc or the like.
-    """
+    """The turn is over."""
 
     text: str | None = None
+    """The exact reply if this sign carries it; None: it is the blocks that came before."""
     whole: bool = True
+    """False when `text` is the last block only: the driver then waits up to `RecordFormat.grace_s`
+    for a ReplyBlock of that text (or the record's own end) and joins all blocks."""
     interrupted: bool = False
+    """It was broken off by Esc or the like."""
     recorded: bool = False
+    """The record has all of it by now, so one more look at it is enough; errors are on the screen."""
     restore: Callable[[str], str] = str
+    """Puts back what the record leaves out of the text that it holds; pure."""
     turn: str = ""
 
 

@@ -150,19 +150,7 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         name=name,
         title=title,
         agent=given.agent or f"{title} CLI agent",
-        program=Program(
-            begin=tuple(given.command),
-            resume=tuple(given.resume),
-            chooses_id=any("{session_id}" in word for word in given.command),
-            ready=ReadySigns(
-                prompt=given.ready,
-                bracketed_paste=bool(given.paste),
-                quiet_s=given.ready_quiet_s,
-                timeout_s=given.ready_timeout_s,
-            ),
-            shell_terminal=True,
-            size=_size(given),
-        ),
+        program=_program(given),
         environment=Environment(env=tuple(given.env.items()), passes=tuple(given.passes)),
         setup=Setup(missing=given.missing, login=given.login),
         model=ModelChoice(context_tokens=given.context_tokens),
@@ -185,6 +173,22 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         ),
         # as far as anybody knows
         acp=Acp(command=tuple(given.command)),
+    )
+
+
+def _program(given: GenericSettings) -> Program:
+    return Program(
+        begin=tuple(given.command),
+        resume=tuple(given.resume),
+        chooses_id=any("{session_id}" in word for word in given.command),
+        ready=ReadySigns(
+            prompt=given.ready,
+            bracketed_paste=bool(given.paste),
+            quiet_s=given.ready_quiet_s,
+            timeout_s=given.ready_timeout_s,
+        ),
+        shell_terminal=True,
+        size=_size(given),
     )
 
 

@@ -266,7 +266,7 @@ class Console:
     # ── Input ───────────────────────────────────────────────────────────────────────────
 
     async def write(self, data: bytes) -> None:
-        """Write all of it while reading goes on. Raises Hangup."""
+        """Write all of it while reading goes on. Raises PtyClosed."""
         if self._terminal is None:
             raise PtyClosed("not started")
         await self._terminal.write(data)

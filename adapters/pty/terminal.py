@@ -220,7 +220,7 @@ class Terminal:
     # ── Input ───────────────────────────────────────────────────────────────────────────
 
     async def write(self, data: bytes) -> None:
-        """Return when the kernel has taken it all; reading goes on meanwhile. Raises Hangup.
+        """Return when the kernel has taken it all; reading goes on meanwhile. Raises PtyClosed.
 
         Cancelled, the rest is not sent. Calls wait for one another.
         """
