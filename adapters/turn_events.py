@@ -131,7 +131,7 @@ class ReplyEnded:
     interrupted: bool = False
     """It was broken off by Esc or the like."""
     recorded: bool = False
-    """The record has all of it by now, so one more look at it is enough; errors are on the screen."""
+    """The record has all of it by now: one more look at it is enough; errors are on the screen."""
     restore: Callable[[str], str] = str
     """Puts back what the record leaves out of the text that it holds; pure."""
     turn: str = ""
