@@ -12,7 +12,6 @@ from typing import TypeVar
 from contract.briefing import Budget
 from gateway.mcp.tools import MemoryTools
 from gateway.remembering.ingest import HEARD_S, MemoryIngest
-from gateway.remembering.recall import RecallCommands
 from gateway.settings.tables import MemoryTable
 from memory.consolidation.consolidation import Consolidation
 from memory.extraction.extraction import Extraction
@@ -121,7 +120,6 @@ class Memories:
         # Who asks: people of their own memory and of their room's, agents by their tools
         self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
         self.tools = MemoryTools(WorkLog(store), self.recall, zone)
-        self.recalling = RecallCommands(store, self.tools)
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:
         """None where nothing is to be extracted, or nobody is there to do it."""
