@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "add-a-command.md"
@@ -53,7 +54,11 @@ def test_a_command_added_as_the_page_says_is_carried_out(tmp_path: Path) -> None
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(doubles, copy)
     entry, handler, line, imports = blocks()
-    insert(tmp_path / "gateway/core/command_table.py", '    CommandSpec(\n        "help",', entry)
+    insert(
+        tmp_path / "gateway/core/command_table.py",
+        '    CommandSpec(\n        "help",',
+        f"{indent(entry.rstrip(), ' ' * 4)},\n",
+    )
     (tmp_path / "gateway/commands/dice.py").write_text(handler, encoding="utf-8")
     handlers = tmp_path / "gateway/app/handlers.py"
     insert(handlers, '        "agents": ', line)
