@@ -96,7 +96,9 @@ def make_admin(
     """The administrator's side of the page."""
     config = context.config
     activity = Activity(context.store, context.transcript, context.zone, clock)
-    disk = DataDisk(config.gateway.data_dir, config.database_file)
+    disk = DataDisk(
+        config.gateway.data_dir, None if config.store.url else config.gateway.database_file
+    )
     return AdminServices(
         AdminOverview(
             activity, sessions, context.personas, questions, supervisor.health, queues, disk, clock

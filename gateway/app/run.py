@@ -68,7 +68,7 @@ async def _run(
     redactor: Redactor,
 ) -> None:
     metrics = Metrics()
-    personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
+    personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(
         config, environment, personas, access, lambda secret: redactor.learn((secret,))

@@ -46,15 +46,17 @@ class CheckFinding:
 
 def check(config: Config, environment: Mapping[str, str]) -> list[CheckFinding]:
     """Look at the configuration, the personas and the programs; opens and starts nothing."""
-    personas = Personas(config.personas_folder, tuple(HEADINGS))
+    personas = Personas(config.gateway.personas_folder, tuple(HEADINGS))
     findings = [CheckFinding(problem, True) for problem in personas.problems.values()]
     findings += [CheckFinding(text, warning=True) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     findings += _access(config)
+    folder = config.gateway.personas_folder
     for number, bot in enumerate(config.bots):
         findings += [
             CheckFinding(
-                f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}", True
+                f"bots.{number}.personas: there is no {name}.md in {folder}",
+                True,
             )
             for name in bot.personas
             if personas.get(name) is None and name not in personas.problems

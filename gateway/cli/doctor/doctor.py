@@ -158,7 +158,9 @@ class Doctor:
 
     async def _agent_lines(self) -> list[Diagnosis]:
         """Those that personas name; the others are `moot agents`' business."""
-        named = {p.front.agent for p in Personas(self._config.personas_folder).all().values()}
+        named = {
+            p.front.agent for p in Personas(self._config.gateway.personas_folder).all().values()
+        }
         known = named & {*profiles(), *API_PROGRAMS, *self._config.agents}
         if not known:
             return []

@@ -22,7 +22,7 @@ async def check_platforms(config: Config, environment: Mapping[str, str]) -> lis
     Nothing where a bot can't even be made: the configuration's own check has said why.
     """
     try:
-        bots = make_bots(config, environment, Personas(config.personas_folder))
+        bots = make_bots(config, environment, Personas(config.gateway.personas_folder))
     except ConfigError:
         return []
     return await ask_platforms([bot for bot in bots.values() if bot.platform != "web"])

@@ -12,7 +12,7 @@ from gateway.settings.personas.personas import Persona, Personas
 
 async def check_sandbox(config: Config, environment: Mapping[str, str]) -> list[CheckFinding]:
     """Findings on whether sandboxes can be made here, where a persona wants one."""
-    personas = Personas(config.personas_folder).all().values()
+    personas = Personas(config.gateway.personas_folder).all().values()
     asking = [persona for persona in personas if wanted(config, persona).mode != "off"]
     if not asking:
         return []

@@ -26,7 +26,7 @@ async def try_bot(
     alone = config.model_copy(update={"bots": (config.bots[number],)})
     try:
         bots: list[Bot] = list(
-            make_bots(alone, environment, Personas(config.personas_folder)).values()
+            make_bots(alone, environment, Personas(config.gateway.personas_folder)).values()
         )
     except MootError as error:
         return [CheckFinding(error.say, True)]
