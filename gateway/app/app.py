@@ -22,6 +22,7 @@ from gateway.app.turns import (
     make_middle,
     make_rehearsal,
     make_rooms,
+    make_schedule_runner,
     make_schedules,
 )
 from gateway.core.clock import clock
@@ -80,7 +81,7 @@ class App:
 
         # The way of a message
         self.briefings = make_briefings(context, self.memories)
-        self.schedules = make_schedules(context, lambda: self.door)
+        self.schedules = make_schedules(context)
         self.rooms = self._rooms()
         self.idle = make_idle(context, self.memories, self.rooms.busy)
         self.door = make_door(
@@ -170,7 +171,7 @@ class App:
             self.context,
             idle=self.idle,
             sessions=self.sessions,
-            schedules=self.schedules,
+            schedules=make_schedule_runner(self.context, self.schedules),
             memories=self.memories,
             supervisor=self.supervisor,
             door=self.door,
@@ -199,4 +200,4 @@ class App:
         recovered = await self.rooms.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)
-        await self.schedules.take_configured(config.schedules)
+        await self.schedules.take_configured(config.schedules, self.bots)

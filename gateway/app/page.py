@@ -46,28 +46,11 @@ def make_services(
     dry_runs: DryRuns,
 ) -> Services:
     """The services that the page's routes ask."""
-    transcript, ledger, bots = context.transcript, context.ledger, context.bots
+    transcript, bots = context.transcript, context.bots
     agents = AgentService(sessions, context.personas, bots["web"])
     return Services(
-        inbox=InboxService(
-            intake=intake,
-            transcript=transcript,
-            ledger=ledger,
-            personas=context.personas,
-            questions=questions,
-            bus=context.bus,
-            bots=bots,
-            clock=clock,
-        ),
-        chat=ChatService(
-            transcript=transcript,
-            ledger=ledger,
-            queues=queues,
-            questions=questions,
-            agents=agents,
-            bus=context.bus,
-            clock=clock,
-        ),
+        inbox=_make_inbox(context, intake, questions),
+        chat=_make_chat(context, queues, questions, agents),
         agents=agents,
         monitor=Monitor(
             sessions, queues, context.metrics, context.personas, transcript, supervisor.health
@@ -81,6 +64,33 @@ def make_services(
         schedules=ScheduleService(schedules, transcript, context.personas, bots, clock),
         personas=personas,
         dry_runs=dry_runs,
+    )
+
+
+def _make_inbox(context: Context, intake: Intake, questions: Questions) -> InboxService:
+    return InboxService(
+        intake=intake,
+        transcript=context.transcript,
+        ledger=context.ledger,
+        personas=context.personas,
+        questions=questions,
+        bus=context.bus,
+        bots=context.bots,
+        clock=clock,
+    )
+
+
+def _make_chat(
+    context: Context, queues: TurnQueues, questions: Questions, agents: AgentService
+) -> ChatService:
+    return ChatService(
+        transcript=context.transcript,
+        ledger=context.ledger,
+        queues=queues,
+        questions=questions,
+        agents=agents,
+        bus=context.bus,
+        clock=clock,
     )
 
 

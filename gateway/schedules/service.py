@@ -55,14 +55,10 @@ class ScheduleService:
         if bot is None:
             raise Rejected("room_id", "no bot of Moot's is on that platform")
         wanted = Schedule(
-            seq=0,
-            key=None,
             room_id=room.id,
             thread_id=wish.thread_id,
             bot=bot,
             persona=wish.persona,
-            words="",
-            cron="",
             timezone=self.schedules.zone.key,
             text=wish.text,
             missed=wish.missed,

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from gateway.core.bot_health import BotHealth
 from gateway.core.views import View
 from gateway.observability.metering import Taken, measure
-from gateway.observability.metrics import Metrics
-from gateway.observability.session_metrics import Counted, Load
+from gateway.observability.metrics import Counted, Load, Metrics
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession, scope_folder
 from gateway.settings.personas.personas import Personas

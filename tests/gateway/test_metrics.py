@@ -18,8 +18,7 @@ from composer.headings import HEADINGS
 from contract.agent import Completion, Tool, Usage
 from contract.briefing import Budget, Fact, Header, Landmark, Note
 from gateway.core.ledger import Turn
-from gateway.observability.metrics import Metrics
-from gateway.observability.session_metrics import Counted
+from gateway.observability.metrics import Counted, Metrics
 from memory.recall.facts import NewFact, add_facts
 from memory.recall.index import Hit
 from store.database import Store
