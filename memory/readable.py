@@ -157,11 +157,11 @@ class ReadableMessages:
         return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
 
     def excludes(self, room_id: str) -> bool:
-        """Whether the configuration keeps a room out of memory."""
+        """True if the configuration keeps a room out of memory."""
         return room_id in self._excluded
 
     async def keepable(self, seq: int, text: str) -> str | None:
-        """What may be kept of a text that a person wrote in message `seq` so that it be kept.
+        """The part that may be kept of a text that a person wants kept, from their message `seq`.
 
         None: the message, or its room, is kept out of memory. "": all of it is private.
         """

@@ -52,7 +52,7 @@ class Runner(Protocol):
         """Run works one after the other in a transaction of their own; never two at a time."""
 
     async def scrub(self) -> None:
-        """Write the files anew, without what was deleted."""
+        """Write the files again, without what was deleted."""
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -212,7 +212,7 @@ class Store:
         return await job.done  # type: ignore[no-any-return]
 
     async def scrub(self) -> None:
-        """Write the database's files anew, so that no byte of what was deleted stays in them.
+        """Write the database's files again, so that no byte of what was deleted stays in them.
 
         Takes as long as copying them. Raises StoreError when somebody else uses the database.
         """
@@ -221,7 +221,7 @@ class Store:
             await self._runner.scrub()
         except SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
-            raise StoreError(f"the database can't be written anew: {reason}") from error
+            raise StoreError(f"the database can't be rewritten: {reason}") from error
 
     def write_later(self, work: Work[T]) -> asyncio.Future[T]:
         """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.

@@ -185,7 +185,7 @@ class Transcript:
         return connection.execute(_SEQ_BY_ID, where).scalar_one(), False
 
     def is_of(self, connection: Connection, seq: int, scope: str) -> bool:
-        """Whether a message belongs to a scope."""
+        """True if a message belongs to a scope."""
         return bool(connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope)
 
     def add_answer(

@@ -1,4 +1,4 @@
-"""What a turn that ended came to, as one narrow row: lists and plots never read the wide one."""
+"""Metrics of a turn that ended, as one narrow row: lists and plots never read the wide one."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class Extraction:
         return True
 
     async def _ask(self, part: MessageRange) -> Extracted:
-        """What the model finds; asked a second time when its answer can't be taken."""
+        """Ask the model, and a second time when its answer can't be taken."""
         prompt = conversation(part)
         try:
             return await self._answer(part.scope, prompt)

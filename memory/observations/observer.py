@@ -139,7 +139,7 @@ class Observer:
             await self._read_waiting(scope, persona, interaction)
 
     def _name_of(self, workspace: str) -> str:
-        """What a workspace that somebody configured is called."""
+        """The name of a workspace that somebody configured; "" for one of our own."""
         own = self._own_workspaces
         if not workspace or (own is not None and Path(workspace).is_relative_to(own)):
             return ""
@@ -153,7 +153,7 @@ class Observer:
             await self._observe(uses, told)
 
     def _batches(self, waiting: Sequence[WaitingUse]) -> list[list[WaitingUse]]:
-        """What is read at once: of one session; without a model, of one turn."""
+        """The uses that are read at once: of one session; without a model, of one turn."""
         plain = self._model is None
         groups = groupby(waiting, key=lambda item: item.turn_id if plain else item.session_id)
         uses = [list(group) for _, group in groups]

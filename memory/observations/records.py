@@ -1,4 +1,4 @@
-"""What a model says of an agent's work: observations, and what a session is about. Pure."""
+"""Records that a model writes of an agent's work: observations, and a session's outline. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True, slots=True)
 class NewObservation:
-    """What one observation says. files: relative to the workspace. notes: what was off."""
+    """An observation to be stored. files: relative to the workspace. notes: what was off."""
 
     kind: Kind
     title: str
@@ -57,7 +57,7 @@ class NewObservation:
 
 @dataclass(frozen=True, slots=True)
 class SessionOutline:
-    """What a session is about. overview: at its end, else ""."""
+    """A session's subject. overview: at its end, else ""."""
 
     title: str
     subtitle: str

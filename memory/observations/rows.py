@@ -1,4 +1,4 @@
-"""What agents did, one record an observation, and what their sessions were about."""
+"""Observations of what agents did, and the subjects of their sessions, as they lie on disk."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StoredObservation:
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
-    """What an agent's session was about. id: its key, see `session_key`."""
+    """The row of an agent's session. id: its key, see `session_key`."""
 
     id: str
     scope: str
@@ -67,7 +67,7 @@ class AgentSession:
 
 
 def session_key(persona: str, scope: str, session_id: str) -> str:
-    """What a session goes by: agents choose their ids themselves, so those may be the same."""
+    """The key of a session: agents choose their ids themselves, so those may be the same."""
     return hashlib.sha256("\0".join((persona, scope, session_id)).encode()).hexdigest()[:16]
 
 
@@ -122,7 +122,7 @@ def find_session(connection: Connection, key: str) -> AgentSession | None:
 
 
 def tell_session(connection: Connection, key: str, record: SessionOutline, **more: object) -> None:
-    """Write down what a session is about; what is told already stays unless it is told anew."""
+    """Write down what a session is about; what is known already stays unless it is said again."""
     told = {"title": record.title, "subtitle": record.subtitle, "overview": record.overview}
     values = {name: text for name, text in told.items() if text} | more
     if values:

@@ -1,4 +1,4 @@
-"""What people do with their own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
+"""Commands for one's own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MemoryCommands:
     # ── Seeing ──────────────────────────────────────────────────────────────────────────
 
     async def known(self, owner: Owner) -> Known:
-        """What is known of them here."""
+        """Look up all that is known of them here."""
 
         def work(connection: Connection) -> Known:
             gate = owner.gate()

@@ -15,7 +15,7 @@ from store.schema import episodes, insights, landmarks, observations, staging, t
 
 
 class MemoryRefusal(MootError):
-    """What a person asked of their memory can't be done; the sentence is for them."""
+    """Something that a person asked of their memory can't be done; the sentence is for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Owner:
 
     @property
     def alone(self) -> bool:
-        """Whether everything here is theirs: a direct message."""
+        """True where everything is theirs: in a direct message."""
         return self.home.startswith("dm:")
 
     def gate(self) -> Gate:
-        """What may be seen here."""
+        """Lets through what may be seen here."""
         return self.at.gate
 
 
@@ -61,7 +61,7 @@ class Insight:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a person, as far as it may be seen where they ask.
+    """All that is known of a person, as far as it may be seen where they ask.
 
     kept: what is said here is remembered; excluded: the configuration says that it isn't.
     """
@@ -106,7 +106,7 @@ def clear(connection: Connection, scope: str) -> None:
 def about(
     connection: Connection, owner: Owner, gate: Gate, *, replaced: bool = False
 ) -> list[StoredFact]:
-    """What is known of them; in a direct message that is all that was made of it."""
+    """The facts about them; in a direct message all that were made of it."""
     found = every_fact_in(connection, sorted(gate.scopes), person=owner.id, replaced=replaced)
     if owner.alone:
         found += every_fact_in(connection, [owner.home], replaced=replaced)

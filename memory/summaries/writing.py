@@ -1,4 +1,4 @@
-"""What a model is told to summarise, and what of its answer is kept."""
+"""The texts of summaries and records: written by a model and checked, or quoted without one."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def written(before: str, said: Sequence[ReadableMessage], message_chars: int) ->
 
 
 def labels(said: Sequence[ReadableMessage]) -> dict[str, str]:
-    """What each sender is called: the newest name, with the id where two have the same one."""
+    """The name of each sender: the newest name, with the id where two have the same one."""
     people = {one.by.id: one.by for one in said}
     names = {by.id: flattened(by.name)[:NAME_CHARS] or by.id for by in people.values()}
     often = Counter(names.values())
@@ -210,7 +210,7 @@ _DECIDED = re.compile(
 
 
 def plain_summary(before: str, said: Sequence[ReadableMessage]) -> str:
-    """What can be told of some messages, at least one, by quoting; PLAIN_CHARS at most.
+    """A summary of some messages, at least one, by quoting; PLAIN_CHARS at most.
 
     before: the summary that it takes the place of; what there is room for stays.
     """
