@@ -125,7 +125,7 @@ async def test_fewer_marks_are_shown_where_the_configuration_says_so(
 
 
 async def test_a_platform_without_reactions_is_not_asked_for_any(tmp_path: Path) -> None:
-    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=None, marks=False))
+    bot = FakeBot(capabilities=PlatformCapabilities(draft_interval_s=None, reactions=False))
     async with gateway(tmp_path, bot=bot) as moot:
         await moot.hear(said("@demo hello"))
         await moot.settle()

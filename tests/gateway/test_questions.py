@@ -224,7 +224,7 @@ async def test_nobody_in_time_is_on_record_as_a_refusal(tmp_path: Path) -> None:
 
 
 async def test_a_digit_elsewhere_answers_nothing(tmp_path: Path) -> None:
-    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=0.05, thread_replies=True))
+    bot = FakeBot(capabilities=PlatformCapabilities(draft_interval_s=0.05, thread_replies=True))
     access = ACCESS.model_copy(update={"dms": "open"})
     programs = asking(HARMLESS)
     async with gateway(tmp_path, bot=bot, programs=programs, access=access) as moot:

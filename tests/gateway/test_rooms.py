@@ -340,7 +340,7 @@ async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
         return "x" * (25 if len(programs.prompts) == 1 else 1000)
 
     programs = ScriptedPrograms(script)
-    bot = FakeBot(limit=100, manners=PlatformCapabilities(draft_interval_s=None, max_posts=3))
+    bot = FakeBot(limit=100, capabilities=PlatformCapabilities(draft_interval_s=None, max_posts=3))
     bot.limit = 10
     async with gateway(tmp_path, bot=bot, programs=programs) as moot:
         await moot.hear(said("@demo hello"))

@@ -172,7 +172,11 @@ class Stage:
             )
         }
         for bot in self.bots.values():
-            bot.came, bot.limit, bot.manners = self.came, case.limit, case.manners or bot.manners
+            bot.came, bot.limit, bot.capabilities = (
+                self.came,
+                case.limit,
+                case.capabilities or bot.capabilities,
+            )
             bot.own_ids = frozenset({f"fake:{bot.name.upper()}"}) if case.siblings else case.own_ids
             bot.roster = [Speaker(id_, name) for id_, name in case.roster]
         self.numbers: dict[str, count[int]] = defaultdict(lambda: count(1))

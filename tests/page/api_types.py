@@ -1,78 +1,98 @@
-"""The values of the HTTP API as TypeScript, made from the models that the server answers with.
-
-`python -m tests.page.api_types` writes gateway/web/api.d.ts again; a test holds the two together.
-"""
+"""The HTTP API's values as the page's types (gateway/web/api.d.ts) and as the server shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
-from pydantic import BaseModel
-
-import gateway.web.page
-import gateway.web.persona_api  # noqa: F401 - every view is below one of these
+from contract.agent import Answer, Option
+from contract.briefing import Trim
+from contract.chat import Speaker
+from gateway.core import views
+from gateway.limits import usage
+from gateway.personas.versions import Version
+from gateway.settings.personas.check import PersonaFinding
+from gateway.web import protocols
+from gateway.web.admin import values
+from gateway.web.memory import room_memory
+from gateway.web.rendering import INLINE, SHOWN
+from memory.browse import view_rows
+from memory.observations.rows import StoredObservation
 
 WRITTEN = Path(__file__).parents[2] / "gateway" / "web" / "api.d.ts"
-HEAD = """\
-// The values of the HTTP API, made from the server's models: python -m tests.page.api_types
-// A time is a string in ISO 8601 with its zone.
-
-declare namespace Api {
-"""
-_PLAIN = {
-    "string": "string",
-    "integer": "number",
-    "number": "number",
-    "boolean": "boolean",
-    "null": "null",
+# The server's type for each interface; what a function writes field by field is not among them.
+MIRRORED: dict[str, type] = {
+    "AgentSessionView": view_rows.AgentSessionRow,
+    "AnswerView": Answer,
+    "BotView": values.BotView,
+    "DayView": values.Day,
+    "DiskView": values.Disk,
+    "EpisodeView": view_rows.EpisodeRow,
+    "FactView": view_rows.FactRow,
+    "FindingView": PersonaFinding,
+    "FoundView": room_memory.MemorySearch,
+    "HealthView": protocols.HealthReport,
+    "LandmarkView": view_rows.LandmarkRow,
+    "LeftOutView": views.LeftOut,
+    "MessageView": views.MessageView,
+    "NoteView": view_rows.InsightRow,
+    "OptionView": Option,
+    "PersonaView": views.PersonaView,
+    "PostView": views.PostRecord,
+    "ProblemView": values.Problem,
+    "ReceiptView": protocols.Receipt,
+    "RecordView": StoredObservation,
+    "ReplyView": protocols.TurnReply,
+    "ReportView": usage.Report,
+    "RoomLineView": values.RoomLine,
+    "RoomView": views.RoomView,
+    "ScoredView": views.Scored,
+    "SectionView": views.SectionRecord,
+    "SessionLineView": values.SessionLine,
+    "SessionView": views.SessionView,
+    "SpeakerView": Speaker,
+    "SpentView": values.PersonaUsage,
+    "StateView": views.StateChange,
+    "SumView": usage.Sum,
+    "SummaryView": values.Summary,
+    "TimelineView": views.TimelineView,
+    "TimingView": views.Timing,
+    "TitleView": view_rows.TitleRow,
+    "TodayView": values.Today,
+    "TrimView": Trim,
+    "TurnLineView": values.TurnLine,
+    "TurnPageView": values.TurnPage,
+    "TurnRecordView": views.TurnRecord,
+    "TurnView": views.TurnView,
+    "VersionView": Version,
 }
+UNSEEN = {"MessageView": {"legacy"}}  # how it is shown, not what
+ADDED = {"SummaryView": {"ok": False}}  # worked out as it is shown
 
 
-def declarations() -> str:
-    """The whole file: an interface for each view, by name."""
-    views = {
-        model.__name__: model
-        for model in _below(BaseModel)
-        if model.__name__.endswith("View") and model.model_fields
+def declared() -> dict[str, dict[str, bool]]:
+    """The fields of each interface of api.d.ts, and whether they may be null."""
+    found = re.findall(r"interface (\w+) \{\n(.*?)\n  \}", WRITTEN.read_text("utf-8"), re.DOTALL)
+    return {
+        name: {
+            field: kind.endswith("| null")
+            for field, kind in re.findall(r"^    (\w+): (.*);$", body, re.MULTILINE)
+        }
+        for name, body in found
     }
-    return HEAD + "\n".join(_interface(*named) for named in sorted(views.items())) + "}\n"
 
 
-def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    for child in model.__subclasses__():
-        if child.__module__.startswith("gateway."):
-            yield child
-        yield from _below(child)
-
-
-def _interface(name: str, model: type[BaseModel]) -> str:
-    fields = model.model_json_schema(mode="serialization").get("properties", {})
-    lines = [f"    {field}: {_type(schema)};\n" for field, schema in fields.items()]
-    return f"  interface {name} {{\n{''.join(lines)}  }}\n"
-
-
-def _type(schema: Mapping[str, Any] | bool) -> str:
-    """The TypeScript for a part of a JSON Schema; raises KeyError for what no view has yet."""
-    if isinstance(schema, bool):  # any value at all
-        return "unknown"
-    if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2]
-    if "anyOf" in schema:
-        return " | ".join(_type(one) for one in schema["anyOf"])
-    if "enum" in schema:
-        return " | ".join(f'"{value}"' for value in schema["enum"])
-    match schema.get("type"):
-        case None:
-            return "unknown"
-        case "array":
-            return f"Array<{_type(schema['items'])}>"
-        case "object":
-            return f"Record<string, {_type(schema['additionalProperties'])}>"
-        case kind:
-            return _PLAIN[kind]
-
-
-if __name__ == "__main__":
-    WRITTEN.write_text(declarations(), encoding="utf-8")
+def shown(kind: type) -> dict[str, bool]:
+    """The fields that the server shows of a type, and whether they may be None."""
+    hints: dict[str, Any] = get_type_hints(kind)
+    names = SHOWN.get(kind) or [field.name for field in fields(kind)]
+    made: dict[str, bool] = {}
+    for name in names:
+        if INLINE.get(kind) == name:
+            made |= shown(hints[name])
+        else:
+            made[name] = NoneType in get_args(hints.get(name))
+    return made

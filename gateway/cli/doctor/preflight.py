@@ -131,7 +131,7 @@ class Preflight:
         except ConfigError:
             return health  # it is no program
         path = find_program(profile, table.command, self._environment.get("PATH", ""))
-        if path is None or not profile.version:
+        if path is None or not profile.setup.version:
             return health
         command = str(path), *table.command[1:]
         home = self._folder / "version"
@@ -139,9 +139,9 @@ class Preflight:
         env = {**self._programs.environment_of(profile, table), "HOME": str(home)}
         version = await find_version(profile, command, env, home)
         trouble = ""
-        if version and profile.at_least and is_older(version, profile.at_least):
-            trouble = f"Moot needs {profile.at_least} or newer: update it."
-        return replace(health, version=version, tested=profile.tested, trouble=trouble)
+        if version and profile.setup.at_least and is_older(version, profile.setup.at_least):
+            trouble = f"Moot needs {profile.setup.at_least} or newer: update it."
+        return replace(health, version=version, tested=profile.setup.tested, trouble=trouble)
 
     async def _asked(self, health: AgentHealth, program: AgentProgram, told: Told) -> AgentHealth:
         told(health.name, "starting")

@@ -54,5 +54,5 @@ def keys_of(agent: str, config: Config) -> list[str]:
     profile = config.agents.get(agent, AgentTable(profile=agent)).profile
     if profile in API_PROGRAMS:
         return [KEY]
-    passes = profiles()[profile].passes if profile in profiles() else ()
+    passes = profiles()[profile].environment.passes if profile in profiles() else ()
     return [key for key in passes if key.endswith(("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN"))]
