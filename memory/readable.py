@@ -55,9 +55,18 @@ class MessageRange:
         people = {item.by.id: item.by for item in self.spoken if item.by.kind == "human"}
         return tuple(people.values())
 
-    def chars(self) -> int:
-        """Length of all that was said."""
-        return sum(len(item.text) for item in self.spoken)
+    def first(self, most_chars: int, message_chars: int) -> MessageRange:
+        """Its beginning of `most_chars` at most, and at least one message.
+
+        message_chars: so much of a message counts, for the rest of it is cut.
+        """
+        chars = 0
+        for index, item in enumerate(self.spoken):
+            chars += min(len(item.text), message_chars)
+            if index and chars > most_chars:
+                kept = self.spoken[:index]
+                return replace(self, last_seq=kept[-1].seq, spoken=kept)
+        return self
 
 
 _M = messages.c

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from contract.agent import Completion, Tool
 from contract.errors import ModelError
-from memory.readable import MessageRange, ReadableMessage
+from memory.readable import ReadableMessage
 from memory.summaries.rows import SessionRecord
 
 PROMPT_CHARS = 40_000  # of conversation in one call: some 10,000 tokens, which every model takes
@@ -113,17 +113,6 @@ def labels(said: Sequence[ReadableMessage]) -> dict[str, str]:
 def flattened(text: str) -> str:
     """White space collapsed, without controls."""
     return " ".join(visible(text).split())
-
-
-def first_part(slice_: MessageRange, message_chars: int) -> MessageRange:
-    """As much of a slice, from its beginning, as one call may hold; one message at least."""
-    room = PROMPT_CHARS
-    for index, one in enumerate(slice_.spoken):
-        room -= min(len(one.text), message_chars)
-        if room < 0 and index:
-            kept = slice_.spoken[:index]
-            return MessageRange(slice_.scope, slice_.first_seq, kept[-1].seq, kept, slice_.hidden)
-    return slice_
 
 
 def last_part(said: Sequence[ReadableMessage], message_chars: int) -> tuple[ReadableMessage, ...]:
