@@ -148,6 +148,7 @@ def _scrub(connection: Connection) -> None:
 class _Job:
     work: Work[Any]
     done: asyncio.Future[Any]
+    later: bool = False  # nobody waits for it
 
 
 class Store:
@@ -229,8 +230,7 @@ class Store:
         For what nobody waits for; the future is done when it is on disk. A failure is logged.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future())
-        job.done.add_done_callback(_log_failure)
+        job = _Job(work, loop.create_future(), later=True)
         self._later.append(job)
         self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
         return job.done
@@ -262,15 +262,17 @@ class Store:
                 for job in jobs:
                     await self._commit([job])
             elif not jobs[0].done.done():
-                jobs[0].done.set_exception(error)
+                _fail(jobs[0], error)
             return
         for job, result in zip(jobs, results, strict=True):
             if not job.done.done():
                 job.done.set_result(result)
 
 
-def _log_failure(done: asyncio.Future[Any]) -> None:
-    if not done.cancelled() and (error := done.exception()) is not None:
+def _fail(job: _Job, error: Exception) -> None:
+    job.done.set_exception(error)
+    if job.later:
+        job.done.exception()  # seen, or asyncio would log it as well
         log.error("store.late_write_failed", reason=str(error))
 
 
