@@ -220,8 +220,7 @@ class Observer:
                 c, {session.scope}, {session.persona}, session=key, limit=OVERVIEW_OF
             )
         )
-        records = [_record(item) for item in reversed(found)]
-        overview = await self._overview(known, records) if records else ""
+        overview = await self._overview(known, found[::-1]) if found else ""
         now = self._clock()
         await self._store.write(lambda c: end_session(c, key, overview, now))
 
@@ -249,17 +248,3 @@ def most_important(found: Sequence[StoredObservation]) -> list[StoredObservation
 
 def _request(told: AnsweredTurn | None) -> str:
     return told.text if told is not None else ""
-
-
-def _record(item: StoredObservation) -> NewObservation:
-    kind = item.kind if item.kind in AHEAD else "discovery"
-    return NewObservation(
-        kind,  # type: ignore[arg-type]  # a key of AHEAD
-        item.title,
-        item.subtitle,
-        item.facts,
-        item.narrative,
-        item.concepts,
-        item.files,
-        item.notes,
-    )

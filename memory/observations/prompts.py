@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from contract.agent import ToolUse
 from memory.observations.records import (
+    KINDS,
     NewObservation,
     SessionOutline,
     cut_words,
@@ -89,7 +90,14 @@ def uses_prompt(uses: Sequence[ToolUse], *, request: str, reply: str, new_sessio
 
 def overview_prompt(session: SessionOutline, records: Sequence[NewObservation]) -> str:
     """The prompt for the overview of a session that ended."""
-    log = [{"type": r.kind, "title": r.title, "outcome": r.subtitle} for r in records]
+    log = [
+        {
+            "type": one.kind if one.kind in KINDS else "discovery",  # an import may have others
+            "title": one.title,
+            "outcome": one.subtitle,
+        }
+        for one in records
+    ]
     return json.dumps({"session": session.title, "log": log}, ensure_ascii=False)
 
 

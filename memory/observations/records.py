@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 from unicodedata import category
@@ -133,16 +133,7 @@ def with_notes(record: NewObservation) -> NewObservation:
         _off("concepts", len(record.concepts), CONCEPTS, ""),
     ]
     notes = (*record.notes, *filter(None, lengths))
-    return NewObservation(
-        record.kind,
-        record.title,
-        record.subtitle,
-        record.facts,
-        record.narrative,
-        record.concepts,
-        record.files,
-        notes,
-    )
+    return replace(record, notes=notes)
 
 
 def _off(what: str, length: int, within: tuple[int, int], unit: str) -> str:

@@ -23,10 +23,10 @@ SLUG_CHARS = 32
 CHARS_A_TOKEN = 4  # as everywhere, where no tokenizer is asked
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObservation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObservation(NewObservation):
     """An observation as it lies on disk. session_id: key of the agent's session, see `session_key`;
-    turn_id: of the turn that it was made from. Other fields as in NewObservation."""
+    turn_id: of the turn that it was made from."""
 
     seq: int
     id: str
@@ -34,14 +34,6 @@ class StoredObservation:
     persona: str
     session_id: str
     turn_id: str | None
-    kind: str
-    title: str
-    subtitle: str
-    facts: tuple[str, ...]
-    narrative: str
-    concepts: tuple[str, ...]
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
     at: datetime
 
     @property

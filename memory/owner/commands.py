@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
-from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, insights_of, one, visible
+from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, notes_on, one, visible
 from memory.private import has_private
 from memory.readable import ReadableMessages
 from memory.recall.facts import NewFact, StoredFact, add_facts, facts_in, origin_of, remove_facts
@@ -46,7 +46,7 @@ class MemoryCommands:
         def work(connection: Connection) -> Known:
             gate = owner.gate()
             own = about(connection, owner, gate)
-            notes = insights_of(connection, owner)
+            notes = notes_on(connection, owner)
             kept = connection.execute(_IS_KEPT.where(rooms.c.id == owner.at.room.id)).scalar()
             return Known(
                 facts=tuple(gate.admit("facts", own)),

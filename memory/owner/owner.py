@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select
 
 from contract.errors import MootError
+from memory.insights.insights import StoredNote
 from memory.observations.rows import blank_sessions
 from memory.recall.facts import StoredFact, every_fact_in, facts_in
 from memory.scopes import Gate, Invocation
+from store.rows import from_row
 from store.schema import episodes, insights, landmarks, observations, staging, tool_uses
 
 
@@ -51,15 +53,6 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Insight:
-    """A note on a person as it lies on disk. kind: "pin" or "recommendation"."""
-
-    scope: str
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Known:
     """All that is known of a person, as far as it may be seen where they ask.
 
@@ -67,7 +60,7 @@ class Known:
     """
 
     facts: tuple[StoredFact, ...]
-    insights: tuple[Insight, ...]
+    insights: tuple[StoredNote, ...]
     kept: bool
     excluded: bool
 
@@ -120,8 +113,9 @@ def one(
     return found[0] if found and found[0].seq == seq else None
 
 
-def insights_of(connection: Connection, owner: Owner) -> list[Insight]:
-    table = insights.c
-    query = select(table.scope, table.kind, table.text).order_by(table.kind, table.seq)
-    key = (table.scope == owner.home) & (table.sender_id == owner.id)
-    return [Insight(*row) for row in connection.execute(query.where(key))]
+def notes_on(connection: Connection, owner: Owner) -> list[StoredNote]:
+    """The notes on them that were made here."""
+    at = insights.c
+    query = select(insights).where(at.scope == owner.home, at.sender_id == owner.id)
+    rows = connection.execute(query.order_by(at.kind, at.seq))
+    return [from_row(StoredNote, row) for row in rows]
