@@ -16,7 +16,8 @@ import tomlkit
 from bots.kit.platform_spec import Login, PlatformSpec
 from bots.platforms import SPECS
 from contract.errors import ConfigError
-from gateway.cli.doctor.trials import keys_of, try_agents, try_bot
+from gateway.cli.diagnosis.agents import login_keys, try_agents
+from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
 from gateway.settings.config import SHIPPED_PERSONAS, Config, parse_config, secret
@@ -163,7 +164,7 @@ class Wizard:
                 case "other":
                     agent = self._found_agent(usual)
                 case _:
-                    for key in keys_of(agent, self._config()):
+                    for key in login_keys(agent, self._config()):
                         self._secrets.pop(key, None)
 
     def _found_agent(self, usual: str) -> str:
@@ -184,7 +185,7 @@ class Wizard:
 
     def _keys(self, agent: str) -> None:
         """The keys it logs in with: those of the environment; asked for where there is none."""
-        keys = keys_of(agent, self._config())
+        keys = login_keys(agent, self._config())
         found = {key: value for key in keys if (value := self._environment.get(key))}
         if not found and keys and not self._ask.quiet:
             question = f"{keys[0]}, if it has no login of its own"
