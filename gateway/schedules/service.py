@@ -33,7 +33,7 @@ class ScheduleRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleService:
-    """Implements Scheduling."""
+    """Makes, pauses and ends schedules of any room."""
 
     schedules: Schedules
     transcript: Transcript

@@ -264,7 +264,7 @@ async def test_once_runs_once_and_is_listed_no_more(tmp_path: Path) -> None:
 
 async def test_an_answer_begins_no_thread_under_a_message_that_is_not_there(tmp_path: Path) -> None:
     clock = Clock()
-    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=None, thread_replies=True))
+    bot = FakeBot(capabilities=PlatformCapabilities(draft_interval_s=None, thread_replies=True))
     async with scheduling(tmp_path, clock, bot) as (moot, schedules):
         await hear_room(moot)
         await make(schedules, "day 9:00 look")

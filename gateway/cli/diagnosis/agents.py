@@ -133,7 +133,7 @@ class Preflight:
         except ConfigError:
             return health  # it is no program
         path = find_program(profile, table.command, self._environment.get("PATH", ""))
-        if path is None or not profile.version:
+        if path is None or not profile.setup.version:
             return health
         command = str(path), *table.command[1:]
         home = self._folder / "version"
@@ -141,9 +141,9 @@ class Preflight:
         env = {**self._programs.environment_of(profile, table), "HOME": str(home)}
         version = await find_version(profile, command, env, home)
         trouble = ""
-        if version and profile.at_least and is_older(version, profile.at_least):
-            trouble = f"Moot needs {profile.at_least} or newer: update it."
-        return replace(health, version=version, tested=profile.tested, trouble=trouble)
+        if version and profile.setup.at_least and is_older(version, profile.setup.at_least):
+            trouble = f"Moot needs {profile.setup.at_least} or newer: update it."
+        return replace(health, version=version, tested=profile.setup.tested, trouble=trouble)
 
     async def _asked(self, health: AgentHealth, program: AgentProgram, told: Told) -> AgentHealth:
         told(health.name, "starting")
@@ -216,7 +216,7 @@ def login_keys(agent: str, config: Config) -> list[str]:
     profile = config.agents.get(agent, AgentTable(profile=agent)).profile
     if profile in API_PROGRAMS:
         return [KEY]
-    passes = profiles()[profile].passes if profile in profiles() else ()
+    passes = profiles()[profile].environment.passes if profile in profiles() else ()
     return [key for key in passes if key.endswith(("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN"))]
 
 

@@ -1,4 +1,4 @@
-"""The same manners everywhere: what the gateway counts on, asked of each platform in turn."""
+"""The same behaviour everywhere: what the gateway counts on, asked of each platform in turn."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ def html_free(line: str) -> str:
 
 async def test_signs_never_fail(ground: Ground) -> None:
     place = Destination(ground.room)
-    await ground.bot.mark(place, "1.000001", "working")
-    await ground.bot.mark(place, "1.000001", "done")
+    await ground.bot.react(place, "1.000001", "working")
+    await ground.bot.react(place, "1.000001", "done")
     await ground.bot.typing(place, "thinks")
     await ground.bot.typing(place, "")
     assert await ground.posts() == []
