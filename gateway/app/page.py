@@ -17,6 +17,7 @@ from gateway.schedules.schedules import Schedules
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import any_wanted
+from gateway.settings.config import database_file
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
@@ -96,7 +97,7 @@ def make_admin(
     """The administrator's side of the page."""
     config = context.config
     activity = Activity(context.store, context.transcript, context.zone, clock)
-    disk = DataDisk(config.gateway.data_dir, config.database_file)
+    disk = DataDisk(config.gateway.data_dir, database_file(config))
     return AdminServices(
         AdminOverview(
             activity, sessions, context.personas, questions, supervisor.health, queues, disk, clock

@@ -26,7 +26,7 @@ from gateway.remembering.models import open_model
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
-from gateway.settings.config import Config
+from gateway.settings.config import Config, store_url
 from gateway.settings.personas.personas import Personas
 from store.database import Store
 
@@ -76,7 +76,7 @@ async def _run(
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
-        Store.open(config.store_url) as store,
+        Store.open(store_url(config)) as store,
         open_configured(config) as index,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open() as hooks,

@@ -29,7 +29,7 @@ from gateway.backup.archive import ArchiveWriter, Manifest, writing
 from gateway.core.lock import ADDRESS
 from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.redaction import Redactor, secrets_in, without_secrets
-from gateway.settings.config import Config
+from gateway.settings.config import Config, store_url
 from gateway.settings.env_file import NAME as ENV_NAME
 from store.database import HEAD
 from store.upgrading import FOLDER, copy_sqlite
@@ -94,7 +94,7 @@ def back_up(
         with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=data) as scratch:
             copies = _Copies(Path(scratch))
             head = copies.anchor(data / ANCHOR)
-            url = make_url(config.store_url)
+            url = make_url(store_url(config))
             schema, dump = copies.database(url)
             manifest = Manifest(
                 moot=_version(),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contract.errors import MootError
 from gateway.cli.command_line import add_config, configured, printable
+from gateway.settings.config import store_url
 
 if TYPE_CHECKING:
     from gateway.audit.audit import Audit, AuditEntry
@@ -69,7 +70,7 @@ async def _look(given: argparse.Namespace, config: Config) -> int:
     from gateway.core.clock import clock
     from store.database import Store
 
-    async with Store.open(config.store_url, read_only=True) as store:
+    async with Store.open(store_url(config), read_only=True) as store:
         audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
         if given.command == "verify":
             return await _verify(audit, given)

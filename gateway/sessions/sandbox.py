@@ -16,7 +16,7 @@ from adapters.pty.process_group import OutputTooLarge, run_once
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.settings.config import Config
+from gateway.settings.config import Config, store_url
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.sandbox import Mode, parse_mount
 
@@ -96,7 +96,7 @@ def _forbidden(config: Config) -> tuple[Path, ...]:
     places = [config.gateway.data_dir, config.gateway.personas_dir, config.personas_folder]
     if config.file is not None:
         places.append(config.file)
-    url = urlsplit(config.store_url)
+    url = urlsplit(store_url(config))
     if url.scheme.startswith("sqlite"):
         places.append(Path(url.path.removeprefix("/")))
     return tuple(dict.fromkeys(place.absolute() for place in places))

@@ -30,6 +30,7 @@ from gateway.settings.tables import (
     TurnsTable,
 )
 
+DATABASE = "moot.db"  # in the data directory
 SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
 
 
@@ -66,15 +67,15 @@ class Config(Table):
         configured = self.gateway.personas_dir
         return configured if configured.is_dir() else SHIPPED_PERSONAS
 
-    @property
-    def store_url(self) -> str:
-        """The database's address; SQLite in the data directory unless another is set."""
-        return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
 
-    @property
-    def database_file(self) -> Path | None:
-        """SQLite's file in the data directory; None when another address is set."""
-        return None if self.store.url else self.gateway.data_dir / "moot.db"
+def store_url(config: Config) -> str:
+    """The database's address; SQLite in the data directory unless another is set."""
+    return config.store.url or f"sqlite:///{config.gateway.data_dir / DATABASE}"
+
+
+def database_file(config: Config) -> Path | None:
+    """SQLite's file in the data directory; None when another address is set."""
+    return None if config.store.url else config.gateway.data_dir / DATABASE
 
 
 def load_config(path: Path | None, *, base: Path) -> Config:

@@ -30,7 +30,7 @@ from gateway.backup.archive import Manifest, read
 from gateway.backup.backup import BackupOptions, back_up, back_up_daily, newest_first
 from gateway.backup.restore import restore_in_place, restore_to
 from gateway.core.lock import hold
-from gateway.settings.config import Config, load_config
+from gateway.settings.config import Config, load_config, store_url
 from store.database import HEAD, Store
 from tests.conftest import NewUrl
 from tests.doubles.service import Service, service
@@ -140,7 +140,7 @@ async def test_the_audit_log_of_a_back_up_under_load_has_the_row_that_its_head_n
     data, new = home.gateway.data_dir, tmp_path / "new"
     for number in range(200):  # so that something is noted after the database was copied
         (data / "files" / f"{number}.bin").write_bytes(os.urandom(10_000))
-    async with Store.open(home.store_url) as store:
+    async with Store.open(store_url(home)) as store:
         audit = Audit(store, lambda: AT, data / ANCHOR)
         await audit.note("start", MOOT)
         made = asyncio.create_task(asyncio.to_thread(backed_up, home))
@@ -183,7 +183,7 @@ async def filled(config: Config, words: str) -> None:
     if not (data / "files" / "link").is_symlink():
         (data / "files" / "link").symlink_to("/etc/passwd")
     note = [{"name": "note.txt", "path": str(data / "files/slack_C1/F1/note.txt")}]
-    async with Store.open(config.store_url) as store:
+    async with Store.open(store_url(config)) as store:
         await store.write(
             lambda c: c.execute(
                 text(
@@ -246,7 +246,7 @@ async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path
     assert Path(note["path"]).read_text() == "the note"
     assert Path(note["path"]).is_relative_to(new)
     assert os.access(new / "data/scopes/one/claude/work/run.sh", os.X_OK)
-    async with Store.open(config.store_url):
+    async with Store.open(store_url(config)):
         pass
     with pytest.raises(ConfigError, match="is there already"):
         restore_to(archive, new, head=HEAD)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from contract.errors import ConfigError
 from gateway.settings.bots import TABLES
-from gateway.settings.config import load_config, secret
+from gateway.settings.config import load_config, secret, store_url
 from gateway.settings.tables import AnthropicTable, HeadlessTable, MemoryTable
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_without_a_file_the_default_is_embedded(tmp_path: Path) -> None:
     config = load_config(None, base=tmp_path)
-    assert config.store_url == f"sqlite:///{tmp_path}/data/moot.db"
+    assert store_url(config) == f"sqlite:///{tmp_path}/data/moot.db"
     assert (config.gateway.host, config.gateway.port) == ("127.0.0.1", 8377)
 
 

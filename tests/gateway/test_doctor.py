@@ -17,7 +17,7 @@ from sqlalchemy import text
 from gateway.cli.diagnosis.checks import diagnose
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import hold, holder
-from gateway.settings.config import load_config
+from gateway.settings.config import load_config, store_url
 from store.database import Store
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble
@@ -130,14 +130,14 @@ async def test_another_version_of_the_database_is_told(
     tmp_path: Path, change: str, sentence: str
 ) -> None:
     only_demo(tmp_path)
-    async with Store.open(load_config(None, base=tmp_path).store_url) as store:
+    async with Store.open(store_url(load_config(None, base=tmp_path))) as store:
         await store.write(lambda c: c.execute(text(change)))
     assert sentence in (await examined(tmp_path))["database"].text
 
 
 async def test_a_damaged_database_is_a_mistake(tmp_path: Path) -> None:
     only_demo(tmp_path)
-    async with Store.open(load_config(None, base=tmp_path).store_url):
+    async with Store.open(store_url(load_config(None, base=tmp_path))):
         pass
     file = tmp_path / "data" / "moot.db"
     content = bytearray(file.read_bytes())

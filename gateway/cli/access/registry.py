@@ -20,7 +20,7 @@ from gateway.audit.audit import Audit
 from gateway.core.clock import clock
 from gateway.core.lock import InUse, address_of, hold
 from gateway.core.sql_ledger import SqlLedger
-from gateway.settings.config import Config
+from gateway.settings.config import Config, store_url
 from gateway.web.access.api import DECISIONS, GrantBody
 from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import parse
@@ -62,7 +62,7 @@ async def open_registry(config: Config, environment: Mapping[str, str]) -> Async
                 raise ConfigError(say) from None
             yield _Running(url, environment.get("MOOT_TOKEN") or None)
             return
-        async with Store.open(config.store_url) as store:
+        async with Store.open(store_url(config)) as store:
             transcript, access = Transcript(store), Access(config.access)
             ledger, audit = SqlLedger(store, transcript), Audit(store, clock)
             admissions = Admissions.over(store, ledger, access, audit, clock)

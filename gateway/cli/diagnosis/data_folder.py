@@ -19,7 +19,7 @@ from gateway.backup.archive import read
 from gateway.backup.backup import newest_first
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import holder
-from gateway.settings.config import Config
+from gateway.settings.config import Config, store_url
 from store.database import HEAD
 from store.upgrading import FOLDER, check_known
 
@@ -70,7 +70,7 @@ def _check_lock(folder: Path) -> Finding:
 
 def _check_database(config: Config) -> list[Finding]:
     try:
-        url = make_url(config.store_url)
+        url = make_url(store_url(config))
     except ArgumentError:
         return [Finding("✗", "database", "[store] url is not a database's address")]
     if url.get_backend_name() != "sqlite":

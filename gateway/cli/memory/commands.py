@@ -16,7 +16,7 @@ from gateway.cli.memory.lists import list_facts, list_scopes, search
 from gateway.cli.memory.transfer import export_all, import_all, wipe_all
 from gateway.remembering.indexes import OpenIndex, open_configured
 from gateway.remembering.models import open_model
-from gateway.settings.config import Config, load_config
+from gateway.settings.config import Config, load_config, store_url
 from memory.model import Model
 from store.database import Store
 
@@ -49,7 +49,7 @@ async def look_after(
     config = load_config(given.config, base=Path.cwd())
     config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with (
-        Store.open(config.store_url) as store,
+        Store.open(store_url(config)) as store,
         open_index(config) as index,
         _model(config, environment, given.command) as configured,
     ):
