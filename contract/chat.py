@@ -32,6 +32,15 @@ class Speaker:
     role: str | None = None
 
 
+MOOT = Speaker("bot:moot", "moot", "bot")
+"""Moot itself, which answers commands."""
+
+
+def persona_speaker(name: str) -> Speaker:
+    """A persona as one who speaks."""
+    return Speaker(f"bot:{name}", name, "bot")
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """A room, a direct message or a group DM. id: `<source>:<external id>`."""
@@ -40,6 +49,12 @@ class Room:
     name: str
     kind: RoomKind | str = "room"
     project: str | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Several people talk in it, and are not spoken to one by one; a kind that nobody knows is
+        treated like a direct message."""
+        return self.kind in ("room", "gdm")
 
     @property
     def external_id(self) -> str:
@@ -73,10 +88,6 @@ class Destination:
     thread_id: str | None = None
     voice: PersonaIdentity | None = None
     only_for: str | None = None
-
-
-MOOT = Speaker("bot:moot", "moot", "bot")
-"""Moot itself: it answers commands, and acts on its own in the audit log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +193,11 @@ class Inbound:
 
 
 SCHEDULED, SLASH = "schedule:", "slash:"
-"""What ids of messages begin with that stand on no platform: scheduled runs, slash commands."""
+"""Prefixes of the ids of messages that stand on no platform: scheduled runs, slash commands."""
 
 
 def stands(message_id: str) -> bool:
-    """Whether a message is to be seen on its platform: can be replied to, and marked."""
+    """Return True if a message is to be seen on its platform: it can be replied and reacted to."""
     return not message_id.startswith((SCHEDULED, SLASH))
 
 

@@ -18,7 +18,6 @@ import structlog
 from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
-from memory.gate import Gate
 from memory.scopes import Invocation
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ OWN_TOOLS = "mcp__moot__"  # how an agent's program calls those that read the me
 
 @dataclass(frozen=True, slots=True)
 class BriefRequest:
-    """What a briefing is wanted for.
+    """A request for all that the layers have to say before a turn.
 
     text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
     the oldest message that the prompt shows anyway; what was made from those need not be
@@ -48,19 +47,10 @@ class BriefRequest:
     covered: int = 0
     peek: bool = False
 
-    @property
-    def home(self) -> str:
-        """The scope of what is said here."""
-        return self.invocation.home
-
-    def gate(self) -> Gate:
-        """What may be read for it."""
-        return Gate.of(self.invocation)
-
 
 @dataclass(frozen=True, slots=True)
 class LayerAnswers:
-    """What the layers gave for a briefing.
+    """The layers' answers to a request.
 
     missing: layers that failed or took too long; late: those of them that took too long. ms: how
     long each layer took, in milliseconds.
@@ -112,8 +102,8 @@ class EndedSession:
 
 
 def ends_a_run(interaction: AnsweredTurn, *, last: bool) -> bool:
-    """What a layer wants that reads the chat from where it stopped: of turns that wait together
-    the last, and those in which the agent did something."""
+    """A layer that reads the chat from where it stopped wants these turns: of turns that wait
+    together the last, and those in which the agent did something."""
     return last or bool(interaction.uses) or interaction.compacted
 
 
@@ -123,7 +113,7 @@ class Learner(Protocol):
     name: str
 
     def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
-        """Whether a turn has anything for it; asked first, for its texts are read only then.
+        """True if a turn has anything for it; asked first, for its texts are read only then.
 
         last: no other turn of the scope waits. Its texts are as they were typed: keep nothing.
         """
@@ -188,7 +178,7 @@ class Layers:
         self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """What every layer has to say, all asked at once. Never raises."""
+        """Ask every layer at once, and join their answers. Never raises."""
         parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         return _joined(parts)
 
@@ -244,23 +234,20 @@ class Layers:
 
 
 async def _timed(source: Source, ask: BriefRequest) -> LayerAnswers:
+    """A layer's part and how long it took; an empty one, that says so, when it failed."""
     since = time.perf_counter()
-    part = await _part(source, ask)
-    ms = round((time.perf_counter() - since) * 1000, 3)
-    return replace(part, ms=((source.name, ms),))
-
-
-async def _part(source: Source, ask: BriefRequest) -> LayerAnswers:
     try:
         async with asyncio.timeout(source.deadline_s):
-            return await source.brief(ask)
+            part = await source.brief(ask)
     except TimeoutError:
         log.warning("prompt.layer_late", layer=source.name)
-        return LayerAnswers(missing=(source.name,), late=(source.name,))
+        part = LayerAnswers(missing=(source.name,), late=(source.name,))
     except Exception as error:  # a layer's border: the turn goes on without it
         log.warning("prompt.layer_failed", layer=source.name, error=type(error).__name__)
         log.debug("prompt.layer_failed", exc_info=True)
-    return LayerAnswers(missing=(source.name,))
+        part = LayerAnswers(missing=(source.name,))
+    ms = round((time.perf_counter() - since) * 1000, 3)
+    return replace(part, ms=((source.name, ms),))
 
 
 async def _tell(learner: Learner, lessons: _LearnInputs) -> None:
@@ -271,8 +258,8 @@ async def _tell(learner: Learner, lessons: _LearnInputs) -> None:
 
 
 class _LearnInputs:
-    """What may be learned from a turn: read again when a layer took its time, for the message may
-    have been deleted meanwhile."""
+    """All that may be learned from a turn: read again when a layer took its time, for the message
+    may have been deleted meanwhile."""
 
     def __init__(self, told: AnsweredTurn | EndedSession, slices: ReadableMessages) -> None:
         self.told = told

@@ -59,13 +59,13 @@ def _closed(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def private_spans(text: str) -> list[str]:
-    """What stands in the private parts of a text."""
+    """The texts of the private parts of a text."""
     found = (text[begin:end].strip() for _, _, begin, end in _ranges(text))
     return [span for span in found if span]
 
 
 def has_private(text: str) -> bool:
-    """Whether a text has a private part."""
+    """True if a text has a private part."""
     return bool(_ranges(text))
 
 
@@ -76,9 +76,10 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
     chance; whatever their case, and what stands between the words.
     """
     kept = text
-    for start, end, _, _ in reversed(_ranges(text)):
+    ranges = _ranges(text)
+    for start, end, _, _ in reversed(ranges):
         kept = kept[:start] + kept[end:]
-    hidden = (*spans, *private_spans(text))
+    hidden = (*spans, *(span for _, _, a, b in ranges if (span := text[a:b].strip())))
     for span in hidden:
         if len(span) >= LEAST_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())

@@ -31,7 +31,7 @@ log = structlog.stdlib.get_logger("moot.memory")
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-HEAD = "0004"  # the newest file in migrations/versions; Alembic is imported only to get there
+HEAD = "0005"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
 LATER_S = 0.05
 
@@ -48,11 +48,11 @@ class Runner(Protocol):
     async def read(self, work: Work[T], *, small: bool) -> T:
         """Run work that changes nothing."""
 
-    async def write(self, work: Work[T]) -> T:
-        """Run work in a transaction of its own; never two at a time."""
+    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
+        """Run works one after the other in a transaction of their own; never two at a time."""
 
     async def scrub(self) -> None:
-        """Write the files anew, without what was deleted."""
+        """Write the files again, without what was deleted."""
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -82,11 +82,11 @@ class ThreadRunner:
                 connection.rollback()  # the next one sees what was written since
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    async def write(self, work: Work[T]) -> T:
-        def run() -> T:
+    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
+        def run() -> list[Any]:
             connection = self._written = self._written or self._engine.connect()
             with connection.begin():
-                return work(connection)
+                return [work(connection) for work in works]
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, run)
 
@@ -118,9 +118,9 @@ class AsyncRunner:
         async with self._engine.connect() as connection:
             return await connection.run_sync(work)
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
         async with self._engine.begin() as connection:
-            return await connection.run_sync(work)
+            return [await connection.run_sync(work) for work in works]
 
     async def scrub(self) -> None:
         async with self._engine.connect() as connection:
@@ -148,6 +148,7 @@ def _scrub(connection: Connection) -> None:
 class _Job:
     work: Work[Any]
     done: asyncio.Future[Any]
+    later: bool = False  # nobody waits for it
 
 
 class Store:
@@ -205,13 +206,14 @@ class Store:
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed.
         """
-        self._hurry()
+        if self._later:
+            self._hurry()
         job = _Job(work, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return await job.done  # type: ignore[no-any-return]
 
     async def scrub(self) -> None:
-        """Write the database's files anew, so that no byte of what was deleted stays in them.
+        """Write the database's files again, so that no byte of what was deleted stays in them.
 
         Takes as long as copying them. Raises StoreError when somebody else uses the database.
         """
@@ -220,7 +222,7 @@ class Store:
             await self._runner.scrub()
         except SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
-            raise StoreError(f"the database can't be written anew: {reason}") from error
+            raise StoreError(f"the database can't be rewritten: {reason}") from error
 
     def write_later(self, work: Work[T]) -> asyncio.Future[T]:
         """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
@@ -228,8 +230,7 @@ class Store:
         For what nobody waits for; the future is done when it is on disk. A failure is logged.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future())
-        job.done.add_done_callback(_log_failure)
+        job = _Job(work, loop.create_future(), later=True)
         self._later.append(job)
         self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
         return job.done
@@ -255,21 +256,23 @@ class Store:
 
     async def _commit(self, jobs: Sequence[_Job]) -> None:
         try:
-            results = await self._runner.write(lambda c: [job.work(c) for job in jobs])
+            results = await self._runner.write([job.work for job in jobs])
         except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
             if len(jobs) > 1:
                 for job in jobs:
                     await self._commit([job])
             elif not jobs[0].done.done():
-                jobs[0].done.set_exception(error)
+                _fail(jobs[0], error)
             return
         for job, result in zip(jobs, results, strict=True):
             if not job.done.done():
                 job.done.set_result(result)
 
 
-def _log_failure(done: asyncio.Future[Any]) -> None:
-    if not done.cancelled() and (error := done.exception()) is not None:
+def _fail(job: _Job, error: Exception) -> None:
+    job.done.set_exception(error)
+    if job.later:
+        job.done.exception()  # seen, or asyncio would log it as well
         log.error("store.late_write_failed", reason=str(error))
 
 
@@ -338,7 +341,7 @@ async def _migrate(runner: Runner, url: URL) -> None:
                 copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
         log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
         with told(found, HEAD, copy):
-            await runner.write(upgrade_whole)
+            await runner.write([upgrade_whole])
     except ConfigError:
         await runner.close()
         raise

@@ -14,20 +14,10 @@ from typing import Any
 
 import yaml
 
-from adapters import screen_profile
-from adapters.cli_profile import (
-    DialogRule,
-    Footer,
-    HomeFile,
-    Interrupt,
-    Profile,
-    PromptTyping,
-    ReadySigns,
-    RecordFormat,
-    Setting,
-    TurnSigns,
-)
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
 from adapters.records.spent import by_llm, telling
+from adapters.screen_profile import NEVER, AsideRows, PromptRows, ScreenProfile
 from adapters.turn_events import ReplyBlock, ReplyEnded, SessionNamed, ToolUsed, TurnEvent
 
 FOLDER = ".config/io.datasette.llm"
@@ -35,7 +25,7 @@ FOLDER = ".config/io.datasette.llm"
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def models_file(setting: Setting, present: str) -> str:
+def models_file(setting: profile.Setting, present: str) -> str:
     """`extra-openai-models.yaml` with the model at OPENAI_BASE_URL, which llm itself does not read.
 
     Entries of others are kept; ours is marked.
@@ -62,7 +52,7 @@ def models_file(setting: Setting, present: str) -> str:
     return yaml.safe_dump(kept, allow_unicode=True, sort_keys=False)
 
 
-def template_file(setting: Setting, _present: str) -> str:
+def template_file(setting: profile.Setting, _present: str) -> str:
     """A template whose system prompt is the persona. `$` would begin a variable."""
     system = setting.persona.replace("$", "$$")
     return yaml.safe_dump({"system": system}, allow_unicode=True)
@@ -122,95 +112,110 @@ def last(words: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    DialogRule(
+    signs.DialogRule(
         last(r"(?i:[^\0]{0,400}(?:too long|context.length|maximum context))"),
         fault="context",
         say="llm: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last(r"Error code: 40[13]|No key found|[^\0]{0,200}api_key client option must be set"),
         fault="login",
         say="llm: the API refused the key. An administrator must check OPENAI_API_KEY, "
         "or `llm keys set`.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last("Error code: 429"),
         fault="limit",
         say="llm: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last(r"'?[^'\n]+'? is not a known model|Unknown model|Error code: 404"),
         fault="api",
         say="llm does not know this model. An administrator must choose another `model`.",
     ),
-    DialogRule(
+    signs.DialogRule(
         re.compile(r"^openai\.API(?:Connection|Timeout)Error: [^\0]*\Z", re.MULTILINE),
         fault="api",
         say="llm cannot reach its API. Ask again in a moment.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last(r"Error code: \d+"),
         fault="api",
         say="llm: the API failed. Ask again; if that fails too, say `!new`.",
     ),
 )
 
-LLM = Profile(
+LOOK = ScreenProfile(
+    name="llm",
+    prompt=PromptRows(
+        echo=re.compile(r"> (!multi)$"),
+        echo_end=re.compile(r"!end$"),
+        input=re.compile(r">\s*$"),
+        above=NEVER,
+    ),
+    asides=AsideRows(fault=re.compile(r"Error: (.+)")),
+)
+
+LLM = profile.Profile(
     name="llm",
     title="llm",
     agent="llm chat, a model without tools",
-    begin=("llm", "chat"),
-    resume=("llm", "chat", "--cid", "{session_id}"),
-    options=(
-        ("-t", "{home}/.moot/persona.yaml"),
-        ("-m", "{model}"),
+    program=profile.Program(
+        begin=("llm", "chat"),
+        resume=("llm", "chat", "--cid", "{session_id}"),
+        options=(
+            ("-t", "{home}/.moot/persona.yaml"),
+            ("-m", "{model}"),
+        ),
+        ready=profile.ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
+        shell_terminal=True,
     ),
-    files=(
-        HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
-        HomeFile(".moot/persona.yaml", template_file),
-        # an old readline has it off
-        HomeFile(".moot/inputrc", lambda _, __: "set enable-bracketed-paste on\n"),
+    environment=profile.Environment(
+        files=(
+            profile.HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
+            profile.HomeFile(".moot/persona.yaml", template_file),
+            # an old readline has it off
+            profile.HomeFile(".moot/inputrc", lambda _, __: "set enable-bracketed-paste on\n"),
+        ),
+        env=(("LLM_USER_PATH", f"{{home}}/{FOLDER}"), ("INPUTRC", "{home}/.moot/inputrc")),
+        passes=(
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_API_BASE",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "MISTRAL_API_KEY",
+            "HTTPS_PROXY",
+            "SSL_CERT_FILE",
+        ),
     ),
-    env=(("LLM_USER_PATH", f"{{home}}/{FOLDER}"), ("INPUTRC", "{home}/.moot/inputrc")),
-    passes=(
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "OPENAI_API_BASE",
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "MISTRAL_API_KEY",
-        "HTTPS_PROXY",
-        "SSL_CERT_FILE",
+    setup=profile.Setup(
+        missing="Install PyPI's `llm`, or say where it is with `command`.",
+        login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
+        logins=(f"{FOLDER}/keys.json",),
+        configs=(
+            f"{FOLDER}/extra-openai-models.yaml",
+            f"{FOLDER}/default_model.txt",
+            f"{FOLDER}/aliases.json",
+        ),
+        at_least="0.36",  # its record of turns is younger than 0.27's tables
+        tested="0.36",
     ),
-    ready=ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
-    typing=PromptTyping(
+    model=profile.ModelChoice(context_tokens=128_000),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(nfc=False, harmless=harmless),
         prompt=PROMPT,
         before=b"!multi\r",
         submit=b"\r!end\r",
-        nfc=False,
-        harmless=harmless,
         settle_s=0.1,
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             f"{FOLDER}/logs.db", telling(read_row, by_llm), format="sqlite", query=QUERY
         ),
-        footer=Footer(busy=None, idle=PROMPT),
+        footer=signs.Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,  # a quotation that is streamed slowly looks like the prompt
     ),
-    look=screen_profile.LLM,
-    dialogs=DIALOGS,
-    interrupt=Interrupt(ends=True),
-    shell_terminal=True,
-    missing="Install PyPI's `llm`, or say where it is with `command`.",
-    login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
-    context_tokens=128_000,
-    logins=(f"{FOLDER}/keys.json",),
-    configs=(
-        f"{FOLDER}/extra-openai-models.yaml",
-        f"{FOLDER}/default_model.txt",
-        f"{FOLDER}/aliases.json",
-    ),
-    at_least="0.36",  # its record of turns is younger than 0.27's tables
-    tested="0.36",
+    shown=signs.Shown(look=LOOK, dialogs=DIALOGS),
+    controls=signs.Controls(interrupt=signs.Interrupt(ends=True)),
 )

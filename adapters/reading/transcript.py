@@ -1,4 +1,4 @@
-"""What stands above the input box, now and, for full-screen programs, since they began.
+"""The rows above the input box, now and, for full-screen programs, since they began.
 
 A program on the alternate screen keeps no scrollback: what left its top is gone from the
 screen. A `TranscriptView` that looks at every frame pieces it together again.
@@ -37,21 +37,21 @@ def rows_above_input(screen: Screen, look: ScreenProfile, since: int = 0) -> lis
         return rows[: len(rows) - len(last) + question.start]
     for i in range(len(rows) - 1, max(-1, len(rows) - 1 - FOOT_ROWS), -1):
         if _is_input(rows[i], look) and not _is_within_echo(rows, i, look):
-            while i and (rows[i - 1].blank or look.above.match(rows[i - 1].text)):
+            while i and (rows[i - 1].blank or look.prompt.above.match(rows[i - 1].text)):
                 i -= 1
             return rows[:i]
     return rows
 
 
 def _is_within_echo(rows: list[VisibleRow], i: int, look: ScreenProfile) -> bool:
-    """Whether it is an empty row of a prompt that goes on below."""
+    """True when it is an empty row of a prompt that goes on below."""
     pair = rows[i : i + 2]
-    return len(pair) == 2 and all(look.echo.match(row.text) for row in pair)
+    return len(pair) == 2 and all(look.prompt.echo.match(row.text) for row in pair)
 
 
 def _is_input(row: VisibleRow, look: ScreenProfile) -> bool:
-    match = look.input.match(row.text)
-    if not match or not look.input_muted:
+    match = look.prompt.input.match(row.text)
+    if not match or not look.prompt.input_muted:
         return match is not None
     held = row.text[match.end() :].strip(" \xa0│┃")
     start = row.text.find(held, match.end()) + 1
@@ -94,12 +94,12 @@ class TranscriptView:
 
 
 def _key(row: VisibleRow) -> str:
-    """What stays of a row when a table around it gets wider."""
+    """The part of a row that stays when a table around it gets wider."""
     return "".join(filter(str.isalnum, row.text))
 
 
 def _goes_on(old: str, new: str) -> bool:
-    """Whether it is the same row, or one that was being written."""
+    """True when it is the same row, or one that was being written."""
     return bool(old) and (new == old or (len(old) > 3 and new.startswith(old)))
 
 

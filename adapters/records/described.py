@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adapters.cli_profile import RecordFormat
 from adapters.turn_events import Reader, ReplyBlock, ReplyEnded, SessionNamed, TurnEvent
+from adapters.turn_signs import RecordFormat
 
 Value = str | int | float | bool
 
@@ -61,12 +61,12 @@ class RecordSettings(BaseModel):
 
 
 def matches(row: Mapping[str, Any], values: Mapping[str, Value]) -> bool:
-    """Whether the row has all of these values."""
+    """True when the row has all of these values."""
     return all(at(row, path) == value for path, value in values.items())
 
 
 def at(row: object, path: str) -> object:
-    """What stands at a dotted path, e.g. "content.0.text"; None: nothing."""
+    """The value at a dotted path, e.g. "content.0.text"; None: nothing."""
     for key in path.split("."):
         if isinstance(row, Mapping):
             row = row.get(key)

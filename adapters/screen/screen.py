@@ -41,7 +41,7 @@ class Osc(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What ESC 7 saves and ESC 8 brings back."""
+    """The values that ESC 7 saves and ESC 8 brings back."""
 
     x: int = 0
     y: int = 0
@@ -171,28 +171,30 @@ class Screen:
         csi, grid = parse(text), self._grid
         if handler := ON_GRID.get(csi.key):
             handler(grid, csi)
-        elif csi.key in ("?h", "?l"):
-            for number in csi.numbers:
-                self._switch(number, csi.key == "?h")
-        elif csi.key in ("h", "l"):
-            for number in csi.numbers:
-                grid.inserting = csi.key == "h" if number == 4 else grid.inserting
-                self._newline = csi.key == "h" if number == 20 else self._newline
+        elif csi.key in ("?h", "?l", "h", "l"):
+            self._set_modes(csi)
         elif csi.key in ("H", "f"):
             self._go(csi.numbers[1] if len(csi.numbers) > 1 else 1, csi.numbers[0])
         elif csi.key == "d":
             self._go(min(grid.x, grid.cols - 1) + 1, csi.numbers[0])
         elif csi.key == "r":
             self._set_margins(csi)
-        elif csi.key == "s":
-            self._save()
-        elif csi.key == "u":
-            self._restore()
-        elif csi.key == "!p":
-            self._soft_reset()
+        elif act := _PLAIN_CSI.get(csi.key):
+            act(self)
         elif text in ("6n", "?6n"):
             return self.cursor_report(text)
         return answer_csi(text, self._modes, grid.cols, grid.rows)
+
+    def _set_modes(self, csi: Csi) -> None:
+        """Set or reset modes, the private ones (`?`) and the two others that are known."""
+        on = csi.key.endswith("h")
+        for number in csi.numbers:
+            if csi.key.startswith("?"):
+                self._switch(number, on)
+            elif number == 4:
+                self._grid.inserting = on
+            elif number == 20:
+                self._newline = on
 
     def _go(self, column: int, row: int) -> None:
         """To a position counted from 1; from the top margin in origin mode."""
@@ -250,7 +252,7 @@ class Screen:
         self._saved[grid.alternate] = Saved()
 
     def resize(self, cols: int, rows: int) -> None:
-        """Change the size; nothing is wrapped anew, since programs draw again."""
+        """Change the size; nothing is wrapped again, since programs draw again."""
         self._grid.resize(max(MIN_COLS, cols), max(1, rows))
 
     # ── Out ─────────────────────────────────────────────────────────────────────────────
@@ -272,27 +274,27 @@ class Screen:
 
     @property
     def cursor_visible(self) -> bool:
-        """Whether the cursor shows (mode 25)."""
+        """True when the cursor shows (mode 25)."""
         return self._modes.is_on(25)
 
     @property
     def application_cursor(self) -> bool:
-        """Whether the program wants arrows as ESC O A to ESC O D (mode 1)."""
+        """True when the program wants arrows as ESC O A to ESC O D (mode 1)."""
         return self._modes.is_on(1)
 
     @property
     def bracketed_paste(self) -> bool:
-        """Whether the program wants pastes marked (mode 2004)."""
+        """True when the program wants pastes marked (mode 2004)."""
         return self._modes.is_on(2004)
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a frame (mode 2026)."""
+        """True when the program is in the middle of a frame (mode 2026)."""
         return self._modes.is_on(2026)
 
     @property
     def alternate(self) -> bool:
-        """Whether the alternate screen shows."""
+        """True when the alternate screen shows."""
         return self._grid.alternate
 
     def cursor_report(self, query: str = "6n") -> bytes:
@@ -324,3 +326,7 @@ class Screen:
     def picture(self) -> list[list[tuple[str, str]]]:
         """The screen's rows as runs of (text, CSS classes; see `Style.css`)."""
         return [[(text, style.css) for text, style in row.line().runs] for row in self._grid.lines]
+
+
+_PLAIN_CSI = {"s": Screen._save, "u": Screen._restore, "!p": Screen._soft_reset}
+"""Sequences that say nothing more."""

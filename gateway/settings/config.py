@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from contract.errors import ConfigError
@@ -28,9 +28,8 @@ from gateway.settings.tables import (
     StoreTable,
     Table,
     TurnsTable,
+    free_name,
 )
-
-SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
 
 
 class Config(Table):
@@ -55,26 +54,22 @@ class Config(Table):
     telemetry: TelemetryTable = TelemetryTable()
     _file: Path | None = PrivateAttr(default=None)
 
+    @field_validator("bots")
+    @classmethod
+    def _named(cls, bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
+        for name in (name for bot in bots for name in bot.personas):
+            free_name(name)
+        return bots
+
     @property
     def file(self) -> Path | None:
         """Where it was read from; None: there is no file."""
         return self._file
 
     @property
-    def personas_folder(self) -> Path:
-        """The configured folder, or the personas that come with Moot."""
-        configured = self.gateway.personas_dir
-        return configured if configured.is_dir() else SHIPPED_PERSONAS
-
-    @property
     def store_url(self) -> str:
         """The database's address; SQLite in the data directory unless another is set."""
-        return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
-
-    @property
-    def database_file(self) -> Path | None:
-        """SQLite's file in the data directory; None when another address is set."""
-        return None if self.store.url else self.gateway.data_dir / "moot.db"
+        return self.store.url or f"sqlite:///{self.gateway.database_file}"
 
 
 def load_config(path: Path | None, *, base: Path) -> Config:

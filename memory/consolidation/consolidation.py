@@ -28,11 +28,11 @@ from memory.consolidation.merging import (
     unchanged,
 )
 from memory.cursors import advance, failed, read_cursor
-from memory.gate import Gate
 from memory.model import Model
 from memory.recall.facts import StoredFact, add_facts, every_fact_in, replace_facts
 from memory.recall.index import Index
 from memory.recall.recall import Recall
+from memory.scopes import Gate
 from store.database import Store
 from store.schema import facts
 
@@ -46,8 +46,8 @@ PATIENCE = 3  # passes that may fail at one fact for good before it is left out
 
 @dataclass(slots=True)
 class Outcome:
-    """What a pass over one scope did. gone: ids that are recalled no more. refused: proposals that
-    would have lost or invented something. stopped: it could not go on; the next pass does."""
+    """The result of a pass over one scope. gone: ids that are recalled no more. refused: proposals
+    that would have lost or invented something. stopped: it could not go on; the next pass does."""
 
     scope: str
     merged: int = 0

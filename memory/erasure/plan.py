@@ -1,4 +1,4 @@
-"""What goes with a person who is deleted: rows by their keys, and others' rows that lose a part."""
+"""The plan of an erasure: rows that go, by their keys, and others' rows that lose a part."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Key = tuple[Any, ...]
 
 @dataclass(slots=True)
 class ErasurePlan:
-    """What a survey found.
+    """All that goes with a person who is deleted.
 
     rows: keys of the rows that go, by table. changed: others' rows that lose a part, as new
     values by key. own: the person's own scopes. knowing: scopes of others whose agents were told
@@ -101,7 +101,7 @@ def keys(table: Table) -> list[Column[Any]]:
 
 
 def plan_rows(
-    connection: Connection, doomed: ErasurePlan, column: Column[Any], values: Iterable[Any]
+    connection: Connection, plan: ErasurePlan, column: Column[Any], values: Iterable[Any]
 ) -> set[Key]:
     """Let the rows go whose column has one of the values; return the keys that are new."""
     table = column.table
@@ -110,8 +110,8 @@ def plan_rows(
     for some in chunks(values):
         rows = connection.execute(select(*keys(table)).where(column.in_(some)))
         found |= {tuple(row) for row in rows}
-    fresh = found - doomed.rows[table.name]
-    doomed.rows[table.name] |= fresh
+    fresh = found - plan.rows[table.name]
+    plan.rows[table.name] |= fresh
     return fresh
 
 
@@ -129,26 +129,26 @@ class ErasedMessages:
     posts: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, connection: Connection, doomed: ErasurePlan) -> ErasedMessages:
+    def of(cls, connection: Connection, plan: ErasurePlan) -> ErasedMessages:
         """Look them up."""
         by_scope, by_room = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         since: dict[str, int] = {}
         posts = set()
         at = messages.c
         columns = (at.seq, at.scope, at.room_id, at.message_id, at.received_at)
-        for some in chunks(doomed.seqs(messages)):
+        for some in chunks(plan.seqs(messages)):
             for row in connection.execute(
                 select(*columns).where(at.seq.in_(some)).order_by(at.seq)
             ):
                 posts.add((row.room_id, row.message_id))
                 by_room[row.room_id].append(row.seq)
                 by_scope[row.scope].append(row.seq)
-                if row.scope not in doomed.own:
+                if row.scope not in plan.own:
                     since[row.scope] = min(row.received_at, since.get(row.scope, 2**62))
         return cls(by_scope, by_room, since, frozenset(posts))
 
     def within(self, row: Row[Any]) -> bool:
-        """Whether a row's range covers one of them."""
+        """True if a row's range covers one of them."""
         if row.first_seq is None or row.last_seq is None:
             return False
         room_id = row._mapping.get("room_id")
@@ -157,10 +157,10 @@ class ErasedMessages:
         return at < len(seqs) and seqs[at] <= row.last_seq
 
 
-def turn_ids(connection: Connection, doomed: ErasurePlan) -> set[str]:
+def turn_ids(connection: Connection, plan: ErasurePlan) -> set[str]:
     """Ids of the turns that go."""
     found: set[str] = set()
-    for some in chunks(doomed.seqs(turns)):
+    for some in chunks(plan.seqs(turns)):
         found |= set(connection.execute(select(turns.c.id).where(turns.c.seq.in_(some))).scalars())
     return found
 
@@ -183,11 +183,11 @@ class Identity:
         object.__setattr__(self, "_name", _pattern(exact | externals | self.called))
 
     def identifies(self, text: str) -> bool:
-        """Whether their id or mention stands in it."""
+        """True if their id or mention stands in it."""
         return self._id is not None and self._id.search(_plain(text)) is not None
 
     def names(self, text: str) -> bool:
-        """Whether anything stands in it that means them, their name included."""
+        """True if anything stands in it that means them, their name included."""
         return self._name is not None and self._name.search(_plain(text)) is not None
 
     def nameless(self, text: str, mark: str, borne: frozenset[str] = frozenset()) -> str:
@@ -217,7 +217,7 @@ def _plain(text: str) -> str:
 
 
 def identity_of(connection: Connection, ids: frozenset[str]) -> Identity:
-    """What is known of a person by their messages, and by facts and landmarks."""
+    """Look a person up by their messages, and by facts and landmarks."""
     at = messages.c
     called: set[str] = set()
     mentions: set[str] = set()

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Select, bindparam, select
 
 from memory.cursors import advance, read_cursor
-from memory.erasure.private_words import remove_private
+from memory.erasure.quoted_copies import remove_private
 from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import private_spans
 from memory.readable import MessageRange, ReadableMessages
@@ -147,7 +147,7 @@ class MessageFacts:
 
 
 def _tells(text: str) -> bool:
-    """Whether a message says something by itself: not in a word or two, and not only a question.
+    """True for a message that says something by itself: more than a word or two, or a question.
 
     A question is found best by the same question asked again, and would stand before its answer.
     """

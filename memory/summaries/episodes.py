@@ -33,11 +33,11 @@ from memory.summaries.rows import (
     weights,
 )
 from memory.summaries.writing import (
+    PROMPT_CHARS,
     RECORDING,
     SUMMARIZE,
     checked_record,
     checked_summary,
-    first_part,
     last_part,
     plain_record,
     plain_summary,
@@ -126,9 +126,13 @@ class Episodes:
         """The newest summary, if one is wanted and it reaches as far as was asked for."""
         if not ask.covered:
             return LayerAnswers()
-        newest = await self._store.read(lambda c: newest_episode(c, ask.home), small=True)
+        newest = await self._store.read(
+            lambda c: newest_episode(c, ask.invocation.home), small=True
+        )
         found = [newest] if newest is not None and newest.last_seq >= ask.covered else []
-        return LayerAnswers(summary="".join(one.text for one in ask.gate().admit(self.name, found)))
+        return LayerAnswers(
+            summary="".join(one.text for one in ask.invocation.gate.admit(self.name, found))
+        )
 
     # ── After a turn ────────────────────────────────────────────────────────────────────
 
@@ -180,7 +184,7 @@ class Episodes:
             found = await self._slices.after(scope, known.after, until=until, size=PAGE)
             if found is None:
                 break
-            part = first_part(found, self._budget.message)
+            part = found.first(PROMPT_CHARS, self._budget.message)
             if not part.spoken:
                 await self._skip(scope, known.after, part.last_seq)
             elif not await self._summarise(part, known):

@@ -3,7 +3,6 @@
 import re
 
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import Footer, Hooks, RecordFormat, Title, TurnSigns
 from adapters.turn_events import (
     PromptTaken,
     ReplyBlock,
@@ -12,6 +11,7 @@ from adapters.turn_events import (
     ReplyFailed,
     ToolUsed,
 )
+from adapters.turn_signs import Footer, Hooks, RecordFormat, Title, TurnSigns
 
 NOTHING = re.compile("(?!)")
 TITLE = Title(busy=NOTHING, idle=NOTHING)
@@ -175,5 +175,5 @@ def test_a_draft_is_the_longer_of_what_was_said_and_streamed() -> None:
 def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
     turn = TurnState(BOTH)
     turn.note(ReplyBlock("ab"), "record", 0.0)
-    turn.note(ReplyEnded(recorded=True, mend=lambda text: f"{text}!"), "hook", 0.1)
+    turn.note(ReplyEnded(recorded=True, restore=lambda text: f"{text}!"), "hook", 0.1)
     assert (turn.over(0.1), turn.text()) == ("hook", "ab!")

@@ -364,9 +364,8 @@ class Stage:
         assert self.moot is not None
         house = self.moot.house
         settings = PageSettings(self.folder / "uploads")
-        more = house.persona_api.routes()
         async with (
-            open_page(house.desk, settings, more=more) as url,
+            open_page(house.services, settings) as url,
             aiohttp.ClientSession(url) as client,
             client.request(step.method, step.path, json=step.body) as response,
         ):
