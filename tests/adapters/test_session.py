@@ -1,4 +1,4 @@
-"""The machine that all drivers share: an ask ends, is stopped or late, and leaves nothing behind."""
+"""The machine that all drivers share: an ask ends, or is stopped, and leaves nothing behind."""
 
 from __future__ import annotations
 
