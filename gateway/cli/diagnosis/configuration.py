@@ -58,7 +58,7 @@ async def check_secrets(of: Installation) -> list[Finding]:
 
 
 async def check_sandbox(of: Installation) -> list[Finding]:
-    """Whether sandboxes can be made here, where a persona wants one."""
+    """Sandboxes: where a persona wants one, one is tried here."""
     personas = of.personas.all().values()
     asking = [persona for persona in personas if wanted(of.config, persona).mode != "off"]
     if not asking:
@@ -82,7 +82,7 @@ def check(
     config: Config, environment: Mapping[str, str], personas: Personas | None = None
 ) -> list[Finding]:
     """See check_configuration. personas: read from their folder where None."""
-    personas = personas or Personas(config.personas_folder, tuple(HEADINGS))
+    personas = personas or Personas(config.gateway.personas_folder, tuple(HEADINGS))
     findings = [_wrong(problem) for problem in personas.problems.values()]
     findings += [_warns(text) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
@@ -109,7 +109,7 @@ def check(
 
 def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
     return [
-        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}")
+        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.gateway.personas_folder}")
         for number, bot in enumerate(config.bots)
         for name in bot.personas
         if personas.get(name) is None and name not in personas.problems
@@ -131,7 +131,7 @@ def _second_person(config: Config) -> list[Finding]:
 
 
 def _access(config: Config) -> list[Finding]:
-    """Whether anybody on a platform may ask at all, and anybody can let somebody in."""
+    """Warnings where no one on a platform may ask, or no one can let somebody in."""
     access = config.access
     if not config.bots:
         return []

@@ -40,8 +40,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Installation:
-    """What a check looks at. file: moot.toml, which need not be there. asks_agents: an agent that
-    is here is started and answers one word, for a few tokens."""
+    """One installation, as checks see it.
+
+    file: moot.toml, which need not be there. asks_agents: an agent that is here is started and
+    answers one word, for a few tokens.
+    """
 
     config: Config
     file: Path
@@ -52,4 +55,4 @@ class Installation:
     @cached_property
     def personas(self) -> Personas:
         """The personas of the configuration's folder, read once."""
-        return Personas(self.config.personas_folder, tuple(HEADINGS))
+        return Personas(self.config.gateway.personas_folder, tuple(HEADINGS))
