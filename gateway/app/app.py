@@ -79,7 +79,14 @@ class App:
             context, self.settings, self.memories, programs, hooks, sandboxing
         )
 
-        # The way of a message
+        self._make_way()
+        # The page
+        self.services = self._services()
+        self._page = make_page_settings(context, page_token)
+
+    def _make_way(self) -> None:
+        """The way of a message: from the intake through a queue to a session, and back."""
+        context = self.context
         self.briefings = make_briefings(context, self.memories)
         self.schedules = make_schedules(context)
         self.rooms = self._rooms()
@@ -93,10 +100,6 @@ class App:
             books=self.books,
         )
         self.supervisor = make_supervisor(context)
-
-        # The page
-        self.services = self._services()
-        self._page = make_page_settings(context, page_token)
 
     def _services(self) -> Services:
         admin = make_admin(

@@ -44,7 +44,6 @@ class Context:
     def __init__(
         self,
         config: Config,
-        *,
         group: asyncio.TaskGroup,
         store: Store,
         personas: Personas,
