@@ -32,10 +32,11 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
     ),
     "adapters": (
         {"agent", "turn_events", "screen", "screen_profile", "demo"},
+        {"turn_signs"},
         {"cli_profile", "pty"},
         {"reading", "records", "sandbox"},
         {"profiles"},
-        {"catalog", "headless"},
+        {"catalog", "headless", "replay"},
         {"session"},
         {"cli", "acp", "api"},
     ),
