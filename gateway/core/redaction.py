@@ -1,4 +1,4 @@
-"""Secrets of the configuration, taken out of whatever leaves the house. docs/logs.md."""
+"""Secrets of the configuration, taken out of whatever leaves Moot. docs/logs.md."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Personas:
     """The personas of a folder as they are now; a broken file keeps its last good form.
 
     problems: file name → one sentence, for files that can't be read as they stand.
-    warnings: likewise, for files that work but should be mended.
+    warnings: likewise, for files that work but should be fixed.
     """
 
     def __init__(
