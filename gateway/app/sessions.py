@@ -41,9 +41,9 @@ def make_sessions(
 ) -> SessionPool:
     """Sessions on this machine. hooks: where their agents reach the memory, if they may."""
     config = context.config
-    door = (
-        McpEndpoint(hooks, memories.tools, context.spawn) if hooks and config.memory.mcp else None
-    )
+    endpoint = None
+    if hooks and config.memory.mcp:
+        endpoint = McpEndpoint(hooks, memories.tools, context.spawn)
     opener = Opener(
         programs=programs,
         ledger=context.ledger,
