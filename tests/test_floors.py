@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"bot"},
         {"kit", "markdown"},
         {"slack", "rocketchat", "discord", "matrix", "bluebubbles", "web"},
+        {"platforms"},
     ),
     "adapters": (
         {"agent", "turn_events", "screen", "screen_profile", "demo"},
