@@ -75,7 +75,7 @@ def make_schedules(ground: Context) -> Schedules:
 
 
 def make_schedule_runner(ground: Context, schedules: Schedules) -> ScheduleRunner:
-    """What runs them."""
+    """Runs schedules that are due."""
     return ScheduleRunner(
         schedules,
         ledger=ground.ledger,

@@ -54,7 +54,7 @@ LEAST_DISK_BYTES = 100 << 20
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What happened in rooms, turns and days: read from the store."""
+    """Recent activity in rooms, turns and days, read from the store."""
 
     store: Store
     transcript: Transcript
