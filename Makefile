@@ -25,10 +25,12 @@ test-agents: .venv/dev .venv/agents
 	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 $(ARGS) || \
 		$(BIN)/python -m pytest tests/every_agent $(ALONE) $(ARGS)
 
-check: .venv/dev
+check: .venv/dev .venv/page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@if [ -d tests/page/node_modules ]; then npm --prefix tests/page run --silent check; else \
+		echo "no npm here: the types and the form of the page's code are not checked"; [ -z "$$CI" ]; fi
 
 bench: .venv/dev
 	$(BIN)/python -m bench $(ARGS)
@@ -55,6 +57,11 @@ bench: .venv/dev
 		tests/clients/rocketchat/package-lock.json tests/matrix/requirements.txt
 	sh tests/setup
 	@touch $@
+
+# What checks the page's code: TypeScript, Prettier, and CommonMark's own examples.
+.venv/page: .venv/python tests/page/package-lock.json
+	@if command -v npm >/dev/null; then \
+		(cd tests/page && npm ci --prefer-offline --no-audit --no-fund --loglevel=error) && touch $@; fi
 
 # 3 GB of command-line agents, in tests/every_agent.
 .venv/agents: .venv/python tests/every_agent/setup tests/every_agent/package-lock.json \

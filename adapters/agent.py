@@ -7,8 +7,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from adapters.sandbox.bubblewrap import Sandbox
 from contract.agent import Answer, Question
+
+Network = Literal["host", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder or file that is shown at its own path."""
+
+    path: Path
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What a session may have beside the system, its HOME, its workspace and its program.
+
+    bwrap: where bubblewrap is. forbidden: nothing of these is shown, whoever asks for it. fixed:
+    may be shown, but not written to: what Moot itself runs.
+    """
+
+    bwrap: Path
+    mounts: tuple[Mount, ...] = ()
+    network: Network = "host"
+    forbidden: tuple[Path, ...] = ()
+    fixed: tuple[Path, ...] = ()
+
 
 Driver = Literal["terminal", "acp"]
 ACP_SESSION = "acp:"  # begins the ids of such sessions: a terminal may know nothing of them

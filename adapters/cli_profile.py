@@ -15,10 +15,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from adapters.agent import MemoryServer
-from contract.agent import TOOL_TEXT, Option, Question, Usage
+from adapters.turn_events import Reader, State
+from contract.agent import Option
 from contract.errors import AgentFault
 
 if TYPE_CHECKING:
@@ -28,165 +29,6 @@ if TYPE_CHECKING:
 #
 # The readers below turn a row of its record or a hook's payload into these. `turn` is the
 # program's own id of the turn, or "" when it has none; the driver drops events of other turns.
-
-
-@dataclass(frozen=True, slots=True)
-class SessionNamed:
-    """The id that resumes this session later."""
-
-    session_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class PromptTaken:
-    """The prompt was taken: the confirmation that Enter was heard."""
-
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyBlock:
-    """A finished block of the reply, exact. Blocks are joined by the later one's `sep`.
-
-    What was said before a tool was used shows in drafts; the answer is what was said since.
-    """
-
-    text: str
-    sep: str = "\n\n"
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyDelta:
-    """Some more of the reply while it is written: for drafts alone, never for the answer."""
-
-    delta: str
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyRetracted:
-    """What was Said since the turn began is void: the program asks its model once more."""
-
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolUsed:
-    """A tool was used, e.g. "Bash". detail: one line, e.g. the command."""
-
-    tool: str
-    detail: str = ""
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolReport:
-    """What is known of one use of a tool, for the memory; several may tell of the same `id`.
-
-    given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
-    """
-
-    id: str
-    tool: str = ""
-    given: str = ""
-    result: str | None = None
-    failed: bool = False
-    turn: str = ""
-
-
-def cut_tool_text(text: str) -> str:
-    """A tool's input or result as the memory keeps it: its beginning and its end."""
-    if len(text) <= TOOL_TEXT:
-        return text
-    head = TOOL_TEXT // 2
-    return f"{text[:head]}{_LEFT_OUT}{text[len(_LEFT_OUT) + head - TOOL_TEXT :]}"
-
-
-_LEFT_OUT = "\n[...]\n"
-
-
-@dataclass(frozen=True, slots=True)
-class ContextCompacted:
-    """The program compacts its context."""
-
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TokensSpent:
-    """What one call of the model took. key: of several with the same one the last counts."""
-
-    key: str
-    usage: Usage
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HookQuestion:
-    """A hook asks and waits for its HTTP response.
-
-    responses: for each option of the question, in the same order, the JSON body, or what is
-    asked next. An option that refuses has a body.
-    """
-
-    question: Question
-    responses: tuple[Mapping[str, Any] | HookQuestion, ...]
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyEnded:
-    """The turn is over.
-
-    text: the exact reply if this sign carries it, else None: the blocks that were Said.
-    whole: False when `text` is the last block only: the driver then waits up to
-    `Record.grace_s` for a Said of that text (or the record's own Ended) and joins all blocks.
-    recorded: the record has all of it by now, so one more look at it is enough; errors are on
-    the screen. mend: puts back what the record leaves out of the text that it holds; pure.
-    interrupted: it was broken off by Esc or the like.
-    """
-
-    text: str | None = None
-    whole: bool = True
-    interrupted: bool = False
-    recorded: bool = False
-    mend: Callable[[str], str] = str
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyFailed:
-    """The turn is over without an answer. message: what the program reports. say: see MootError.
-
-    goes_on: the program would try on in vain: it is interrupted.
-    """
-
-    kind: AgentFault
-    message: str
-    say: str | None = None
-    turn: str = ""
-    goes_on: bool = False
-
-
-TurnEvent = (
-    SessionNamed
-    | PromptTaken
-    | ReplyBlock
-    | ReplyDelta
-    | ReplyRetracted
-    | ToolUsed
-    | ToolReport
-    | TokensSpent
-    | ContextCompacted
-    | HookQuestion
-    | ReplyEnded
-    | ReplyFailed
-)
-Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
-"""Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
-
-State = Literal["working", "blocked", "done", "idle", "error"]
 
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ import tempfile
 import time
 import tty
 
-from adapters.cli.paste import keystrokes
+from adapters.cli.keyboard import keystrokes
 from adapters.profiles.demo import DEMO
 
 _DONE = b"state=done"

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract.chat import Room
-from memory.layer import BriefRequest
+from memory.layers import BriefRequest
 from memory.recall.facts import NewFact, add_facts
 from memory.recall.index import Index, IndexSettings
 from memory.recall.mem0 import open_index

@@ -75,6 +75,10 @@ class Destination:
     only_for: str | None = None
 
 
+MOOT = Speaker("bot:moot", "moot", "bot")
+"""Moot itself: it answers commands, and acts on its own in the audit log."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file beside a message. path: where its bytes are on this machine, or None if not kept."""
@@ -154,28 +158,6 @@ def parse_metadata(raw: Mapping[str, Any]) -> IngestMetadata:
     if not colon or prefix not in prefixes or not EXTERNAL_ID.fullmatch(external):
         raise Rejected("sender_id", f"must be {meta.source}:<external id>, without blanks or *")
     return meta
-
-
-def likely_typos(meta: IngestMetadata) -> dict[str, str]:
-    """Extra keys within edit distance 2 of a known one, each with the key that was meant."""
-    known = IngestMetadata.model_fields.keys()
-    near = {
-        extra: min(known, key=lambda name: _edit_distance(extra, name))
-        for extra in (meta.model_extra or {})
-    }
-    return {extra: name for extra, name in near.items() if _edit_distance(extra, name) <= 2}
-
-
-def _edit_distance(one: str, other: str) -> int:
-    """Levenshtein's."""
-    if abs(len(one) - len(other)) > 2:
-        return 3
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from gateway.settings.logs import LogFormat, LogLevel
 
 
 def main() -> None:
-    """Parse the command line and do what it says. Exit code 2: a mistake to mend.
+    """Parse the command line and do what it says. Exit code 2: a mistake to fix.
 
     What is printed has no secret of the configuration in it, whoever prints it.
     """

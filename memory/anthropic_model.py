@@ -1,28 +1,21 @@
-"""The Anthropic API as the model behind the memory. The SDK takes a second to import: not before
-the first call, and never on the loop's own thread."""
+"""The Anthropic API as the model behind the memory."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any, Self
 
 from contract.agent import Completion, Tool, ToolCall, Usage
 from contract.errors import ModelError
+from llm.client import API, AnthropicClient, ModelAnswer
+from llm.errors import ApiError, ApiFault
 from memory.strict import is_strict
 
-if TYPE_CHECKING:
-    from anthropic import AnthropicError, APIStatusError, AsyncAnthropic
-
-API = "https://api.anthropic.com"
 HAIKU = "claude-haiku-5-5"  # the cheapest current one; platform.claude.com, read 2026-11
 RETRIES = 3  # the SDK waits 0.5 to 8 s between them, or as long as the API says
-PASSING = (408, 409, 425, 429)  # and everything from 500; what the SDK itself repeats
 USABLE = ("end_turn", "tool_use", "stop_sequence")
 
 
@@ -67,14 +60,12 @@ class AnthropicModel:
         prices: Prices | None = None,
     ) -> None:
         self.name = model
-        self._api_key = api_key
-        self._base_url = base_url
+        self._client = AnthropicClient(
+            api_key=api_key, base_url=base_url, timeout_s=timeout_s, max_retries=max_retries
+        )
         self._timeout_s = timeout_s
-        self._max_retries = max_retries
         self._effort = effort
         self._prices = prices
-        self._client: AsyncAnthropic | None = None
-        self._opening = asyncio.Lock()
         self._shapes: Sequence[_Shape] = _SHAPES  # those that may still be right
 
     async def __aenter__(self) -> Self:
@@ -86,8 +77,7 @@ class AnthropicModel:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._client is not None:
-            await self._client.close()
+        await self._client.close()
 
     async def complete(
         self, *, system: str, prompt: str, tool: Tool | None = None, max_tokens: int = 4096
@@ -95,101 +85,49 @@ class AnthropicModel:
         """See `Model`. With a tool that the model can't be forced to call it is told to."""
         try:
             async with asyncio.timeout(self._timeout_s):
-                client = await self._opened()
-                return await self._ask(client, system, prompt, tool, max_tokens)
+                return await self._ask(system, prompt, tool, max_tokens)
+        except ApiError as error:
+            raise ModelError(f"{self.name}: {_reason(error)}", passing=error.passing) from error
         except TimeoutError:
             say = f"no answer within {self._timeout_s:g} s"
             raise ModelError(f"{self.name}: {say}", passing=True) from None
 
-    async def _opened(self) -> AsyncAnthropic:
-        async with self._opening:
-            if self._client is None:
-                with ThreadPoolExecutor(1, "anthropic-import") as executor:
-                    loop = asyncio.get_running_loop()
-                    self._client = await loop.run_in_executor(executor, self._open)
-            return self._client
-
-    def _open(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic
-
-        return AsyncAnthropic(
-            api_key=self._api_key,
-            base_url=self._base_url,
-            max_retries=self._max_retries,
-            timeout=self._timeout_s,
-        )
-
     async def _ask(
-        self,
-        client: AsyncAnthropic,
-        system: str,
-        prompt: str,
-        tool: Tool | None,
-        max_tokens: int,
+        self, system: str, prompt: str, tool: Tool | None, max_tokens: int
     ) -> Completion:
         """The answer in the first shape that the API takes."""
-        refused: ModelError | None = None
+        refused: ApiError | None = None
         for shape in _fitting(self._shapes, tool):
-            request = _request(system, prompt, tool, shape, max_tokens)
+            request = _request(system, prompt, tool, shape, max_tokens) | {"model": self.name}
             if self._effort is not None:
                 request["output_config"] = {"effort": self._effort}
             try:
-                completion = self._completion(await self._send(client, request))
-            except _Refused as error:
+                answer = await self._client.create(request)
+            except ApiError as error:
+                if error.fault != "refused":
+                    raise
                 refused = refused or error
                 continue
+            completion = self._completion(answer)
             if tool is not None:
                 self._shapes = [one for one in self._shapes if _agrees(one, shape, tool)]
             return completion
         assert refused is not None
         raise refused
 
-    async def _send(self, client: AsyncAnthropic, request: dict[str, Any]) -> object:
-        import anthropic
-
-        try:
-            message = await client.messages.create(model=self.name, **request)
-        except anthropic.AnthropicError as error:
-            raise self._error(error) from error
-        except ValueError as error:  # the SDK lets a body through that it can't read as JSON
-            raise ModelError(f"{self.name}: the answer is not JSON", passing=False) from error
-        return message.to_dict() if isinstance(message, anthropic.BaseModel) else message
-
-    def _error(self, error: AnthropicError) -> ModelError:
-        """The one border where the SDK's errors become ours."""
-        import anthropic
-
-        if isinstance(error, anthropic.APIResponseValidationError):
-            return ModelError(f"{self.name}: the answer is not a message", passing=False)
-        if isinstance(error, anthropic.APIStatusError):
-            passing = error.status_code in PASSING or error.status_code >= 500
-            kind = _Refused if error.status_code == 400 else ModelError
-            return kind(f"{self.name}: {_reason(error)}", passing=passing)
-        if isinstance(error, anthropic.APIConnectionError):
-            return ModelError(f"{self.name}: {self._base_url} can't be reached", passing=True)
-        return ModelError(f"{self.name}: {type(error).__name__}", passing=False)
-
-    def _completion(self, message: object) -> Completion:
-        try:
-            answer = _Message.model_validate(message)
-        except ValidationError:
-            what = f"{self.name}: the answer is not a message of the API"
-            raise ModelError(what, passing=False) from None
-        usage = _usage(answer, self._prices, self.name)
+    def _completion(self, answer: ModelAnswer) -> Completion:
+        usage = _priced(answer, self._prices)
         if answer.stop_reason not in USABLE:
             what = f"{self.name}: the answer was cut off ({answer.stop_reason})"
             raise ModelError(what, passing=False, usage=usage)
-        text = "\n".join(block.text for block in answer.content if block.type == "text")
+        blocks = answer.content
+        text = "\n".join(block.get("text", "") for block in blocks if block["type"] == "text")
         calls = tuple(
-            ToolCall(block.name, block.input)
-            for block in answer.content
-            if block.type == "tool_use"
+            ToolCall(block.get("name", ""), block.get("input", {}))
+            for block in blocks
+            if block["type"] == "tool_use"
         )
         return Completion(text, calls, usage)
-
-
-class _Refused(ModelError):
-    """HTTP 400: the request, in the shape that it has."""
 
 
 # ── What goes out ───────────────────────────────────────────────────────────────────────
@@ -238,67 +176,35 @@ def _request(
 
 # ── What comes back ─────────────────────────────────────────────────────────────────────
 
-_REASONS = {
-    400: "the API refused the request",
-    401: "the API refused the key; set another ANTHROPIC_API_KEY",
-    402: "the API asks for a payment",
-    403: "the key may not use this model",
-    404: "the API knows no such model; set another [memory.anthropic] model",
-    413: "the request is too large",
-    429: "the rate limit is reached",
-    529: "the API is overloaded",
+_REASONS: Mapping[ApiFault, str] = {
+    "refused": "the API refused the request",
+    "key": "the API refused the key; set another ANTHROPIC_API_KEY",
+    "payment": "the API asks for a payment",
+    "forbidden": "the key may not use this model",
+    "unknown_model": "the API knows no such model; set another [memory.anthropic] model",
+    "too_long": "the request is too large",
+    "limit": "the rate limit is reached",
+    "overloaded": "the API is overloaded",
+    "failed": "the API failed",
 }
 
 
-def _reason(error: APIStatusError) -> str:
+def _reason(error: ApiError) -> str:
     """Without the API's own sentence, which may quote the request."""
-    reason = _REASONS.get(error.status_code, "the API failed")
-    return f"{reason} (HTTP {error.status_code})"
+    if error.status is None:
+        return str(error)
+    return f"{_REASONS[error.fault]} (HTTP {error.status})"
 
 
-class _Door(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-
-class _Block(_Door):
-    """A text, a call (with `name` and `input`), or something else."""
-
-    type: str
-    text: str = ""
-    name: str = ""
-    input: Mapping[str, Any] = {}
-
-
-class _Tokens(_Door):
-    input_tokens: int
-    output_tokens: int
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
-class _Message(_Door):
-    model: str = ""
-    content: list[_Block]
-    stop_reason: str
-    usage: _Tokens
-
-
-def _usage(answer: _Message, prices: Prices | None, asked: str) -> Usage:
-    tokens = answer.usage
-    read = tokens.cache_read_input_tokens or 0
-    written = tokens.cache_creation_input_tokens or 0
-    cost = None
-    if prices is not None:
-        cost = (
-            tokens.input_tokens * prices.input
-            + tokens.output_tokens * prices.output
-            + read * prices.cache_read
-            + written * prices.cache_write
-        ) / 1_000_000
-    return Usage(
-        model=answer.model or asked,
-        input_tokens=tokens.input_tokens + read + written,
-        output_tokens=tokens.output_tokens,
-        cached_tokens=read,
-        cost_usd=cost,
+def _priced(answer: ModelAnswer, prices: Prices | None) -> Usage:
+    usage = answer.usage
+    if prices is None:
+        return usage
+    new = usage.input_tokens - usage.cached_tokens - answer.written_tokens
+    cost = (
+        new * prices.input
+        + usage.output_tokens * prices.output
+        + usage.cached_tokens * prices.cache_read
+        + answer.written_tokens * prices.cache_write
     )
+    return replace(usage, cost_usd=cost / 1_000_000)

@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from store.rows import from_row
 from store.schema import pointers
-from store.timestamps import micros, moment
+from store.timestamps import micros
 
 FIRST_WAIT = timedelta(minutes=1)  # after a failure; doubles with every further one
 LONGEST_WAIT = timedelta(hours=1)
@@ -41,10 +42,7 @@ _MOVE = update(pointers).where(_P.layer == bindparam("of"), _P.scope == bindpara
 def read_cursor(connection: Connection, layer: str, scope: str) -> ReadCursor:
     """Where a layer is."""
     row = connection.execute(_READ, {"layer": layer, "scope": scope}).first()
-    if row is None:
-        return ReadCursor()
-    tried_at = None if row.tried_at is None else moment(row.tried_at)
-    return ReadCursor(row.seq, row.failures, tried_at)
+    return ReadCursor() if row is None else from_row(ReadCursor, row)
 
 
 def advance(connection: Connection, layer: str, scope: str, seq: int, now: datetime) -> None:

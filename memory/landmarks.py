@@ -10,11 +10,12 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert,
 
 from contract.briefing import Landmark
 from memory.gate import Gate
-from memory.layer import BriefRequest, LayerAnswers
+from memory.layers import BriefRequest, LayerAnswers
 from memory.scopes import check_scope
 from store.database import Store
+from store.rows import from_row
 from store.schema import landmarks, messages
-from store.timestamps import day, micros, moment
+from store.timestamps import day, micros
 
 KINDS = ("pin", "landmark", "decision", "spec", "action")
 SHOWN = 10
@@ -55,7 +56,7 @@ class StoredLandmark:
 
 
 def _pinned(row: Row[Any]) -> StoredLandmark:
-    return StoredLandmark(**{**row._mapping, "at": moment(row.at)})
+    return from_row(StoredLandmark, row)
 
 
 _L = landmarks.c

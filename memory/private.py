@@ -8,11 +8,15 @@ that was never opened began with it, as where somebody parted a private text ove
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 
-from memory.repeats import LEAST_CHARS as REPEATED_CHARS  # shorter: too common to be looked for
-from memory.repeats import telling, without
+LEAST_CHARS = 6
+RUN_WORDS, RUN_CHARS = 3, 12  # so many words in a row, so long together, are no coincidence
+LONG_CHARS = 16  # a word that says something of itself, as does one with a digit in it
+
+_WORD = re.compile(r"\w+")
+Telling = Set[tuple[str, ...]]
 
 _BLANK = r"[\s\u200b-\u200f\u2060\ufeff]*"
 _TAG = re.compile(
@@ -76,10 +80,49 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
         kept = kept[:start] + kept[end:]
     hidden = (*spans, *private_spans(text))
     for span in hidden:
-        if len(span) >= REPEATED_CHARS:
+        if len(span) >= LEAST_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())
             kept = re.sub(words, _MARK, kept, flags=re.IGNORECASE)
     return without(kept, _telling(hidden), _MARK).strip() if hidden else kept.strip()
 
 
+# ── Repetitions ─────────────────────────────────────────────────────────────────────────
+
+
+def telling(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """The words, and the words in a row, by which a repetition of these texts is known."""
+    found: set[tuple[str, ...]] = set()
+    for text in texts:
+        words = _WORD.findall(text)
+        folded = [word.casefold() for word in words]
+        found |= {(folded[i],) for i, word in enumerate(words) if _tells(word)}
+        runs = zip(*(folded[i:] for i in range(RUN_WORDS)), strict=False)
+        found |= {run for run in runs if len("".join(run)) >= RUN_CHARS}
+    return frozenset(found)
+
+
 _telling = lru_cache(maxsize=64)(telling)
+
+
+def _tells(word: str) -> bool:
+    has_digit = any(map(str.isdigit, word))
+    return len(word) >= (LEAST_CHARS if has_digit else LONG_CHARS)
+
+
+def without(text: str, known: Telling, mark: str) -> str:
+    """The text with a mark in the place of every stretch of such words."""
+    words = list(_WORD.finditer(text))
+    folded = [match[0].casefold() for match in words]
+    marked = set[int]()
+    for size in (1, RUN_WORDS):
+        for i in range(len(words) - size + 1):
+            if tuple(folded[i : i + size]) in known:
+                marked |= set(range(i, i + size))
+    for last in sorted(marked, reverse=True):
+        if last + 1 in marked:
+            continue
+        first = last
+        while first - 1 in marked:
+            first -= 1
+        text = f"{text[: words[first].start()]}{mark}{text[words[last].end() :]}"
+    return text

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select, text
 
 from contract.chat import Speaker
-from memory.layer import OWN_TOOLS, AnsweredTurn
+from memory.layers import OWN_TOOLS, AnsweredTurn
 from memory.private import has_private, private_spans, public
 from store.database import Store
 from store.schema import HAS_PRIVATE_PART, messages, rooms, turns

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contract.chat import likely_typos, parse_metadata
+from contract.chat import parse_metadata
 from contract.errors import Rejected
 
 GOOD: dict[str, Any] = {
@@ -56,11 +56,6 @@ def test_extra_keys_are_kept_and_wrong_optional_ones_count_as_absent() -> None:
     meta = parse_metadata({**GOOD, "passive": "perhaps", "mention_token": 3, "team": {"id": "T1"}})
     assert (meta.passive, meta.mention_token) == (False, None)
     assert meta.model_extra == {"team": {"id": "T1"}}
-
-
-def test_a_key_that_is_nearly_a_known_one_is_a_likely_typo() -> None:
-    meta = parse_metadata({**GOOD, "mention_tokne": "<@U1>", "pasive": True, "team": "T1"})
-    assert likely_typos(meta) == {"mention_tokne": "mention_token", "pasive": "passive"}
 
 
 def test_a_bot_has_no_mention_token() -> None:

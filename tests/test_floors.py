@@ -7,9 +7,11 @@ when the program runs and don't.
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,15 +27,17 @@ ROOMS = (
 
 PACKAGES: Mapping[str, Sequence[set[str]]] = {
     "bots": (
-        {"bot", "kit", "markdown"},
+        {"bot"},
+        {"kit", "markdown"},
         {"slack", "rocketchat", "discord", "matrix", "bluebubbles", "web"},
     ),
     "memory": (
-        {"scopes", "text", "model", "private", "cursors"},
-        {"layers", "readable"},
-        {"recall", "observations", "insights", "summaries", "landmarks"},
-        {"erasure", "owner", "browse", "transfer"},
-        {"extraction", "consolidation"},
+        {"scopes", "private", "text", "model", "cursors", "members", "strict"},
+        {"gate", "anthropic_model"},
+        {"layers"},
+        {"readable", "landmarks", "recall", "observations", "insights"},
+        {"summaries", "consolidation", "erasure", "owner", "transfer"},
+        {"extraction", "browse"},
     ),
     "gateway": (
         {"settings"},
@@ -48,25 +52,25 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"cli", "main"},
     ),
 }
-"""Packages, and modules that stand beside them, of each room that has floors of its own."""
+"""The packages of a room, and the modules beside them, from the ground up."""
 
-UNSETTLED = ("gateway",)  # whose packages don't stand on these floors yet
+UNSETTLED = {"floors": {"gateway"}, "circles": {"gateway", "adapters"}, "folders": {"bots"}}
+"""Rooms that don't keep a rule yet; strict, so that one that does is taken off this list."""
 
 MOST_MODULES = 20  # in a folder
 GROUND = {
     "contract": {"pydantic"},
-    "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite"},
-    "llm": {"pydantic", "anthropic"},
+    "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite", "structlog"},
+    "llm": {"pydantic", "anthropic", "httpx2"},
 }
 """What the ground may import beside the standard library and the floor below it."""
 
 
 def house() -> dict[str, Path]:
     """Every file of the product that has code, by the name of its module."""
-    rooms = sorted(chain.from_iterable(ROOMS))
     return {
         ".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__"): path
-        for room in rooms
+        for room in chain.from_iterable(ROOMS)
         for path in (HOUSE / room).rglob("*.py")
         if "versions" not in path.parts
     }
@@ -136,6 +140,7 @@ def crossings(graph: Mapping[str, set[str]], floors: Mapping[str, int]) -> list[
     )
 
 
+EVERY_ROOM = sorted(chain.from_iterable(ROOMS))
 MODULES = house()
 GRAPH = edges(MODULES)
 
@@ -149,17 +154,17 @@ def test_no_import_between_rooms_points_up_or_sideways() -> None:
     assert crossings(rooms, floor) == []
 
 
+def marked(rooms: Iterable[str], rule: str) -> list[Any]:
+    """The rooms as parameters, those that don't keep the rule yet expected to fail."""
+    late = pytest.mark.xfail(strict=True, reason="not settled yet")
+    return [pytest.param(one, marks=late if one in UNSETTLED[rule] else ()) for one in rooms]
+
+
 def floors_of(room: str) -> dict[str, int]:
     return {f"{room}.{name}": n for n, floor in enumerate(PACKAGES[room]) for name in floor}
 
 
-@pytest.mark.parametrize(
-    "room",
-    [
-        pytest.param(room, marks=pytest.mark.xfail(strict=True) if room in UNSETTLED else ())
-        for room in PACKAGES
-    ],
-)
+@pytest.mark.parametrize("room", marked(PACKAGES, "floors"))
 def test_no_import_between_packages_of_a_room_points_up_or_sideways(room: str) -> None:
     assert crossings(between_packages(GRAPH), floors_of(room)) == []
 
@@ -174,21 +179,24 @@ def test_no_files_import_one_another_in_a_circle() -> None:
     assert knots(GRAPH) == []
 
 
-def test_no_packages_import_one_another_in_a_circle() -> None:
-    settled = {
-        name: {target for target in targets if not target.startswith(UNSETTLED)}
+@pytest.mark.parametrize("room", marked(EVERY_ROOM, "circles"))
+def test_no_packages_of_a_room_import_one_another_in_a_circle(room: str) -> None:
+    inside = {
+        name: {target for target in targets if target.startswith(f"{room}.")}
         for name, targets in between_packages(GRAPH).items()
-        if not name.startswith(UNSETTLED)
+        if name.startswith(f"{room}.")
     }
-    assert knots(settled) == []
+    assert knots(inside) == []
 
 
-def test_no_folder_has_too_many_modules() -> None:
-    count: dict[PurePath, int] = {}
-    for path in MODULES.values():
-        if path.name != "__init__.py":
-            count[path.parent] = count.get(path.parent, 0) + 1
-    assert {str(f): n for f, n in count.items() if n > MOST_MODULES} == {}
+@pytest.mark.parametrize("room", marked(EVERY_ROOM, "folders"))
+def test_no_folder_has_too_many_modules(room: str) -> None:
+    count = Counter(
+        str(path.parent.relative_to(HOUSE))
+        for module, path in MODULES.items()
+        if module.partition(".")[0] == room and path.name != "__init__.py"
+    )
+    assert {folder: number for folder, number in count.items() if number > MOST_MODULES} == {}
 
 
 @pytest.mark.parametrize("room", sorted(GROUND))

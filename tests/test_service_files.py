@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adapters.sandbox.bubblewrap import Mount
+from adapters.agent import Mount
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import parse_persona
 from gateway.settings.sandbox import parse_mount

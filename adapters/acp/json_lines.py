@@ -10,7 +10,8 @@ from typing import Any
 import structlog
 
 from adapters.pty.process_group import ProcessGroup
-from adapters.session.startup import StartCommand, last_words
+from adapters.pty.terminal import StartCommand
+from adapters.session.session import last_words
 
 log = structlog.stdlib.get_logger("moot.adapters.talk")
 

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from adapters.acp.json_lines import JsonLinesProcess
 from adapters.agent import MemoryServer
-from adapters.session.startup import StartCommand
+from adapters.pty.terminal import StartCommand
 
 log = structlog.stdlib.get_logger("moot.adapters.acp")
 

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+import structlog
 from acp.exceptions import RequestError
 from acp.schema import RequestPermissionRequest, SessionNotification
 
@@ -15,13 +16,13 @@ from adapters.acp.peer import AcpPeer, Json
 from adapters.acp.question import CANCELLED, question_of, selected
 from adapters.acp.turn import AcpTurn
 from adapters.agent import Reply
-from adapters.cli.interruption import BREAK_OFF_S
-from adapters.cli.permission import RoomQuestions, chosen
-from adapters.cli.result import readable
-from adapters.cli.run import DRAFT_S, EXIT_S
 from adapters.cli_profile import Profile
-from contract.agent import Answer
+from adapters.session.questions import RoomQuestions, chosen
+from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, readable
+from contract.agent import Answer, Usage
 from contract.errors import AgentError
+
+log = structlog.stdlib.get_logger("moot.adapters.acp")
 
 
 class AcpRun:
@@ -134,6 +135,10 @@ class AcpRun:
         """What it has said so far."""
         return readable(self.turn.draft())
 
+    def usage(self) -> Usage | None:
+        """None: what it takes is not counted."""
+        return None
+
     def unfinished(self) -> bool:
         """Whether the program still works on it."""
         return self._prompting is not None and not self._prompting.done()
@@ -149,10 +154,13 @@ class AcpRun:
         with contextlib.suppress(ConnectionError):
             await self._peer.cancel(self._session_id)
         await asyncio.wait({self._prompting}, timeout=BREAK_OFF_S)
-        if not self._prompting.done():
+        stopped = self._prompting.done()
+        if not stopped:
             self._prompting.cancel()
-            return False
-        return self._prompting.cancelled() or self._prompting.exception() is None
+        elif self._prompting.cancelled() or self._prompting.exception() is None:
+            return True
+        log.warning("program.not_idle", agent=self._profile.name, after="cancel")
+        return False
 
 
 def _heard(prompting: asyncio.Task[str]) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import structlog
 from acp.exceptions import RequestError
@@ -15,15 +15,13 @@ from pydantic import ValidationError
 
 from adapters.acp.fault import fault_of, login_of, text_of
 from adapters.acp.peer import AUTH_REQUIRED, AcpPeer, AcpPlace, Json, ProtocolMismatch
-from adapters.acp.profile_over_acp import acp_command, acp_profile, settings_differ
 from adapters.acp.question import CANCELLED
 from adapters.acp.run import AcpRun
-from adapters.acp.turn import lines_of
+from adapters.acp.turn import AcpTurn, lines_of
 from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
-from adapters.cli.run import EXIT_S
-from adapters.cli.session import PARTIAL_S
 from adapters.cli_profile import Profile, Setting
 from adapters.sandbox.enclosure import enclose
+from adapters.session.session import EXIT_S, AgentSession
 from adapters.session.startup import prepare, setting_of
 from contract.agent import Answer
 from contract.errors import AgentError
@@ -33,7 +31,7 @@ log = structlog.stdlib.get_logger("moot.adapters.acp")
 TOLD = "Your instructions, from the administrator of this room:\n\n"
 
 
-class AcpAgent:
+class AcpAgent(AgentSession[AcpRun]):
     """One session of one profile's program: an `Agent`.
 
     Like `CliAgent` it starts its program with the first `ask` (or `start`), starts it again after
@@ -42,6 +40,7 @@ class AcpAgent:
     """
 
     def __init__(self, profile: Profile, launch: Launch) -> None:
+        super().__init__(profile.name, profile.title)
         known = launch.session_id or ""
         self.session_id: str | None = known if known.startswith(ACP_SESSION) else None
         self.resumed = False
@@ -51,36 +50,14 @@ class AcpAgent:
         self._peer: AcpPeer | None = None
         self._ready = False
         self._untold = ""  # of the persona: the program has no other way to be given it
-        self._exchange: AcpRun | None = None
-        self._asking: asyncio.Task[Any] | None = None
-        self._stopping = False
-        self._asked = asyncio.Event()  # no ask runs
-        self._asked.set()
-        self._settling: asyncio.Task[None] | None = None
+        self._turn: AcpTurn | None = None  # of the newest run, for `picture`
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """See `Agent.ask`."""
-        limit_s = self._profile.turn_timeout_s
-        task = self._asking = asyncio.current_task()
-        assert task
-        self._stopping = False
-        self._exchange = None
-        self._asked.clear()
-        try:
-            async with asyncio.timeout(limit_s):
-                return await self._ask(prompt, reply)
-        except asyncio.CancelledError:
-            if not self._stopping or task.uncancel() > 0:
-                raise
-            await self._break_off()
-            raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
-        except TimeoutError:
-            say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
-            raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
-        finally:
-            self._leave()
+        self._turn = None
+        return await self._within(self._profile.turn_timeout_s, self._ask(prompt, reply))
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         await self._settled()
@@ -88,64 +65,17 @@ class AcpAgent:
         assert self._peer
         texts = [self._untold, prompt] if self._untold else [prompt]
         self._untold = ""
-        self._exchange = AcpRun(self._profile, self._peer, self._session, texts, reply)
+        run = AcpRun(self._profile, self._peer, self._session, texts, reply)
+        self._run, self._turn = run, run.turn
         try:
-            return await self._exchange.run()
+            return await run.run()
         except AgentError as error:
             if error.kind in self._profile.ends_at:
                 await self._end()
-            if self._exchange.turn.circles():  # told to stop, it would go on with the next prompt
+            if run.turn.circles():  # told to stop, it would go on with the next prompt
                 await self._end()
                 self._session, self.session_id = "", None
             raise
-
-    def _leave(self) -> None:
-        """The ask is over: break off what it left unfinished."""
-        self._asking = None
-        self._begin_settling()
-        self._asked.set()
-
-    def _begin_settling(self) -> None:
-        """Have the program stop in the background, or end what never became ready."""
-        exchange = self._exchange if self._exchange and self._exchange.unfinished() else None
-        half_started = self._peer is not None and not self._ready
-        if not self._settling and (exchange or half_started):
-            name = f"break-off-{self._session}"
-            self._settling = asyncio.create_task(self._settle(exchange), name=name)
-
-    async def _break_off(self) -> None:
-        """Have it stop, and wait a little for what it still had to say."""
-        self._begin_settling()
-        if self._settling:
-            await asyncio.wait({self._settling}, timeout=PARTIAL_S)
-
-    async def _settle(self, exchange: AcpRun | None) -> None:
-        """Have the program stop; end it when it does not."""
-        if exchange:
-            if await exchange.break_off():
-                return
-            log.warning("program.not_idle", agent=self._profile.name, after="cancel")
-        await self._end()
-
-    async def _settled(self) -> None:
-        if self._settling:
-            await asyncio.wait({self._settling})
-            self._settling = None
-
-    async def interrupt(self) -> None:
-        """See `Agent.interrupt`."""
-        if self._asking and not self._stopping:
-            self._stopping = True
-            self._asking.cancel()
-        await self._asked.wait()
-
-    @property
-    def _title(self) -> str:
-        return self._profile.title
-
-    def _fault(self, kind: Any, message: str, say: str) -> AgentError:
-        partial = self._exchange.partial() if self._exchange else ""
-        return AgentError(kind, f"{self._profile.name}: {message}", say=say, partial=partial)
 
     # ── The program ─────────────────────────────────────────────────────────────────────
 
@@ -251,18 +181,12 @@ class AcpAgent:
         return AgentError("startup", f"{self._profile.name}: {how}", say=say)
 
     async def _end(self) -> None:
-        """End the program if one runs."""
         peer, self._peer, self._ready = self._peer, None, False
         if peer:
             await peer.close()
 
-    async def close(self) -> None:
-        """See `Agent.close`."""
-        await self.interrupt()
-        if self._settling:
-            self._settling.cancel()
-            await asyncio.wait({self._settling})
-        await self._end()
+    def _half_started(self) -> bool:
+        return self._peer is not None and not self._ready
 
     @property
     def pid(self) -> int | None:
@@ -275,20 +199,50 @@ class AcpAgent:
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """What it did and said in this turn or the one before, as far as it fits."""
-        if self._exchange is None:
+        if self._turn is None:
             return []
         cols, rows = self._launch.cols, self._launch.rows
-        lines = lines_of(self._exchange.turn)
+        lines = lines_of(self._turn)
         cut = [line[at : at + cols] for line in lines for at in range(0, len(line) or 1, cols)]
         return [[(row, "")] for row in cut[-rows:]]
 
     # ── What it tells ───────────────────────────────────────────────────────────────────
 
     def _on_update(self, told: SessionNotification) -> None:
-        if self._exchange and self._exchange.unfinished():
-            self._exchange.note(told)
+        if self._run and self._run.unfinished():
+            self._run.note(told)
 
     async def _on_permission(self, request: RequestPermissionRequest) -> Json:
-        if self._exchange and self._exchange.unfinished():
-            return await self._exchange.decide(request)
+        if self._run and self._run.unfinished():
+            return await self._run.decide(request)
         return CANCELLED
+
+
+def acp_profile(profile: Profile) -> Profile:
+    """The profile whose program is the one that speaks the protocol, without the other's argv."""
+    memory = profile.memory if profile.memory and not profile.memory.options else None
+    return replace(
+        profile,
+        begin=profile.acp,
+        resume=(),
+        options=profile.acp_options,
+        memory=memory,
+        chooses_id=False,
+    )
+
+
+def acp_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
+    """An administrator's command for the profile, over this protocol.
+
+    Where another program of the same folder speaks it (`vibe-acp` beside `vibe`), that is meant.
+    """
+    if len(command) == 1 and Path(command[0]).name == profile.begin[0] != profile.acp[0]:
+        return (str(Path(command[0]).with_name(profile.acp[0])),)
+    return command
+
+
+def settings_differ(profile: Profile, one: Setting, other: Setting) -> bool:
+    """Whether the program's files or variables tell it the difference."""
+    return any(file.text(one, "") != file.text(other, "") for file in profile.files) or any(
+        one.fill(value) != other.fill(value) for _, value in profile.env
+    )

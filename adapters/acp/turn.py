@@ -23,9 +23,9 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from adapters.cli_profile import cut_tool_text
 from adapters.records.excerpt import changes
 from adapters.session.tool_uses import MOST
+from adapters.turn_events import cut_tool_text
 from contract.agent import ToolUse
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that

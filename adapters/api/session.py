@@ -19,17 +19,19 @@ from typing import Any
 import structlog
 
 from adapters.agent import Launch, Reply
-from adapters.api.client import ApiClient, ContextExceeded, ModelMessage, RequestRefused
 from adapters.api.conversation import SESSION_ID, Conversation
+from adapters.api.faults import agent_error
 from adapters.api.memory_tools import PREFIX, MemoryClient, ToolResult
-from adapters.api.reasoning import Thinking, ThinkingForm, forms
 from adapters.api.request import Frame, make_request, tool_result
-from adapters.api.settings import MODEL, ApiSettings
+from adapters.api.settings import MODEL, ApiSettings, Thinking, ThinkingForm, forms
 from adapters.api.speech import Speech
-from adapters.cli_profile import cut_tool_text
 from adapters.records.spent import total
+from adapters.session.session import AgentSession
+from adapters.turn_events import cut_tool_text
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
+from llm.client import AnthropicClient, ModelAnswer
+from llm.errors import ApiError
 
 log = structlog.stdlib.get_logger("moot.api_agent")
 
@@ -41,7 +43,7 @@ CHARS_A_TOKEN = 3.0  # until the API told how many there are; English has 4, cod
 DETAIL_CHARS = 200  # of a tool's input, for people
 
 
-class ApiAgent:
+class ApiAgent(AgentSession["_Turn"]):
     """One session. Started by `start`; whoever starts it closes it."""
 
     def __init__(
@@ -55,22 +57,23 @@ class ApiAgent:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """api_key, base_url: of the API. path: PATH for the memory's server."""
+        super().__init__("anthropic", "I")
         self.session_id: str | None = None
         self.resumed = False
         self._settings = settings
         self._launch = launch
-        self._key = api_key
-        self._url = base_url
         self._clock = clock
         self._frame = Frame(launch.model or MODEL, launch.persona, settings.max_tokens)
         self._tools = MemoryClient(launch.memory, path=path) if launch.memory else None
-        self._client: ApiClient | None = None
+        self._client = AnthropicClient(
+            api_key=api_key,
+            base_url=base_url,
+            timeout_s=settings.timeout_s,
+            max_retries=settings.max_retries,
+        )
         self._closed = False
         self._refused: set[ThinkingForm] = set()
         self._forgot = False  # since the last answer
-        self._asking: asyncio.Task[Any] | None = None
-        self._stopping = False
-        self._asked = asyncio.Event()
 
     async def start(self) -> None:
         """Make ready, without a call: a wrong key is told by the first answer."""
@@ -82,27 +85,15 @@ class ApiAgent:
         )
         self.resumed = len(self._conversation) > 0
         starting = self._tools.start() if self._tools else asyncio.sleep(0)
-        self._client, _ = await asyncio.gather(self._connect(), starting)
+        await asyncio.gather(self._client.open(), starting)
         if self._tools is not None:
             self._frame = replace(self._frame, tools=self._tools.offered)
 
-    async def _connect(self) -> ApiClient:
-        settings = self._settings
-        return await ApiClient.open(
-            api_key=self._key,
-            base_url=self._url,
-            timeout_s=settings.timeout_s,
-            max_retries=settings.max_retries,
-        )
-
-    async def close(self) -> None:
-        """See `Agent.close`."""
+    async def _end(self) -> None:
         self._closed = True
-        client, self._client = self._client, None
         if self._tools is not None:
             await self._tools.close()
-        if client is not None:
-            await client.close()
+        await self._client.close()
 
     def alive(self) -> bool:
         """See `Agent.alive`."""
@@ -119,51 +110,40 @@ class ApiAgent:
     # ── One turn ────────────────────────────────────────────────────────────────────────
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
-        """See `Agent.ask`."""
-        task = self._asking = asyncio.current_task()
-        assert task
-        self._stopping = False
-        self._asked.clear()
-        turn = _Turn(Speech(reply.draft, self._clock))
+        """See `Agent.ask`. The one limit is how long the API may be silent, in the settings."""
+        return await self._within(None, self._ask(prompt, reply))
+
+    async def _ask(self, prompt: str, reply: Reply) -> Answer:
+        turn = self._run = _Turn(Speech(reply.draft, self._clock))
         self._conversation.say("user", prompt, reply.occasion.context)
         try:
             thinking = "off" if reply.occasion.small_talk else self._settings.thinking
-            message = await self._converse(turn, thinking)
-            return self._answer(turn, message)
-        except asyncio.CancelledError:
-            if not self._stopping or task.uncancel() > 0:
-                raise
-            what = AgentError("stopped", "stopped", say="I was stopped.")
-            what.partial = turn.partial()
-            raise what from None
+            return self._answer(turn, await self._converse(turn, thinking))
+        except ApiError as error:
+            failure = agent_error(error, self._frame.model)
+            failure.partial = turn.partial()
+            raise failure from error
         except AgentError as error:
             error.partial = error.partial or turn.partial()
             raise
         finally:
             self._conversation.say("assistant", turn.kept())
-            self._asking = None
-            self._asked.set()
 
-    async def interrupt(self) -> None:
-        """See `Agent.interrupt`."""
-        if self._asking and not self._stopping:
-            self._stopping = True
-            self._asking.cancel()
-            await self._asked.wait()
-
-    async def _converse(self, turn: _Turn, thinking: Thinking) -> ModelMessage:
+    async def _converse(self, turn: _Turn, thinking: Thinking) -> ModelAnswer:
         """The message that ends the turn. What is too long loses its oldest turns."""
         while True:
             try:
                 return await self._rounds(turn, thinking)
-            except ContextExceeded as error:
+            except ApiError as error:
+                if error.fault != "too_long":
+                    raise
                 if not self._forget(self._conversation.chars // 2):
                     self._retract(turn)  # else every later question would be too long
                     raise
                 log.info("api.too_long", reason=error)
                 turn.begin_again()
 
-    async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelMessage:
+    async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelAnswer:
         for number in range(ROUNDS):
             last = number == ROUNDS - 1
             message = await self._send(turn, thinking, last_round=last)
@@ -176,18 +156,19 @@ class ApiAgent:
                 turn.since.append({"role": "user", "content": results})
         return message
 
-    async def _send(self, turn: _Turn, thinking: Thinking, *, last_round: bool) -> ModelMessage:
+    async def _send(self, turn: _Turn, thinking: Thinking, *, last_round: bool) -> ModelAnswer:
         """One message of the model, in the first form of the request that the API takes."""
-        assert self._client
-        refused: RequestRefused | None = None
+        refused: ApiError | None = None
         for form in self._forms(thinking):
             said = self._conversation.messages()
             parameters = form.parameters()
             request = make_request(self._frame, said, turn.since, parameters, last_round=last_round)
             try:
-                message = await self._client.stream(request, turn.speech)
+                message = await self._stream(request, turn.speech)
                 turn.calls.append(message.usage)
-            except RequestRefused as error:
+            except ApiError as error:
+                if error.fault != "refused":
+                    raise
                 refused = refused or error
                 continue
             if refused is not None:
@@ -196,6 +177,18 @@ class ApiAgent:
         self._retract(turn)  # it may be what is refused
         assert refused is not None
         raise refused
+
+    async def _stream(self, request: Mapping[str, Any], speech: Speech) -> ModelAnswer:
+        """The answer; what broke off in mid-answer is asked for once more. Raises ApiError."""
+        speech.begin()
+        show = {"on_text": speech.add, "on_block": speech.begin_block}
+        try:
+            return await self._client.stream(request, **show)
+        except ApiError as error:
+            if not error.broken:
+                raise
+        speech.again()
+        return await self._client.stream(request, **show)
 
     def _forms(self, thinking: Thinking) -> list[ThinkingForm]:
         every = forms(thinking, self._settings.effort)
@@ -217,14 +210,14 @@ class ApiAgent:
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
-    def _answer(self, turn: _Turn, message: ModelMessage) -> Answer:
+    def _answer(self, turn: _Turn, message: ModelAnswer) -> Answer:
         """The answer that the message ends. Raises AgentError when it is not a whole one."""
         if message.stop_reason == "refusal":  # it would be refused again with every later question
             self._retract(turn)
             turn.speech.clear()  # nor is the beginning of an answer one
             say = "The model declined to answer that. Ask in other words."
             raise AgentError("api", "stop_reason refusal", say=say)
-        self._weigh(message.tokens, turn)
+        self._weigh(message.usage, turn)
         if message.stop_reason == "max_tokens":
             raise AgentError("api", "stop_reason max_tokens", say=self._cut_off(turn))
         if message.stop_reason == "model_context_window_exceeded":
@@ -242,9 +235,10 @@ class ApiAgent:
             return f"Cut off at {most}. Ask me to go on."
         return f"I thought for all of my {most} and said nothing. Ask for less at a time."
 
-    def _weigh(self, tokens: int, turn: _Turn) -> None:
+    def _weigh(self, usage: Usage, turn: _Turn) -> None:
         """Forget the oldest turns when the context is nearly full."""
         context = self._settings.context_tokens
+        tokens = usage.input_tokens + usage.output_tokens
         if tokens <= FULL * context:
             return
         chars = self._conversation.chars + len(turn.speech.all())
@@ -290,6 +284,17 @@ class _Turn:
         """What it had said when it failed."""
         return self.speech.all()
 
+    def usage(self) -> None:
+        """None: only whole answers are accounted."""
+
+    def unfinished(self) -> bool:
+        """False: a request that is cancelled is over."""
+        return False
+
+    async def break_off(self) -> bool:
+        """True at once: nothing is left of it."""
+        return True
+
     def kept(self) -> str:
         """What the conversation keeps of it."""
         if self.retracted:
@@ -297,5 +302,5 @@ class _Turn:
         return self.speech.last() if self.done else self.speech.all()
 
 
-def _uses(message: ModelMessage) -> list[Mapping[str, Any]]:
+def _uses(message: ModelAnswer) -> list[Mapping[str, Any]]:
     return [block for block in message.content if block["type"] == "tool_use"]

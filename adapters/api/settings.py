@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from adapters.api.reasoning import Effort, Thinking
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
 
-API = "https://api.anthropic.com"
+Thinking = Literal["off", "adaptive"] | int | None
+"""None: as the model does by itself; a number: so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingForm:
+    """One way to say it. thinking: "" says nothing of it."""
+
+    thinking: str = ""
+    budget_tokens: int | None = None
+    effort: Effort | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of a request."""
+        given: dict[str, Any] = {}
+        if self.thinking:
+            given["thinking"] = {"type": self.thinking}
+            if self.budget_tokens is not None:
+                given["thinking"]["budget_tokens"] = self.budget_tokens
+        if self.effort is not None:
+            given["output_config"] = {"effort": self.effort}
+        return given
+
+
+def forms(thinking: Thinking, effort: Effort | None) -> tuple[ThinkingForm, ...]:
+    """The ways to ask for it, best first; the last one, which says nothing, is always taken."""
+    if thinking == "off":
+        calm: Effort | None = "high" if effort in ("xhigh", "max") else effort
+        off = (ThinkingForm("disabled", effort=calm), ThinkingForm("between_tools", effort=calm))
+        return tuple(
+            dict.fromkeys(
+                (*off, ThinkingForm("disabled"), ThinkingForm(effort="low"), ThinkingForm())
+            )
+        )
+    wanted: tuple[ThinkingForm, ...] = ()
+    if isinstance(thinking, int):
+        wanted = (ThinkingForm("enabled", thinking, effort), ThinkingForm("enabled", thinking))
+    if thinking is not None:
+        wanted += (ThinkingForm("adaptive", effort=effort),)
+    return tuple(dict.fromkeys((*wanted, ThinkingForm(effort=effort), ThinkingForm())))
+
+
 MODEL = "claude-sonnet-5-5"  # the middle of the current ones; platform.claude.com, read 2026-11
 LEAST_BUDGET = 1_024  # tokens of thinking; the API takes no less
 

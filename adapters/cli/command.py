@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.agent import Reply, TurnContext
-from adapters.cli.permission import refusal
 from adapters.cli.run import PromptRun
 from adapters.cli.turn import Sign
 from adapters.cli_profile import Footer, Profile
+from adapters.session.questions import refusal
 from contract.agent import Question
 
 ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`

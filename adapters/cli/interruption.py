@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from adapters.cli.paste import END, pastes
+from adapters.cli.keyboard import END, pastes
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import asks_on, text_on
+from adapters.session.session import BREAK_OFF_S
 
 CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
-BREAK_OFF_S = 3.0  # for an interrupt to work
 LOOK_S = 0.05
 
 

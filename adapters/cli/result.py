@@ -13,7 +13,7 @@ from adapters.pty.console import Console
 from adapters.reading.queries import error_on, reply_on, text_on
 from adapters.records.faults import AGAIN, Fault, fault_in
 from adapters.screen.screen import Screen
-from adapters.session.startup import last_words
+from adapters.session.session import last_words, readable
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
 
@@ -163,8 +163,3 @@ class TurnResult:
     def _error(self, kind: AgentFault, message: str, say: str | None) -> AgentError:
         name = self._profile.name
         return AgentError(kind, f"{name}: {message}", say=say, partial=self.partial())
-
-
-def readable(text: str) -> str:
-    """Without U+2060, which keeps an `@` from being taken for a file."""
-    return text.replace("\u2060", "")

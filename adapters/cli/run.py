@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -10,32 +11,31 @@ from typing import Any
 import structlog
 
 from adapters.agent import Reply
-from adapters.cli.comparison import CrossCheck
 from adapters.cli.dialogs import Dialogs
 from adapters.cli.interruption import Interruption
-from adapters.cli.keyboard import PromptEntry
-from adapters.cli.paste import keystrokes
-from adapters.cli.permission import RoomQuestions, ScreenPrompt
+from adapters.cli.keyboard import PromptEntry, keystrokes
+from adapters.cli.permission import ScreenPrompt
 from adapters.cli.record import Follower
-from adapters.cli.result import TurnResult, readable
+from adapters.cli.result import TurnResult
 from adapters.cli.turn import Sign, Source, TurnState
-from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State, TurnEvent
+from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
 from adapters.screen.screen import Screen
-from contract.agent import Answer
+from adapters.session.questions import RoomQuestions
+from adapters.session.session import DRAFT_S, EXIT_S, readable
+from adapters.turn_events import HookQuestion, SessionNamed, State, TurnEvent
+from contract.agent import Answer, Usage
 
 log = structlog.stdlib.get_logger("moot.adapters.exchange")
 
 HURRY_S = 0.01  # between looks at a record that is about to have the end
-DRAFT_S = 0.1  # between drafts
 NOTES = 500  # of the record's events between two turns of the loop: 4 ms
 UNSEEN_S = 10.0  # a program that shows no more than before is done after that
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
-EXIT_S = 2.0  # from the terminal's end to the program's
 
 
 class PromptRun:
@@ -268,15 +268,13 @@ class PromptRun:
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
-    def compare(self, comparison: CrossCheck, answer: Answer) -> None:
-        """Begin to look whether the screen shows the answer that the record gave."""
-        if answer.source == "record":
-            ending = self._ending
-            comparison.begin(self._console, ending.reply, answer.text, ending.since)
-
     def partial(self) -> str:
         """What it has said so far."""
         return self._ending.partial() if self.submitted else ""
+
+    def usage(self) -> Usage | None:
+        """The tokens that its record counted."""
+        return self.turn.spent()
 
     async def _answer(self, sign: Sign) -> Answer:
         self._answered = True
@@ -303,7 +301,11 @@ class PromptRun:
         """Press what interrupts; True when the program is idle again and its box is empty."""
         self._ending.freeze()
         interruption = Interruption(self._profile, self._console, self.turn, self._read_record)
-        return await interruption.run(submitted=self.submitted)
+        idle = await interruption.run(submitted=self.submitted)
+        if not idle:
+            level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
+            log.log(level, "program.not_idle", agent=self._profile.name, after="interrupt")
+        return idle
 
     async def _read_record(self) -> None:
         if self.follower is None:

@@ -3,60 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
 from adapters.agent import Launch, Reply
 from adapters.cli.command import CommandRun, NullReply
-from adapters.cli.comparison import CrossCheck
 from adapters.cli.hooks import HookListener
-from adapters.cli.permission import refuse
 from adapters.cli.process import CliProcess
 from adapters.cli.run import PromptRun
-from adapters.cli_profile import HookQuestion, Profile, SessionNamed, State
+from adapters.cli.turn import TurnState
+from adapters.cli_profile import Profile
 from adapters.screen.signals import Signal
+from adapters.session.questions import refuse
+from adapters.session.session import AgentSession
+from adapters.turn_events import HookQuestion, SessionNamed, State
 from contract.agent import Answer
 from contract.errors import AgentError
 
 log = structlog.stdlib.get_logger("moot.adapters.cli")
 
-T = TypeVar("T")
-
 COMPACT_S = 180.0  # a model reads the whole conversation and writes its summary
 PASTE_MODE = 2004
-PARTIAL_S = 0.7  # `interrupt` has a second
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
 
-class CliAgent:
+class CliAgent(AgentSession[PromptRun]):
     """One session of one profile's program: an `Agent`.
 
     The program starts with the first `ask` (or `start`), is resumed after a crash, and lives
-    until `close`. hooks: the shared listener, for profiles with hooks. on_disagreement: called
-    when the screen showed another reply than the record's. Who makes it closes it.
+    until `close`. hooks: the shared listener, for profiles with hooks. Who makes it closes it.
     """
 
-    def __init__(
-        self,
-        profile: Profile,
-        launch: Launch,
-        hooks: HookListener | None = None,
-        on_disagreement: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, profile: Profile, launch: Launch, hooks: HookListener | None = None) -> None:
+        super().__init__(profile.name, profile.title)
         self._profile = profile
         self._process = CliProcess(profile, launch, hooks, self._on_signal, self._on_hook)
-        self._exchange: PromptRun | None = None
-        self._comparison = CrossCheck(profile.name, on_disagreement)
-        self._past: list[str] = []
-        self._asking: asyncio.Task[Any] | None = None
-        self._stopping = False
-        self._asked = asyncio.Event()  # no ask runs
-        self._asked.set()
-        self._settling: asyncio.Task[None] | None = None
+        self._turn: TurnState | None = None  # the last one, whose late events are dropped
+        self._past: list[str] = []  # ids of those before
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
 
@@ -71,40 +57,18 @@ class CliAgent:
             raise AgentError("missing", f"{self._profile.name}: no compact command", say=say)
         await self._within(COMPACT_S, self._compact())
 
-    async def _within(self, limit_s: float, work: Coroutine[Any, Any, T]) -> T:
-        """Do it unless it is stopped or takes too long. Raises AgentError."""
-        task = self._asking = asyncio.current_task()
-        assert task
-        self._stopping = False
-        self._asked.clear()
-        try:
-            async with asyncio.timeout(limit_s):
-                return await work
-        except asyncio.CancelledError:
-            if not self._stopping or task.uncancel() > 0:
-                raise
-            await self._break_off()
-            raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
-        except TimeoutError:
-            say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
-            raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
-        finally:
-            self._leave()
-
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
-        exchange = await self._begin(PromptRun, prompt, reply)
+        run = await self._begin(PromptRun, prompt, reply)
         try:
-            answer = await exchange.run()
+            return await run.run()
         except AgentError as error:
             if error.kind == "context":
                 raise await self._condense(error) from error
             if error.kind in self._profile.ends_at:
                 await self._process.end()
             explained = await self._process.explained(error)
-            explained.usage = exchange.turn.spent()
+            explained.usage = run.usage()
             raise explained from error.__cause__
-        exchange.compare(self._comparison, answer)
-        return answer
 
     async def _compact(self) -> None:
         answer = await (await self._begin(CommandRun, self._profile.compact, NullReply())).run()
@@ -115,9 +79,10 @@ class CliAgent:
     async def _begin(self, kind: type[PromptRun], text: str, reply: Reply) -> PromptRun:
         """Have the program ready to be typed to."""
         await self._settled()
-        await self._comparison.stop()
         console = await self._process.start()
-        self._exchange = kind(
+        if self._turn:
+            self._past = [*self._past, self._turn.id][-PAST_TURNS:]
+        run = kind(
             self._profile,
             console,
             self._process.follower,
@@ -126,13 +91,12 @@ class CliAgent:
             past=self._past,
             on_named=partial(self._named, by_record=True),
         )
-        return self._exchange
+        self._run, self._turn = run, run.turn
+        return run
 
     async def _condense(self, error: AgentError) -> AgentError:
         """Its context is full: make it usable again, and tell how."""
-        assert self._exchange
-        self._past = [*self._past, self._exchange.turn.id]
-        failed = self._exchange.turn.failed
+        failed = self._turn.failed if self._turn else None
         in_vain = failed is not None and failed.goes_on  # it compacts by itself, again and again
         if not in_vain and await self._condensed():
             done = "I had it compacted: ask again."
@@ -155,54 +119,6 @@ class CliAgent:
             return False
         return True
 
-    def _leave(self) -> None:
-        """The ask is over: break off what it left unfinished."""
-        self._asking = None
-        if self._exchange:
-            self._past = [*self._past, self._exchange.turn.id][-PAST_TURNS:]
-            self._begin_settling()
-            if not self._settling or self._settling.done():
-                self._exchange = None
-        self._asked.set()
-
-    def _begin_settling(self) -> None:
-        """Interrupt the program in the background, unless it has finished."""
-        exchange = self._exchange
-        if not self._settling and exchange and exchange.unfinished() and self.alive():
-            self._settling = asyncio.create_task(
-                self._settle(exchange), name=f"break-off-{self.session_id}"
-            )
-
-    async def _break_off(self) -> None:
-        """Interrupt the program, and wait a little for its record of what it had said."""
-        self._begin_settling()
-        if self._settling:
-            await asyncio.wait({self._settling}, timeout=PARTIAL_S)
-
-    async def _settle(self, exchange: PromptRun) -> None:
-        """Interrupt the program; end it when it does not become idle."""
-        try:
-            idle = await exchange.break_off()
-        finally:
-            if not self._asking:
-                self._exchange = None
-        if not idle:
-            level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
-            log.log(level, "program.not_idle", agent=self._profile.name, after="interrupt")
-            await self._process.end()
-
-    async def _settled(self) -> None:
-        if self._settling:
-            await asyncio.wait({self._settling})
-            self._settling = None
-
-    async def interrupt(self) -> None:
-        """See `Agent.interrupt`."""
-        if self._asking and not self._stopping:
-            self._stopping = True
-            self._asking.cancel()
-        await self._asked.wait()
-
     @property
     def session_id(self) -> str | None:
         """See `Agent`."""
@@ -221,16 +137,6 @@ class CliAgent:
     def resumed(self, resumed: bool) -> None:
         self._process.resumed = resumed
 
-    @property
-    def _title(self) -> str:
-        return self._profile.title
-
-    def _fault(self, kind: Any, message: str, say: str) -> AgentError:
-        partial = self._exchange.partial() if self._exchange else ""
-        error = AgentError(kind, f"{self._profile.name}: {message}", say=say, partial=partial)
-        error.usage = self._exchange.turn.spent() if self._exchange else None
-        return error
-
     # ── The program ─────────────────────────────────────────────────────────────────────
 
     async def start(self) -> None:
@@ -240,18 +146,16 @@ class CliAgent:
     def _named(self, session_id: str, *, by_record: bool = False) -> None:
         """The program told the id of its session. by_record: the running ask has its record."""
         follower = self._process.named(session_id)
-        if follower and self._exchange and not by_record:
-            self._exchange.follower = follower
+        if follower and self._run and not by_record:
+            self._run.follower = follower
 
     async def close(self) -> None:
         """See `Agent.close`."""
-        await self.interrupt()
-        await self._comparison.stop()
-        if self._settling:
-            self._settling.cancel()
-            await asyncio.wait({self._settling})
-        await self._process.end()
+        await super().close()
         self._process.release()
+
+    async def _end(self) -> None:
+        await self._process.end()
 
     def waiting_bytes(self) -> int:
         """How much of its output is kept without being drawn yet."""
@@ -274,8 +178,8 @@ class CliAgent:
 
     def _on_signal(self, signal: Signal) -> None:
         signs = self._profile.signs
-        if signal.kind == "title" and self._exchange:
-            self._exchange.retitle(signal.text)
+        if signal.kind == "title" and self._run:
+            self._run.retitle(signal.text)
         elif signal.kind == "osc" and signs.states:
             self._tell(signs.states(f"{signal.number};{signal.text}"))
         elif signal.kind == "mode" and signal.number == PASTE_MODE and signs.paste_mode:
@@ -286,8 +190,8 @@ class CliAgent:
         console = self._process.console
         if state and console:
             console.state = state
-            if self._exchange:
-                self._exchange.tell(state)
+            if self._run:
+                self._run.tell(state)
 
     async def _on_hook(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         hooks = self._profile.signs.hooks
@@ -295,9 +199,9 @@ class CliAgent:
             if isinstance(event, SessionNamed):
                 self._named(event.session_id)
             elif isinstance(event, HookQuestion):
-                if self._exchange:
-                    return await self._exchange.decide(event)
+                if self._run:
+                    return await self._run.decide(event)
                 return refuse(event)
-            elif self._exchange:
-                self._exchange.note(event, "hook")
+            elif self._run:
+                self._run.note(event, "hook")
         return {}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from adapters.cli_profile import (
+from adapters.cli_profile import TurnSigns
+from adapters.records.spent import total
+from adapters.session.tool_uses import ToolUses
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
@@ -18,10 +21,7 @@ from adapters.cli_profile import (
     ToolReport,
     ToolUsed,
     TurnEvent,
-    TurnSigns,
 )
-from adapters.records.spent import total
-from adapters.session.tool_uses import ToolUses
 from contract.agent import ToolUse, Usage
 
 Source = Literal["hook", "record"]

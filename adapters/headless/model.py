@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.headless.programs import HeadlessProgram
-from adapters.pty.run_once import OutputTooLarge, run_once
+from adapters.pty.process_group import OutputTooLarge, run_once
 from contract.agent import Completion, Tool, ToolCall
 from contract.errors import ModelError
 

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.profiles import claude_code, codex
-from adapters.pty.run_once import RunResult
+from adapters.pty.process_group import RunResult
 from contract.agent import Usage
 from contract.errors import ModelError
 
@@ -286,7 +286,6 @@ def _unreadable(title: str, ran: RunResult) -> ModelError:
 
 
 PROXIES = ("HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS")
-
 GEMINI_SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},  # with a base URL it finds none
     "general": {"enableAutoUpdate": False, "maxAttempts": 3},

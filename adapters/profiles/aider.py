@@ -22,12 +22,10 @@ from adapters.cli_profile import (
     PromptTyping,
     ReadySigns,
     RecordFormat,
-    ReplyBlock,
-    ReplyRetracted,
     Setting,
-    TurnEvent,
     TurnSigns,
 )
+from adapters.turn_events import ReplyBlock, ReplyRetracted, TurnEvent
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 

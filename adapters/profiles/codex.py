@@ -24,16 +24,15 @@ from adapters.cli_profile import (
     ReadySigns,
     RecordFormat,
     Setting,
-    State,
     TurnSigns,
 )
 from adapters.records import codex
 from adapters.records.spent import by_codex, telling
+from adapters.turn_events import State
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 RETRIES = 2  # of a request, and of a stream: seconds, where the default (4 and 5) is half a minute
-
 FROM_NOW_ON = (
     "Your role from now on. Where it differs from what you were told of your role when this "
     "conversation began, this counts.\n\n"

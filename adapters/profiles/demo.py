@@ -13,20 +13,22 @@ from adapters.cli_profile import (
     Interrupt,
     Permission,
     Profile,
-    PromptTaken,
     PromptTyping,
     ReadySigns,
     RecordFormat,
+    Title,
+    TurnSigns,
+)
+from adapters.screen_profile import ScreenProfile
+from adapters.turn_events import (
+    PromptTaken,
     ReplyBlock,
     ReplyEnded,
     ReplyFailed,
     State,
-    Title,
     ToolUsed,
     TurnEvent,
-    TurnSigns,
 )
-from adapters.screen_profile import ScreenProfile
 
 PROGRAM = Path(__file__).parent.parent / "demo"
 _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")

@@ -15,7 +15,6 @@ import yaml
 
 from adapters import screen_profile
 from adapters.cli_profile import (
-    ContextCompacted,
     DialogRule,
     Footer,
     HomeFile,
@@ -23,18 +22,21 @@ from adapters.cli_profile import (
     MemoryAccess,
     Permission,
     Profile,
-    PromptTaken,
     PromptTyping,
     ReadySigns,
     RecordFormat,
+    Setting,
+    TurnSigns,
+)
+from adapters.turn_events import (
+    ContextCompacted,
+    PromptTaken,
     ReplyBlock,
     ReplyEnded,
     SessionNamed,
-    Setting,
     ToolReport,
     ToolUsed,
     TurnEvent,
-    TurnSigns,
     cut_tool_text,
 )
 

@@ -24,15 +24,11 @@ from adapters.cli_profile import (
     PromptTyping,
     ReadySigns,
     RecordFormat,
-    ReplyBlock,
-    ReplyEnded,
-    SessionNamed,
     Setting,
-    ToolUsed,
-    TurnEvent,
     TurnSigns,
 )
 from adapters.records.spent import by_llm, telling
+from adapters.turn_events import ReplyBlock, ReplyEnded, SessionNamed, ToolUsed, TurnEvent
 
 FOLDER = ".config/io.datasette.llm"
 

@@ -24,12 +24,12 @@ from adapters.cli_profile import (
     ReadySigns,
     RecordFormat,
     Setting,
-    State,
     Title,
     TurnSigns,
 )
 from adapters.records import vibe
 from adapters.records.spent import by_vibe, telling
+from adapters.turn_events import State
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -191,7 +191,6 @@ def told_state(osc: str) -> State | None:
 
 RULE = "─{8,}"
 BOX = re.compile(rf"^{RULE}.*─\n>.*\n(?:.*\n){{0,12}}?{RULE}$", re.MULTILINE)
-
 DIALOGS = (
     # what lies in the workspace brings no settings, hooks and servers of its own
     DialogRule(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),

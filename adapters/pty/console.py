@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from adapters.cli_profile import State
 from adapters.pty.buffer import OutputBuffer
 from adapters.pty.terminal import PtyClosed, Terminal
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signal
+from adapters.turn_events import State
 
 SLICE_S = 0.005  # of drawing, between two turns of the loop
 REST_S = 0.025  # between slices when much waits: 0.3 MB/s and more

@@ -20,21 +20,32 @@ import threading
 import tty
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import structlog
 
-from adapters.pty.process_tree import send
+from adapters.pty.process_group import send
+
+
+@dataclass(frozen=True, slots=True)
+class StartCommand:
+    """A program about to be started. env: the whole of it. enclosure: words that
+    go before `argv` and put it into a sandbox."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    enclosure: tuple[str, ...] = ()
+
 
 log = structlog.stdlib.get_logger("moot.adapters.terminal")
 
 READ_BYTES = 65_536  # Linux gives at most 4,095 a read
 READS = 2  # in one turn of the loop, so that a flood leaves time to others
 WRITE_BYTES = 16_384  # the kernel takes 18,432 unread bytes
-
 LAST_READS = 256  # after the exit: what is left, unless somebody else floods the terminal
-
 PYTHON = getattr(sys, "_base_executable", sys.executable)  # of no virtual environment
 
 # Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.

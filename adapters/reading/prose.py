@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from adapters.reading.tables import read_table
-from adapters.reading.wraps import indent, seam
+from adapters.reading.tables import indent, read_table, seam
 
 _ITEM = re.compile(r" *(?:[-*+•◦▪‣]|\d{1,3}[.)]|[a-z][.)]|[☐☑]) +")
 _QUOTE = re.compile(r"( *)([▎▌▍▏│┃]|>(?= )) ?")

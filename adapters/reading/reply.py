@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from adapters.reading.guess import guess_reply, is_muted
 from adapters.reading.other_looks import OLDER_LOOKS, unstyled
 from adapters.reading.prose import markdown
 from adapters.reading.question import ScreenDialog, find_dialog
 from adapters.reading.transcript import GAP, TranscriptView, rows_above_input
-from adapters.reading.visible import VisibleRow
+from adapters.reading.visible import VisibleRow, guess_reply, is_muted
 from adapters.screen.screen import Screen
 from adapters.screen.style import PLAIN
 from adapters.screen_profile import ScreenProfile

@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from adapters.reading.guess import is_muted
 from adapters.reading.question import find_question
-from adapters.reading.visible import VisibleRow, visible_rows
+from adapters.reading.visible import VisibleRow, is_muted, visible_rows
 from adapters.screen.screen import Screen
 from adapters.screen_profile import ScreenProfile
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import (
+from adapters.records.claude_questions import asked
+from adapters.records.faults import AGAIN, fault_in
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
@@ -18,8 +20,6 @@ from adapters.cli_profile import (
     TurnEvent,
     cut_tool_text,
 )
-from adapters.records.claude_questions import asked
-from adapters.records.faults import AGAIN, fault_in
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]

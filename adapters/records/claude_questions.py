@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import HookQuestion
 from adapters.records.excerpt import changes, excerpt
+from adapters.turn_events import HookQuestion
 from contract.agent import Option, Question
 
 Json = Mapping[str, Any]
@@ -15,7 +15,6 @@ Json = Mapping[str, Any]
 LABEL_CHARS = 120
 REFUSED = "The people in the room refused this. Do without it, or say what you would need."
 ELSEWHERE = "They want to answer in the chat. Put the question into your reply and end there."
-
 TITLES = {
     "Bash": "Run this command?",
     "Write": "Write this file?",

@@ -7,14 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adapters.cli_profile import (
-    Reader,
-    RecordFormat,
-    ReplyBlock,
-    ReplyEnded,
-    SessionNamed,
-    TurnEvent,
-)
+from adapters.cli_profile import RecordFormat
+from adapters.turn_events import Reader, ReplyBlock, ReplyEnded, SessionNamed, TurnEvent
 
 Value = str | int | float | bool
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from adapters.cli_profile import (
+from adapters.turn_events import (
     ContextCompacted,
     ReplyBlock,
     ReplyEnded,

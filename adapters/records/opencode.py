@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import (
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,

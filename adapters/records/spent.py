@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import Reader, TokensSpent, TurnEvent
+from adapters.turn_events import Reader, TokensSpent, TurnEvent
 from contract.agent import Usage
 
 Json = Mapping[str, Any]

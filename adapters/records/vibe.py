@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.cli_profile import (
+from adapters.records.faults import AGAIN, Fault, fault_in
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
@@ -23,7 +24,6 @@ from adapters.cli_profile import (
     TurnEvent,
     cut_tool_text,
 )
-from adapters.records.faults import AGAIN, Fault, fault_in
 
 Json = Mapping[str, Any]
 

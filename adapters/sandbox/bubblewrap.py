@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-Network = Literal["host", "none"]
+from adapters.agent import Sandbox
 
 SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")  # links into /usr, or folders
 ETC = (
@@ -34,29 +33,6 @@ KNOBS = tuple(f"/proc/{name}" for name in ("acpi", "asound", "fs", "mtrr", "scsi
 """Of /proc: what root sets for the whole machine, by its id alone, whatever rights it has dropped
 (`kernel.core_pattern` runs a program outside). Bubblewrap covers `sysrq-trigger`, `irq` and `bus`,
 and leaves these: it asks whether the folder can be written to, not what is in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mount:
-    """A folder or file that is shown at its own path."""
-
-    path: Path
-    writable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Sandbox:
-    """What a session may have beside the system, its HOME, its workspace and its program.
-
-    bwrap: where bubblewrap is. forbidden: nothing of these is shown, whoever asks for it. fixed:
-    may be shown, but not written to: what Moot itself runs.
-    """
-
-    bwrap: Path
-    mounts: tuple[Mount, ...] = ()
-    network: Network = "host"
-    forbidden: tuple[Path, ...] = ()
-    fixed: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.agent import Launch
+from adapters.agent import Launch, Mount, Sandbox
 from adapters.cli_profile import Profile
-from adapters.pty.terminal import PYTHON
-from adapters.sandbox.bubblewrap import ETC, SYSTEM, Mount, Sandbox, SandboxView, overlap, wrap
+from adapters.pty.terminal import PYTHON, StartCommand
+from adapters.sandbox.bubblewrap import ETC, SYSTEM, SandboxView, overlap, wrap
 from adapters.sandbox.installation import USR, Installation, find_installation, trail
-from adapters.session.startup import StartCommand
 from contract.errors import AgentError
 
 CERTIFICATES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")

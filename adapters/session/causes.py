@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from adapters.cli_profile import Profile
-from adapters.session.disk import is_full, when_full
 from adapters.session.version import age_of
 from contract.errors import AgentError
+
+SPARE_BYTES = 64 * 1024  # with less left not even a session's record can be written
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def is_full(path: Path) -> bool:
+    """Whether nothing more can be written where this path is, or would be."""
+    there = next((p for p in (path, *path.parents) if p.exists()), Path("/"))
+    try:
+        return shutil.disk_usage(there).free < SPARE_BYTES
+    except OSError:  # it went away meanwhile: that is no full disk
+        return False
+
+
+def when_full(path: Path) -> str:
+    """The sentence for people."""
+    return f"The disk that holds {path} is full: free some space there, then ask again."
+
+
+@contextmanager
+def told_when_full(path: Path) -> Iterator[None]:
+    """Let a write below `path` that finds no space raise AgentError("disk")."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise AgentError("disk", f"{path}: {error.strerror}", say=when_full(path)) from error
+
 
 _MAYBE_DISK = ("startup", "crash", "timeout", "api")
 

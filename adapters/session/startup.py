@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import shutil
 import tempfile
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+
+import structlog
 
 from adapters.agent import Launch
 from adapters.catalog import find_program
-from adapters.cli.dialogs import Dialogs
 from adapters.cli_profile import HomeFile, Profile, Setting
-from adapters.pty.console import Console
-from adapters.pty.terminal import PtyClosed
-from adapters.reading.queries import text_on
-from adapters.session.login import share
+from adapters.pty.terminal import StartCommand
 from contract.errors import AgentError
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
-CHECK_S = 0.25  # between two looks at the screen
-RESTLESS_S = 1.0  # and of one that never rests: some draw all the time
-SHOWN = 200  # characters of the screen in an error
-
-
-@dataclass(frozen=True, slots=True)
-class StartCommand:
-    """A program about to be started. env: the whole of it. enclosure: words that
-    go before `argv` and put it into a sandbox."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: Path
-    enclosure: tuple[str, ...] = ()
 
 
 def setting_of(
@@ -119,76 +102,53 @@ def write_home_file(setting: Setting, file: HomeFile) -> None:
         raise
 
 
-async def wait_ready(profile: Profile, console: Console) -> None:
-    """Return when the program takes a prompt. Raises AgentError."""
-    ready = profile.ready
-    dialogs = Dialogs(profile)
-    deadline = time.monotonic() + ready.timeout_s
-    seen, looked = -1, time.monotonic()
-    while True:
-        if not console.alive():
-            raise _ended(profile, console, await _text(console), dialogs)
-        left = ready.quiet_s - console.quiet_s()
-        told = _told(profile, console)
-        if told and left <= 0 and (not ready.prompt or ready.prompt.search(await _text(console))):
+log = structlog.stdlib.get_logger("moot.adapters.login")
+
+
+def share(login: Path, home: Path, logins: Iterable[str], configs: Iterable[str]) -> None:
+    """Bring an administrator's files into a HOME, before its program starts.
+
+    logins: linked, so that a login that is renewed in one HOME is new in all of them; a program
+    that puts a new file in the link's place has its file moved to where the link led. configs:
+    copied when the administrator's is newer: the program, and Moot, write into their own copy.
+    All paths are relative to both folders; what is not there is left out. Raises OSError.
+    """
+    login = login.absolute()
+    for path in logins:
+        _link(login / path, home / path)
+    for path in configs:
+        _copy(login / path, home / path)
+
+
+def _link(shared: Path, own: Path) -> None:
+    if own.is_symlink():
+        if own.readlink() == shared:
             return
-        if time.monotonic() > deadline:
-            raise _late(profile, await _text(console), dialogs)
-        restless = time.monotonic() > looked + RESTLESS_S
-        if console.output_bytes != seen and (restless or console.quiet_s() > CHECK_S / 2):
-            seen, looked = console.output_bytes, time.monotonic()
-            await _answer_dialogs(console, dialogs)
-        await console.wait_change(min(left, CHECK_S) if told and left > 0 else CHECK_S)
+        own.unlink()
+    if own.is_file():
+        if shared.is_file() and shared.stat().st_mtime_ns >= own.stat().st_mtime_ns:
+            own.unlink()
+        else:
+            _put(own, shared)
+            own.unlink()
+            log.info("login.renewed", file=shared.name)
+    if shared.is_file():
+        own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own.symlink_to(shared)
 
 
-def _told(profile: Profile, console: Console) -> bool:
-    """Whether the signs that need no look at the screen are there."""
-    ready = profile.ready
-    return (
-        (console.bracketed_paste or not ready.bracketed_paste)
-        and (not ready.title or bool(ready.title.search(console.title)))
-        and (not ready.state or console.state in (ready.state, "done"))
-    )
+def _copy(shared: Path, own: Path) -> None:
+    if not shared.is_file():
+        return
+    if own.exists() and own.stat().st_mtime_ns >= shared.stat().st_mtime_ns:
+        return
+    _put(shared, own)
 
 
-async def _text(console: Console) -> str:
-    return text_on(await console.screen())
-
-
-async def _answer_dialogs(console: Console, dialogs: Dialogs) -> None:
-    text = await _text(console)
-    if error := dialogs.fault(text, "start"):
-        raise error
-    if keys := dialogs.keys(text, "start"):
-        await asyncio.sleep(dialogs.deaf_s(text))
-        try:
-            await console.write(keys)
-        except PtyClosed:
-            await console.wait_change(CHECK_S)
-
-
-def _ended(profile: Profile, console: Console, text: str, dialogs: Dialogs) -> AgentError:
-    shown = last_words(text)
-    return dialogs.fault(text, "start") or AgentError(
-        "startup",
-        f"{profile.name}: ended with code {console.exit_code} while starting: {shown}",
-        say=f"{profile.title} ended while it was starting (code {console.exit_code})"
-        + (f": {shown}" if shown else "."),
-    )
-
-
-def _late(profile: Profile, text: str, dialogs: Dialogs) -> AgentError:
-    shown = last_words(text)
-    return dialogs.fault(text, "start") or AgentError(
-        "startup",
-        f"{profile.name}: not ready within {profile.ready.timeout_s:.0f} s: {shown}",
-        say=f"{profile.title} did not become ready within {profile.ready.timeout_s:.0f} s"
-        + (f"; its screen says: {shown}" if shown else "; its screen is empty."),
-    )
-
-
-def last_words(text: str) -> str:
-    """The last lines of a screen on one line, without rules and boxes."""
-    lines = [" ".join(line.strip("─━═│┃╭╮╰╯┌┐└┘ ").split()) for line in text.split("\n")]
-    shown = " / ".join(line for line in lines if line)
-    return shown if len(shown) <= SHOWN else f"…{shown[1 - SHOWN :]}"
+def _put(source: Path, target: Path) -> None:
+    """A copy for its owner's eyes only, all of it or nothing."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent)
+    with os.fdopen(handle, "wb") as out, source.open("rb") as file:
+        shutil.copyfileobj(file, out)
+    Path(name).replace(target)

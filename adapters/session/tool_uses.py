@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from adapters.cli_profile import ToolReport
+from adapters.turn_events import ToolReport
 from contract.agent import ToolUse
 
 MOST = 300  # a turn; of more the newest stay

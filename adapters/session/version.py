@@ -10,7 +10,7 @@ import structlog
 from packaging.version import InvalidVersion, Version
 
 from adapters.cli_profile import Profile
-from adapters.pty.run_once import OutputTooLarge, run_once
+from adapters.pty.process_group import OutputTooLarge, run_once
 
 log = structlog.stdlib.get_logger("moot.adapters.version")
 

@@ -14,24 +14,24 @@ import structlog
 from aiohttp import web
 
 from bots.bluebubbles.api import BlueBubblesApi, WrongPassword
-from bots.bluebubbles.backfill import Backfill
-from bots.bluebubbles.catch_up import POLL_S, CatchUp
+from bots.bluebubbles.backfill import POLL_S, Backfill, CatchUp
 from bots.bluebubbles.check import findings
 from bots.bluebubbles.connection import Webhook
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import (
+    ALIAS,
+    SOURCE,
     DeletedMessage,
     EditedMessage,
     NewMessage,
     PlatformEvent,
     RenamedRoom,
+    external,
     heard,
 )
 from bots.bluebubbles.files import Files
 from bots.bluebubbles.inbound import EventConverter
-from bots.bluebubbles.messages import ALIAS, SOURCE, external
-from bots.bluebubbles.own_posts import OwnPostDetector
-from bots.bluebubbles.posts import Posts
+from bots.bluebubbles.posts import OwnPostDetector, Posts
 from bots.bluebubbles.state import SECRET, BlueBubblesState
 from bots.bluebubbles.text import LIMIT, size, written
 from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget

@@ -12,11 +12,22 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
-from bots.bluebubbles.events import Chat, NewMessage, chat_of, content, read_message
-from bots.bluebubbles.messages import ALIAS, ME, ME_NAME, native, owner, person, room_id
+from bots.bluebubbles.events import (
+    ALIAS,
+    ME,
+    ME_NAME,
+    Chat,
+    NewMessage,
+    chat_of,
+    content,
+    native,
+    owner,
+    person,
+    read_message,
+    room_id,
+)
 from bots.bluebubbles.wire import WireChat, WireContact, WireInfo, WireMessage
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import thread_block
+from bots.kit.directory import Lookup, thread_block
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 

@@ -6,15 +6,17 @@ say (names, files' bytes, an update's chat) is looked up by `bluebubbles` in bet
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
 from bots.bluebubbles.wire import WireAttachment, WireChat, WireMessage
-from contract.chat import RoomKind
+from contract.chat import EXTERNAL_ID, RoomKind, Speaker
 
 # Stands in a text where an attachment is; newer servers take it out themselves.
 _OBJECT = "\ufffc"
@@ -23,6 +25,13 @@ _PAYLOAD = ".pluginPayloadAttachment"
 # Without these there is no message; each repair takes away every mistake that is seen then.
 _NEEDED, _REPAIRS = {"guid", "text", "isFromMe", "chats", "handle"}, 3
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+SOURCE = "bluebubbles"
+ALIAS = "bb"  # begins the ids of people; the contract knows it
+ME = "me"  # the owner of the account, in ids
+ME_NAME = "Me"  # and to people
+
+_UNFIT = re.compile(r"[\s*%\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +253,37 @@ def moment(millis: int) -> datetime:
 
 def millis(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(milliseconds=1)
+
+
+def external(native: str) -> str:
+    """A guid or an address as an id of the contract: what may not stand in one is escaped (an SMS
+    can come from `DHL Info`). Raises ValueError when it can't be one."""
+    fit = _UNFIT.sub(lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode()), native)
+    if not EXTERNAL_ID.fullmatch(fit):
+        raise ValueError("an id is empty or too long")
+    return fit
+
+
+def native(external_id: str) -> str:
+    """The guid or address that an id stands for."""
+    return unquote(external_id)
+
+
+def room_id(guid: str) -> str:
+    return f"{SOURCE}:{external(guid)}"
+
+
+def person(address: str, name: str) -> Speaker:
+    """Somebody else. iMessage tags nobody in a text: no mention."""
+    return Speaker(f"{ALIAS}:{external(address)}", name)
+
+
+def owner(chat: Chat, *, alone: bool = False) -> Speaker:
+    """The account's owner, typing on a device of their own.
+
+    In a chat of two their id has the other person's address in it: what the owner tells a persona
+    in one person's chat is not what it may say in another's. alone: the chat is with themselves.
+    """
+    if chat.kind == "dm" and not alone:
+        return Speaker(f"{ALIAS}:{external(f'{ME}/{chat.address}')}", ME_NAME)
+    return Speaker(f"{ALIAS}:{ME}", ME_NAME)

@@ -3,15 +3,90 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 
 from bots.bluebubbles.directory import Directory
-from bots.bluebubbles.events import Chat, DeletedMessage, EditedMessage, NewMessage, moment
+from bots.bluebubbles.events import (
+    ALIAS,
+    ME,
+    SOURCE,
+    Chat,
+    DeletedMessage,
+    EditedMessage,
+    NewMessage,
+    moment,
+    native,
+)
 from bots.bluebubbles.files import Files
-from bots.bluebubbles.messages import inbound, is_aside, is_for_us
-from bots.bluebubbles.own_posts import OwnPostDetector
+from bots.bluebubbles.posts import OwnPostDetector
 from bots.kit.naming import Named
-from contract.chat import Deleted, Edited, Event, Inbound
+from contract.chat import Attachment, Deleted, Edited, Event, Inbound, IngestMetadata, Room, Speaker
+
+# What the owner may say to Moot itself without naming a persona: in a group any command, in a
+# chat with one other person only what answers a question or stops an answer.
+_COMMAND = re.compile(r"!(?:[a-z]+|[1-9])\b", re.IGNORECASE)
+_REMOTE = re.compile(r"!(?:stop|[1-9])\s*", re.IGNORECASE)
+
+
+def is_for_us(said: NewMessage, chat: Chat, named: Named, own_posts: Collection[str]) -> bool:
+    """A direct message, a named persona, or a reply to a post of ours.
+
+    What the owner types in another person's chat is for that person: only a name makes it ours.
+    """
+    if named(said.content):
+        return True
+    if said.from_me:
+        return False
+    return chat.kind == "dm" or said.reply_to in own_posts
+
+
+def is_aside(said: NewMessage, chat: Chat, *, mentioned: bool) -> bool:
+    """Whether the owner speaks to the other people, and no persona may answer."""
+    if not said.from_me or mentioned:
+        return False
+    command = _REMOTE.fullmatch if chat.kind == "dm" else _COMMAND.match
+    return not command(said.content)
+
+
+def inbound(
+    said: NewMessage,
+    room: Room,
+    by: Speaker,
+    *,
+    sent_at: datetime,
+    mentioned: bool,
+    passive: bool = False,
+    attachments: Sequence[Attachment] = (),
+    thread_context: str | None = None,
+    recipient_id: str | None = None,
+    require_mention: bool = True,
+) -> Inbound:
+    """The message with everything that was looked up for it."""
+    meta = IngestMetadata(
+        source=SOURCE,
+        sender_id=by.id,
+        sender_display_name=by.name,
+        sender_type="human",
+        channel_external_id=native(room.external_id),
+        thread_context=thread_context,
+        is_from_me=said.from_me or by.id == f"{ALIAS}:{ME}",
+        passive=passive,
+        trigger_rag=not passive and (mentioned or not require_mention),
+        recipient_id=recipient_id if mentioned else None,
+        message_guid=said.guid,
+    )
+    return Inbound(
+        content=said.content,
+        meta=meta,
+        room=room,
+        message_id=said.guid,
+        sent_at=sent_at,
+        reply_to=said.reply_to,
+        attachments=tuple(attachments),
+        mentioned=mentioned,
+    )
 
 
 class EventConverter:

@@ -14,8 +14,8 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bots.bluebubbles.wire import Millis
+from bots.kit.cursor import JsonState
 from bots.kit.files import write
-from bots.kit.json_state import JsonState
 from contract.errors import ConfigError
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")

@@ -13,15 +13,14 @@ from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.discord.api import OFFICIAL, DiscordApi
+from bots.discord.backfill import Cursors
 from bots.discord.check import Account, account, intents, missing
 from bots.discord.commands import register
 from bots.discord.connection import keep_connected
-from bots.discord.cursors import Cursors
 from bots.discord.directory import Directory
-from bots.discord.events import SOURCE
+from bots.discord.events import SOURCE, UpdateTracker
 from bots.discord.files import Files
 from bots.discord.inbound import EventContext, EventHandler
-from bots.discord.pins import UpdateTracker
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
 from bots.discord.text import LIMIT, size, written

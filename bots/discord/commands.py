@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from bots.discord.api import DiscordApi
-from bots.discord.cursors import Cursors
+from bots.discord.backfill import Cursors
 from bots.kit.slash import SlashCommand, SlashOption
 from contract.errors import PlatformError
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from pydantic import ValidationError
 
 from bots.discord.api import PAGE, DiscordApi
-from bots.discord.events import SOURCE, Person, person
-from bots.discord.messages import speaker
+from bots.discord.events import SOURCE, Person, person, speaker
 from bots.discord.wire import (
     WireChannel,
     WireGuild,
@@ -24,12 +24,14 @@ from bots.discord.wire import (
     WireMemberChange,
     WireRole,
     WireRoleChange,
+    WireThreadList,
 )
-from bots.kit.lookup import Lookup
+from bots.kit.directory import Lookup
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
+
 
 _DM, _GROUP_DM = 1, 3
 THREADS, FORUMS = {10, 11, 12}, {15, 16}
@@ -38,6 +40,11 @@ _PATIENCE_S = 5.0  # for a thread's channel: without it a message would land in 
 _MEMBERS = 10_000  # whose nicknames are kept
 _AT_ONCE = 50
 VIEW_CHANNEL, ADMINISTRATOR = 1 << 10, 1 << 3
+
+_CHANNEL_EVENTS = {"CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"}
+_GONE_EVENTS = {"CHANNEL_DELETE", "THREAD_DELETE"}
+_ROLE_EVENTS = {"GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE"}
+_MEMBER_EVENTS = {"GUILD_MEMBER_ADD", "GUILD_MEMBER_UPDATE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +248,44 @@ class Directory:
             return True
         mine = (o for o in channel.overwrites if o.id == guild)
         return any(int(o.deny or 0) & VIEW_CHANNEL for o in mine)
+
+
+def learn(
+    directory: Directory, name: str, data: Mapping[str, Any]
+) -> WireGuild | WireChannel | None:
+    """Take in an event; return a guild or a channel that is there now.
+
+    Raises ValueError on an event that Discord doesn't write.
+    """
+    try:
+        return _learned(directory, name, data)
+    except ValidationError as error:
+        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
+        raise ValueError(f"{name} can't be read: {', '.join(fields)}") from None
+
+
+def _learned(
+    directory: Directory, name: str, data: Mapping[str, Any]
+) -> WireGuild | WireChannel | None:
+    if name in ("GUILD_CREATE", "GUILD_UPDATE"):
+        guild = WireGuild.model_validate(data)
+        if guild.unavailable or name == "GUILD_UPDATE":  # an update tells no channels
+            return None
+        directory.learn_guild(guild)
+        return guild
+    if name in _CHANNEL_EVENTS:
+        channel = WireChannel.model_validate(data)
+        directory.learn_channel(channel)
+        return channel
+    if name == "THREAD_LIST_SYNC":
+        listed = WireThreadList.model_validate(data)
+        for thread in listed.threads:
+            directory.learn_channel(thread, listed.guild_id)
+    elif name in _GONE_EVENTS:
+        directory.forget_channel(str(data.get("id")))
+    elif name in _ROLE_EVENTS:
+        directory.learn_role(WireRoleChange.model_validate(data))
+    elif name in _MEMBER_EVENTS:
+        change = WireMemberChange.model_validate(data)
+        directory.learn_member(change.guild_id, change)
+    return None

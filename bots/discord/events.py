@@ -7,10 +7,11 @@ in between.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -24,7 +25,7 @@ from bots.discord.wire import (
     WireUser,
 )
 from bots.kit.reactions import PIN
-from contract.chat import SLASH
+from contract.chat import SLASH, Speaker
 
 SOURCE = "discord"
 CHOOSE = "moot:"  # begins the custom id of a question's button
@@ -35,6 +36,9 @@ _PINNED = 6
 _COMMAND, _COMPONENT = 2, 3  # types of an interaction
 _FORWARDED = 1  # of a reference
 _EPOCH_MS = 1_420_070_400_000  # a snowflake counts milliseconds from 2015, 22 bits to the left
+
+_REMEMBERED = 5_000
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,3 +314,56 @@ def moment(timestamp: str | None, snowflake: str) -> datetime:
         except ValueError:
             pass
     return datetime.fromtimestamp(((int(snowflake) >> 22) + _EPOCH_MS) / 1000, UTC)
+
+
+class UpdateTracker:
+    """What is known of messages: their text, and who pinned them."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._pins: OrderedDict[str, Person] = OrderedDict()
+
+    def read(self, message: str, text: str) -> None:
+        """The text of a message as it was told last."""
+        _keep(self._texts, message, text)
+
+    def edited(self, update: MessageUpdate) -> bool:
+        """Whether the update is an edit; a preview that unfolds changes no text."""
+        if update.content is None:
+            return False
+        known = self._texts.get(update.id)
+        if known == update.content or (known is None and update.edited_at is None):
+            return False
+        self.read(update.id, update.content)
+        return True
+
+    def pinned(self, sign: PinChange) -> bool:
+        """Whether the sign is news."""
+        if sign.pinned:
+            new = sign.id not in self._pins
+            _keep(self._pins, sign.id, sign.by)
+            return new
+        self._pins.pop(sign.id, None)
+        return True
+
+    def pin_of(self, update: MessageUpdate) -> PinChange | None:
+        """The pin that an update tells, if it is news: by its author, where nobody said who."""
+        if update.pinned is None or update.pinned == (update.id in self._pins) or not update.by.id:
+            return None
+        by = self._pins.get(update.id, update.by)
+        return PinChange(update.channel, update.guild, update.id, update.pinned, by)
+
+
+def _keep(memory: OrderedDict[str, V], key: str, value: V) -> None:
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > _REMEMBERED:
+        memory.popitem(last=False)
+
+
+def speaker(by: Person, name: str = "", role: str | None = None) -> Speaker:
+    """name: as the guild calls them, where that is known."""
+    shown = name or by.name or by.id
+    if by.is_bot:
+        return Speaker(f"{SOURCE}:{by.id}", shown, "bot", None, role)
+    return Speaker(f"{SOURCE}:{by.id}", shown, "human", f"<@{by.id}>", role)

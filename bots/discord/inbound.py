@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import structlog
 from pydantic import ValidationError
 
 from bots.bot import Receive
 from bots.discord.api import DiscordApi
-from bots.discord.backfill import Backfill
+from bots.discord.backfill import Backfill, Cursors
 from bots.discord.commands import acknowledge, in_order
-from bots.discord.cursors import Cursors
-from bots.discord.directory import Directory
+from bots.discord.directory import Directory, learn
 from bots.discord.events import (
+    SOURCE,
     ButtonPress,
     CommandUse,
     DeletedMessage,
@@ -27,26 +27,52 @@ from bots.discord.events import (
     PinChange,
     PlatformEvent,
     UnknownInteraction,
+    UpdateTracker,
     heard,
     moment,
     said,
 )
 from bots.discord.files import Files
-from bots.discord.messages import addressed, inbound
-from bots.discord.pins import UpdateTracker
 from bots.discord.posts import Posts
-from bots.discord.state import learn
 from bots.discord.threads import ThreadContext
 from bots.discord.wire import WireChannel, WireGuild
+from bots.kit.inbound import MessageContext, message
 from bots.kit.lanes import Lanes
 from bots.kit.slash import SlashCommand
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
 from contract.errors import Rejected
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+
 _GUILDS_S = 3.0  # for the guilds to be told after READY; what none told of is read then
 _PIN_S = 1.0  # for the message that says who pinned
+
+
+def addressed(message: NewMessage, room: Room, own_roles: Collection[str]) -> bool:
+    """By a mention, a reply, a mention of our own role, or in a direct message."""
+    return message.mentioned or room.kind == "dm" or bool(set(message.role_ids) & set(own_roles))
+
+
+def inbound(
+    said: NewMessage,
+    room: Room,
+    by: Speaker,
+    thread_id: str | None = None,
+    **found: Unpack[MessageContext],
+) -> Inbound:
+    """The message with everything that was looked up for it."""
+    return message(
+        SOURCE,
+        room,
+        by,
+        content=said.content,
+        message_id=said.id,
+        sent_at=said.at,
+        thread_id=thread_id,
+        reply_to=said.reply_to,
+        **found,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +108,7 @@ class EventHandler:
         self._recipient_id, self._require_mention = recipient_id, require_mention
         self._api, self._directory = around.api, around.directory
         self._options = {one.name: [option.name for option in one.options] for one in commands}
-        self._lanes = Lanes()
+        self._lanes = Lanes("discord")
         self._reader = Backfill(
             around.api, cursors, self._lanes, self._read_back, around.directory.room_id
         )

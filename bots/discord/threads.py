@@ -11,8 +11,7 @@ from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.directory import Directory
 from bots.discord.events import NewMessage, person
 from bots.discord.wire import WireMessage
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import SHOWN, thread_block
+from bots.kit.directory import SHOWN, Lookup, thread_block
 from contract.chat import Speaker
 from contract.errors import PlatformError
 

@@ -1,19 +1,84 @@
-"""Channels as lanes: what happens in one is taken one after the other, lanes go side by side."""
+"""The order in which a bot takes what happens: a room's events one by one, rooms side by side."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
-_GRACE_S = 2.0  # for what is being taken when the bot stops; the rest is read again at its start
+import structlog
+
+from bots.bot import Receive
+from contract.chat import Event
+from contract.errors import PlatformError, Rejected
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+
+_GRACE_S = 2.0  # for what is under way when the bot stops; the rest comes again
+
+
+class Delivery:
+    """Events on their way to the gateway, while the bot runs."""
+
+    def __init__(self, bot: str) -> None:
+        self._bot = bot
+        self._receive: Receive | None = None
+        self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    def open(self, receive: Receive) -> None:
+        """Events are taken from now on."""
+        self._receive = receive
+
+    async def close(self) -> None:
+        """Take no more events, and let those under way come to their end."""
+        self._receive = None
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=_GRACE_S)
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """While a payload is being taken. Raises PlatformError where the bot doesn't run."""
+        task = asyncio.current_task()
+        if self._receive is None or task is None:
+            raise PlatformError("the bot isn't running", outcome="retry")
+        self._under_way.add(task)
+        try:
+            yield
+        finally:
+            self._under_way.discard(task)
+
+    def in_room(self, room: str) -> asyncio.Lock:
+        """Held while an event of the room is handed on: the next one waits for it."""
+        return self._rooms[room]
+
+    async def give(self, event: Event) -> None:
+        """Hand one on; return when it is on disk. An event that breaks the contract is left out.
+
+        Raises PlatformError where the bot doesn't run.
+        """
+        if self._receive is None:
+            raise PlatformError("the bot isn't running", outcome="retry")
+        try:
+            await self._receive(event)
+        except Rejected as error:
+            self.skip(error)
+
+    def skip(self, error: Exception) -> None:
+        """Say in the log why an event is left out."""
+        log.warning("event.skipped", bot=self._bot, reason=f"it is left out: {error}")
 
 
 class Lanes:
     """Runs work in the order in which it came, a lane at a time. A failure ends the bot's run."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        """name: of its tasks."""
+        self._name = name
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._queued: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -22,7 +87,7 @@ class Lanes:
 
     def put(self, lane: str, work: Callable[[], Awaitable[None]]) -> None:
         """Queue some work; what is still queued when the lanes close is left undone."""
-        task = asyncio.create_task(self._run(lane, work), name=f"discord {lane}")
+        task = asyncio.create_task(self._run(lane, work), name=f"{self._name} {lane}")
         self._tasks.add(task)
         self._queued[lane] += 1
         task.add_done_callback(partial(self._done, lane))
@@ -61,3 +126,13 @@ class Lanes:
         if self.failed.done():
             self.failed.exception()  # it was told, or nobody waits for it any more
         self.failed.cancel()
+
+
+async def together(works: Mapping[str, Coroutine[Any, Any, None]]) -> None:
+    """Run coroutines side by side, each a task of its name; what the first to fail raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for name, work in works.items():
+                group.create_task(work, name=name)
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None

@@ -15,12 +15,10 @@ from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
 from bots.markdown.split import split
-from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused
-from bots.matrix.backfill import Backfill
+from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
+from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
 from bots.matrix.connection import SyncLoop
-from bots.matrix.content import text_content
-from bots.matrix.cursor import Cursor
 from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
@@ -28,8 +26,7 @@ from bots.matrix.files import Files
 from bots.matrix.inbound import EventHandler
 from bots.matrix.invites import Invites
 from bots.matrix.keys import EncryptionKeys
-from bots.matrix.pace import SendBudget
-from bots.matrix.posts import TOO_LARGE, Posts
+from bots.matrix.posts import TOO_LARGE, Posts, text_content
 from bots.matrix.reactions import Reactions
 from bots.matrix.text import LIMIT, size
 from contract.agent import Question

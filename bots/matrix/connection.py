@@ -10,8 +10,7 @@ import structlog
 from pydantic import ValidationError
 
 from bots.matrix.api import CLIENT, MatrixApi, TokenRefused
-from bots.matrix.backfill import FILTER, FIRST_FILTER, Backfill
-from bots.matrix.cursor import Cursor
+from bots.matrix.backfill import FILTER, FIRST_FILTER, Backfill, Cursor
 from bots.matrix.directory import Directory
 from bots.matrix.events import parsed
 from bots.matrix.inbound import EventHandler

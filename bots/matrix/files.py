@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nio.crypto.attachments import decrypt_attachment, encrypt_attachment
+from nio.exceptions import EncryptionError
+
 from bots.kit.files import PATIENCE_S, keep_all, path_of, write
 from bots.markdown.writer import quiet
 from bots.matrix.api import MatrixApi
-from bots.matrix.content import text_content
 from bots.matrix.events import FileRef
-from bots.matrix.file_encryption import closed_file, opened_file
+from bots.matrix.posts import text_content
 from contract.chat import Attachment
 from contract.errors import PlatformError
 
+_BROKEN = (EncryptionError, ValueError, KeyError, TypeError)
+
 _KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
+
+
+async def closed_file(data: bytes) -> tuple[bytes, Mapping[str, Any]]:
+    """A file's bytes encrypted, and what reads them (key, iv, hashes, v)."""
+    found: tuple[bytes, Mapping[str, Any]] = await asyncio.to_thread(encrypt_attachment, data)
+    return found
+
+
+async def opened_file(data: bytes, key: str, sha256: str, iv: str) -> bytes:
+    """A file's own bytes. Raises PlatformError when they were changed on the way."""
+    try:
+        found: bytes = await asyncio.to_thread(decrypt_attachment, data, key, sha256, iv)
+    except _BROKEN as error:
+        raise PlatformError("the file can't be decrypted", outcome="refused") from error
+    return found
 
 
 class Files:

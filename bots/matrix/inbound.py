@@ -10,7 +10,7 @@ import structlog
 
 from bots.bot import Receive
 from bots.kit.reactions import PIN, option_of
-from bots.matrix.cursor import Cursor, PinReaction
+from bots.matrix.backfill import Cursor, PinReaction
 from bots.matrix.directory import Directory
 from bots.matrix.events import (
     AddedReaction,

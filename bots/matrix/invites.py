@@ -10,7 +10,7 @@ from urllib.parse import quote
 import structlog
 
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, path
-from bots.matrix.cursor import Cursor, Invite
+from bots.matrix.backfill import Cursor, Invite
 from bots.matrix.directory import Directory
 from bots.matrix.events import SOURCE, parsed
 from bots.matrix.wire import WireInvited

@@ -14,10 +14,9 @@ from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
 from bots.rocketchat.api import RocketApi, RocketRefused
-from bots.rocketchat.backfill import Backfill
+from bots.rocketchat.backfill import Backfill, Cursor
 from bots.rocketchat.check import ROLE_REMEDY, Login, SignIn, lacks, rules
 from bots.rocketchat.connection import Ddp, DdpTimeouts
-from bots.rocketchat.cursor import Cursor
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import SOURCE
 from bots.rocketchat.files import Files

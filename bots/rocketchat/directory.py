@@ -8,11 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import SHOWN, thread_block
+from bots.kit.directory import SHOWN, Lookup, thread_block
 from bots.rocketchat.api import RocketApi, RocketRefused
-from bots.rocketchat.events import SOURCE, Account, NewMessage, content
-from bots.rocketchat.messages import speaker
+from bots.rocketchat.events import SOURCE, Account, NewMessage, content, speaker
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
 from contract.chat import Room, Speaker
 

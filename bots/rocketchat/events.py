@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from urllib.parse import unquote
 
 from bots.rocketchat.wire import WireFile, WireMessage
+from contract.chat import Speaker
 
 SOURCE = "rocketchat"
 
@@ -273,3 +274,11 @@ def _file(file: WireFile) -> FileRef:
 
 def _linked(file_id: str, name: str) -> FileRef:
     return FileRef(file_id, name, mimetypes.guess_type(name)[0] or _BYTES, 0)
+
+
+def speaker(
+    external_id: str, name: str, username: str, *, is_bot: bool, role: str | None = None
+) -> Speaker:
+    shown = name.strip() or username or external_id
+    mention = f"@{username}" if username and not is_bot else None
+    return Speaker(f"{SOURCE}:{external_id}", shown, "bot" if is_bot else "human", mention, role)

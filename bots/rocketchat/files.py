@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from pydantic import RootModel
 
+from bots.kit.cursor import JsonState
 from bots.kit.files import PATIENCE_S, keep_all, path_of, write
-from bots.kit.json_state import JsonState
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory

@@ -7,12 +7,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Unpack
 
 import structlog
 
 from bots.bot import Receive
+from bots.kit import inbound as ingest
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import (
+    SOURCE,
     DeletedMessage,
     EditedMessage,
     NewMessage,
@@ -24,15 +27,32 @@ from bots.rocketchat.events import (
     news,
 )
 from bots.rocketchat.files import Files
-from bots.rocketchat.messages import inbound
 from bots.rocketchat.posts import Posts
 from bots.rocketchat.wire import WireMessage, WireRoom
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
 from contract.errors import Rejected
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+
 _REMEMBERED = 5_000  # messages that may be told again: edited, pinned, reacted to
+
+
+def inbound(
+    said: NewMessage, room: Room, by: Speaker, **found: Unpack[ingest.MessageContext]
+) -> Inbound:
+    """The message with everything that was looked up for it."""
+    return ingest.message(
+        SOURCE,
+        room,
+        by,
+        content=said.content,
+        message_id=said.id,
+        sent_at=said.at,
+        thread_id=said.thread_id,
+        reply_to=said.reply_to,
+        **found,
+    )
 
 
 class EventHandler:

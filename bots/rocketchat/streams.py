@@ -20,10 +20,16 @@ import structlog
 from pydantic import ValidationError
 
 from bots.rocketchat.api import RocketApi
-from bots.rocketchat.backfill import Backfill, MissedChanges
-from bots.rocketchat.connection import Ddp, DdpTimeouts, StreamEvent
-from bots.rocketchat.cursor import Cursor
-from bots.rocketchat.subscriptions import PRUNED, ROOM, USER, Subscriptions
+from bots.rocketchat.backfill import Backfill, Cursor, MissedChanges
+from bots.rocketchat.connection import (
+    PRUNED,
+    ROOM,
+    USER,
+    Ddp,
+    DdpTimeouts,
+    StreamEvent,
+    Subscriptions,
+)
 from bots.rocketchat.wire import WireMessage, WireRoom, message
 from contract.errors import PlatformError
 

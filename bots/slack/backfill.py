@@ -7,20 +7,39 @@ went on, and handed on as if Slack had just told it. What comes twice does no ha
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import structlog
+from pydantic import BaseModel, ConfigDict
 
+from bots.kit.cursor import JsonState
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
-from bots.slack.cursors import START, Cursors
 from bots.slack.directory import Directory
-from bots.slack.history import HistoryPages, Message, after, earlier, stamps
+from bots.slack.wire import Ts
 from contract.chat import RoomKind
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
+
+
+START = "0"
+"""A room's cursor when there was nothing in it at the first look."""
+
+_THREADS = 100  # the last ones that somebody spoke in; each may cost a call after a cut
+
+Message = Mapping[str, Any]
+T = TypeVar("T")
+
+# How far behind the cursor roots are looked at for replies that came after it.
+_LOOK_BACK_S = 2 * 24 * 3600.0
+_PAGE, _PAGES = 200, 25
+# conversations.history, .replies and users.conversations are of tier 3, at least 50 calls a minute;
+# the rest is left to people who wait for an answer.
+_CALLS, _PER_S = 30, 60.0
+_TRIES, _LONGEST_REST_S = 6, 60.0
 
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 
@@ -31,6 +50,172 @@ _SAVE_S = 5.0
 _REMEMBERED = 5_000
 _TYPES: dict[RoomKind, str] = {"dm": "im", "gdm": "mpim", "room": "channel"}
 _GONE = {"channel_not_found", "not_in_channel", "is_archived"}
+
+
+class _State(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    began: Ts = START
+    settled: bool = False
+    rooms: dict[str, Ts] = {}
+    threads: list[tuple[str, Ts]] = []
+
+
+class Cursors:
+    """For each room the ts up to which all was taken, and the threads last spoken in.
+
+    began: when the bot was started for the first time. settled: every room of that time has its
+    cursor; a new one is a room that it came into later.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._kept = JsonState(path, _State)
+        self.began, self.settled = START, False
+        self._rooms: dict[str, str] = {}
+        self._threads: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def load(self) -> None:
+        """What an earlier process wrote. Blocks its thread."""
+        state = self._kept.load(otherwise="what was missed until now isn't looked for")
+        if state is None:
+            return
+        self.began, self.settled = state.began, state.settled
+        self._rooms = dict(state.rooms)
+        self._threads = OrderedDict.fromkeys(state.threads)
+
+    async def save(self) -> None:
+        """Keep all this over a restart. Raises OSError."""
+        threads = list(self._threads)
+        await self._kept.save(
+            _State(began=self.began, settled=self.settled, rooms=self._rooms, threads=threads)
+        )
+
+    def of(self, room: str) -> str | None:
+        """The room's cursor; for a room that it came into later that of the last one that spoke;
+        None at the very first start.
+        """
+        latest = max(self._rooms.values(), key=float, default=START) if self.settled else START
+        return self._rooms.get(room) or (None if latest == START else latest)
+
+    def advance(self, room: str, ts: str) -> None:
+        """All up to `ts` was taken."""
+        if float(ts) >= float(self._rooms.get(room, START)):
+            self._rooms[room] = ts
+
+    def forget(self, room: str) -> None:
+        """The bot is no longer in the room."""
+        self._rooms.pop(room, None)
+
+    def rooms(self) -> Sequence[str]:
+        """All known ones; the one that spoke last comes first."""
+        return sorted(self._rooms, key=lambda room: float(self._rooms[room]), reverse=True)
+
+    def spoke(self, room: str, thread: str) -> None:
+        """Somebody said something in a thread."""
+        self._threads[room, thread] = None
+        self._threads.move_to_end((room, thread))
+        if len(self._threads) > _THREADS:
+            self._threads.popitem(last=False)
+
+    def threads(self, room: str) -> Sequence[str]:
+        """The room's threads in which somebody spoke lately."""
+        return [thread for where, thread in self._threads if where == room]
+
+
+class HistoryPages:
+    """now: the time in seconds since 1970."""
+
+    def __init__(
+        self,
+        api: SlackApi,
+        *,
+        now: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._api, self._now, self._sleep = api, now, sleep
+        self._calls: deque[float] = deque(maxlen=_CALLS)
+
+    async def messages(self, channel: str, since: str) -> list[Message]:
+        """The room's messages after `since`, and on the same pages some from before.
+
+        Raises PlatformError.
+        """
+        found: list[Message] = []
+        args: dict[str, object] = {"oldest": earlier(since, _LOOK_BACK_S), "limit": _PAGE}
+        for _ in range(_PAGES):
+            page = await self._call("conversations.history", channel=channel, **args)
+            found += page.get("messages") or ()
+            args["cursor"] = _next(page)
+            if not args["cursor"] or not all(after(ts, since) for ts in stamps(page)):
+                return found
+        log.warning("history.cut", channel=channel, messages=len(found))
+        return found
+
+    async def before(self, channel: str, latest: str) -> Mapping[str, Any]:
+        """The page of the room's messages that ends at `latest`. Raises PlatformError."""
+        return await self._call(
+            "conversations.history", channel=channel, latest=latest, limit=_PAGE
+        )
+
+    async def replies(self, channel: str, root: str, since: str) -> list[Message]:
+        """The thread's replies after `since`, behind its root; nothing where it is gone.
+
+        Raises PlatformError.
+        """
+        found: list[Message] = []
+        args: dict[str, object] = {"ts": root, "oldest": since, "limit": _PAGE}
+        try:
+            for _ in range(_PAGES):
+                page = await self._call("conversations.replies", channel=channel, **args)
+                found += page.get("messages") or ()
+                if not (cursor := _next(page)):
+                    break
+                args["cursor"] = cursor
+        except SlackRefused as error:
+            if error.code not in ("thread_not_found", "message_not_found"):
+                raise
+        return [m for m in found if m.get("ts") == root or after(str(m.get("ts") or 0), since)]
+
+    async def _call(self, method: str, /, **args: object) -> Mapping[str, Any]:
+        return await self.answered(lambda: self._api.call(method, **args))
+
+    async def answered(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """The answer, within the pace; asked again when Slack put it off or gave none."""
+        for attempt in range(_TRIES):
+            await self._pace()
+            try:
+                return await ask()
+            except SlackRefused:
+                raise
+            except PlatformError as error:
+                if attempt == _TRIES - 1:
+                    raise
+                rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
+                log.info("history.retry", in_s=round(rest_s, 0), reason=error)
+                await self._sleep(min(rest_s, _LONGEST_REST_S))
+        raise AssertionError("the last try returns or raises")
+
+    async def _pace(self) -> None:
+        if len(self._calls) == _CALLS:
+            rest_s = self._calls[0] + _PER_S - self._now()
+            await self._sleep(min(max(rest_s, 0.0), _PER_S))
+        self._calls.append(self._now())
+
+
+def stamps(page: Mapping[str, Any]) -> list[str]:
+    return [str(message["ts"]) for message in page.get("messages") or () if message.get("ts")]
+
+
+def _next(page: Mapping[str, Any]) -> str | None:
+    return str((page.get("response_metadata") or {}).get("next_cursor") or "") or None
+
+
+def after(ts: str, since: str) -> bool:
+    return float(ts) > float(since)
+
+
+def earlier(ts: str, by_s: float) -> str:
+    return f"{max(float(ts) - by_s, 0.0):.6f}"
 
 
 class Backfill:

@@ -14,15 +14,13 @@ import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.lanes import together
 from bots.kit.naming import Named, by_names
-from bots.kit.together import together
 from bots.markdown.split import split
-from bots.slack.account import account, app_token_refused
 from bots.slack.api import SlackApi, SlackRefused
-from bots.slack.backfill import Backfill
-from bots.slack.check import findings
+from bots.slack.backfill import Backfill, Cursors
+from bots.slack.check import account, app_token_refused, findings
 from bots.slack.connection import bolt, http_handler, keep_connected, open_socket
-from bots.slack.cursors import Cursors
 from bots.slack.directory import Directory
 from bots.slack.events import (
     SOURCE,
@@ -37,8 +35,7 @@ from bots.slack.events import (
 )
 from bots.slack.files import Files
 from bots.slack.inbound import EventConverter
-from bots.slack.persona_posts import PersonaPosts
-from bots.slack.posts import Posts
+from bots.slack.posts import PersonaPosts, Posts
 from bots.slack.reactions import Reactions
 from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
 from contract.agent import Question

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bots.kit.lookup import Lookup
-from bots.kit.thread_context import SHOWN, thread_block
+from bots.kit.directory import SHOWN, Lookup, thread_block
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.events import SOURCE, Account, speaker
 from bots.slack.text import typed

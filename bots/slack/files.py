@@ -10,7 +10,7 @@ import structlog
 from bots.kit.files import PATIENCE_S, path_of, write
 from bots.slack.api import SlackApi
 from bots.slack.events import FileRef
-from bots.slack.persona_posts import PersonaPosts
+from bots.slack.posts import PersonaPosts
 from contract.chat import Attachment, Destination
 from contract.errors import PlatformError
 

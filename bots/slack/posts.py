@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
+
+import structlog
 
 from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.events import CHOOSE, Account, commander
-from bots.slack.persona_posts import PersonaPosts
 from bots.slack.text import escape, fenced, unescaped
 from contract.agent import Question
-from contract.chat import Destination
+from contract.chat import Destination, PersonaIdentity
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+
+_NAME = 80  # the longest name that Slack gives people
+
+# What Slack says where the app lacks chat:write.customize, or a workspace's rules forbid a name.
+_NOT_ALLOWED = {"missing_scope", "invalid_arguments", "invalid_arg_name", "restricted_action"}
 
 _EVENT = "moot_post"  # the metadata's event type; its payload holds the post's key
 
@@ -24,6 +33,35 @@ _FIND_PAGES = 50
 # Block Kit: docs.slack.dev/reference/block-kit, read 2026-11.
 _SECTION, _BUTTON_TEXT, _BUTTON_VALUE, _BUTTONS_A_ROW, _ROWS = 3_000, 75, 2_000, 5, 10
 _TITLE, _DETAIL = 200, 2_000
+
+
+class PersonaPosts:
+    """Calls that carry a name and a picture, as long as Slack takes them.
+
+    own: whose calls these are; without the scope for names none is tried.
+    """
+
+    def __init__(self, api: SlackApi, own: Callable[[], Account]) -> None:
+        self._api, self._own = api, own
+        self._allowed = True
+
+    async def call(
+        self, method: str, voice: PersonaIdentity | None, **args: object
+    ) -> Mapping[str, Any]:
+        """The call in the persona's name; in the app's own where that is not allowed."""
+        may = self._allowed and self._own().may("chat:write.customize")
+        if voice is None or not voice.name.strip() or not may:
+            return await self._api.call(method, **args)
+        dress = {"username": " ".join(voice.name.split())[:_NAME], "icon_url": voice.avatar}
+        try:
+            return await self._api.call(method, **args, **dress)
+        except SlackRefused as error:
+            if error.code not in _NOT_ALLOWED:
+                raise
+            answer = await self._api.call(method, **args)  # what else was wrong is raised here
+            log.info("voice.own_name", reason=error)
+            self._allowed = False
+            return answer
 
 
 class Posts:

@@ -34,11 +34,11 @@ class Grant:
         object.__setattr__(self, "people", frozenset(map(unaliased, self.people)))
 
     def is_for(self, person_id: str) -> bool:
-        """Whether it is about this person, wherever."""
+        """True if it is about this person, wherever."""
         return unaliased(person_id) in self.people or EVERYBODY in self.people
 
     def is_at(self, room: Room, persona: str | None) -> bool:
-        """Whether it is about this place. persona: None: whichever it is."""
+        """True if it is about this place. persona: None: whichever it is."""
         return (
             (not self.rooms or room.id in self.rooms)
             and (not self.where or (self.where == "rooms") == (room.kind == "room"))
@@ -46,7 +46,7 @@ class Grant:
         )
 
     def holds(self, room: Room, person_id: str, persona: str | None) -> bool:
-        """Whether it is about this person here."""
+        """True if it is about this person here."""
         return self.is_at(room, persona) and self.is_for(person_id)
 
 
@@ -76,11 +76,11 @@ class Access:
         return max(held, key=_RANK.__getitem__, default=None)
 
     def takes_part(self, room: Room, person_id: str) -> bool:
-        """Whether this person has any role here: what they say may be remembered."""
+        """True if this person has any role here: what they say may be remembered."""
         return self.role(room, person_id) is not None
 
     def may(self, act: str, room: Room, by: Speaker, persona: str | None = None) -> bool:
-        """Whether somebody may do this here: a command, or one of `acts.RULES`.
+        """True if somebody may do this here: a command, or one of `acts.RULES`.
 
         persona: whose turn it is; None: no one's. A bot does what guests do, and answers nothing.
         """
@@ -92,7 +92,7 @@ class Access:
         return reaches(self.role(room, by.id, persona), least)
 
     def may_invoke(self, room: Room, person_id: str, persona: str, *, is_bot: bool = False) -> bool:
-        """Whether this person may ask this persona's agent here. A bot is never an owner."""
+        """True if this person may ask this persona's agent here. A bot is never an owner."""
         role = self.role(room, person_id, persona)
         role = "member" if is_bot and role == "owner" else role
         return reaches(role, self.asks_for(persona))
@@ -102,14 +102,14 @@ class Access:
         return self._rule(persona, "invoke")
 
     def may_approve(self, room: Room, by: Speaker, persona: str) -> bool:
-        """Whether somebody may answer this persona's permission questions here: never a bot."""
+        """True if somebody may answer this persona's permission questions here: never a bot."""
         if by.kind == "bot":
             return False
         listed = unaliased(by.id) in set(map(unaliased, self.table.approvers))
         return listed or reaches(self.role(room, by.id, persona), self._rule(persona, "approve"))
 
     def has_approvers(self, room: Room, persona: str) -> bool:
-        """Whether anybody could answer this persona's permission questions here."""
+        """True if anybody could answer this persona's permission questions here."""
         if room.source in TRUSTED or self.table.approvers:
             return True
         least = self._rule(persona, "approve")
@@ -131,7 +131,7 @@ class Access:
         return (own and own.second_person) or self.table.second_person
 
     def is_owner(self, room: Room, person_id: str, persona: str | None = None) -> bool:
-        """Whether this person administers Moot here. persona: None: all of them."""
+        """True if this person administers Moot here. persona: None: all of them."""
         if room.source in TRUSTED:
             return True
         return any(
@@ -142,14 +142,14 @@ class Access:
         )
 
     def has_owner(self, room: Room) -> bool:
-        """Whether anybody at all could let somebody in here, in the chat."""
+        """True if anybody at all could let somebody in here, in the chat."""
         return any(
             grant.role == "owner" and not grant.personas and grant.is_at(room, None)
             for grant in (*self.configured, *self.kept)
         )
 
     def is_owner_everywhere(self, room: Room, person_id: str) -> bool:
-        """Whether this person may decide what holds beyond this room."""
+        """True if this person may decide what holds beyond this room."""
         if room.source in TRUSTED:
             return True
         owners = (g for g in (*self.configured, *self.kept) if g.role == "owner")
@@ -159,7 +159,7 @@ class Access:
         )
 
     def is_named(self, person_id: str) -> bool:
-        """Whether this very person has a role anywhere, be it in one room."""
+        """True if this very person has a role anywhere, be it in one room."""
         if not is_person_id(person_id):
             return False
         named = unaliased(person_id)
@@ -172,7 +172,7 @@ class Access:
 
 
 def reaches(role: Role | None, least: Role) -> bool:
-    """Whether a role is at least another one."""
+    """True if a role is at least another one."""
     return role is not None and _RANK[role] >= _RANK[least]
 
 

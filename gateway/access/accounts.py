@@ -31,7 +31,7 @@ class Accounts:
         self._presence = presence
 
     def is_own(self, sender_id: str) -> bool:
-        """Whether that is one of our accounts."""
+        """True if that is one of our accounts."""
         return self._owner(sender_id) is not None
 
     def _owner(self, sender_id: str) -> Bot | None:
@@ -42,7 +42,7 @@ class Accounts:
         return None
 
     def has_siblings(self, bot: Bot) -> bool:
-        """Whether another account on the bot's platform is ours, too."""
+        """True if another account on the bot's platform is ours, too."""
         return any(self._siblings(bot))
 
     def _siblings(self, bot: Bot) -> list[Bot]:
@@ -72,7 +72,7 @@ class Accounts:
     def addressing(
         self, peers: Sequence[AccountPeer], roster: Sequence[Speaker] = ()
     ) -> Addressing[AccountPeer]:
-        """What each peer is called in a text: its names, and its account's on the platform."""
+        """The words that mean each peer in a text: its names, and its account's on the platform."""
         names: dict[str, AccountPeer] = {}
         for peer in peers:
             for name in peer.persona.names:

@@ -1,4 +1,4 @@
-"""What each act asks for: the least role that may do it. The commands' own are in their table."""
+"""The least role that may do each act. Commands have theirs in their table."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class Grants:
         return gone
 
     def took_effect(self, held: Sequence[KeptGrant], head: str = "") -> None:
-        """What lies on disk holds from now on. head: of the audit log, see Audit.committed."""
+        """Apply roles that are on disk from now on. head: of the audit log, see Audit.committed."""
         self._audit.committed(head)
         self._access.kept = tuple(one.grant() for one in held)
         self._changed()

@@ -101,7 +101,7 @@ def as_code(text: str) -> str:
 
 
 def found_with(waiting: Sequence[Pairing], code: str) -> Pairing | None:
-    """Whose code it is. Each is compared, in constant time: how long it takes tells nothing."""
+    """The pairing with this code. All are compared, in constant time: timing reveals nothing."""
     wanted = as_code(code).encode()
     same = [one for one in waiting if hmac.compare_digest(one.code.encode(), wanted)]
     return same[0] if same else None

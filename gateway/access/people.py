@@ -64,6 +64,6 @@ def _by_id(person_id: str, known: Sequence[Speaker]) -> Speaker:
 
 
 def _is_of(person: Speaker, room: Room) -> bool:
-    """Whether the room's platform knows them. On the page a name may be anybody's."""
+    """True if the room's platform knows them. On the page a name may be anybody's."""
     source = unaliased(room.id).partition(":")[0]
     return room.source in TRUSTED or unaliased(person.id).partition(":")[0] == source

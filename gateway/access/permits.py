@@ -1,4 +1,4 @@
-"""Whether somebody may say a command here, and the one line for whoever may not."""
+"""Checks that somebody may use a command here, and makes the one line for whoever may not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Permits:
     audit: Audit
 
     def given(self, act: str, turn: Turn, asked: StoredMessage, persona: str | None = None) -> bool:
-        """Whether an act is allowed. persona: with another one than the turn's."""
+        """True if an act is allowed. persona: with another one than the turn's."""
         whose = persona or (None if turn.persona == PINNER else turn.persona)
         return self.access.may(act, turn.room, asked.by, whose)
 

@@ -1,4 +1,4 @@
-"""What somebody was told once, also over a restart. The functions run inside a `Store.write`."""
+"""Remembers who was told what, also over a restart. The functions run inside a `Store.write`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Refusals:
     def first(
         self, connection: Connection, room: Room, person_id: str, reason: str, now: datetime
     ) -> bool:
-        """Whether it wasn't told yet; it counts as told from now on."""
+        """True if it wasn't told yet; it counts as told from now on."""
         values = {"room_id": room.id, "person_id": person_id, "reason": reason, "at": micros(now)}
         self._told.add((room.id, person_id, reason))
         return connection.execute(self._add, values).scalar() is not None

@@ -32,7 +32,7 @@ class Rosters:
         self._asking: dict[_Seat, asyncio.Task[None]] = {}
 
     def known(self, room: Room, bot: Bot) -> tuple[Speaker, ...]:
-        """What is known now; asks again when that is older than ten minutes."""
+        """The members known now; asks again when that is older than ten minutes."""
         seat = (room.id, bot.name)
         if time.monotonic() - self._asked_at.get(seat, float("-inf")) > FRESH_S:
             self._asked_at[seat] = time.monotonic()

@@ -1,4 +1,4 @@
-"""What people are told who ask what they may not: one polite line, once."""
+"""Answers people who ask for what they may not have: one polite line, once."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class UnknownUsers:
     def line(
         self, connection: Connection, seq: int, refusal: AccessRefusal
     ) -> tuple[Literal["", "code", "line"], str]:
-        """What is said, and what kind of line that is; "": nothing, it was said before."""
+        """The line and its kind; "": nothing, it was said before."""
         room, person, now = refusal.inbound.room, refusal.person, self._clock()
         known = self._access.role(room, person.id, refusal.persona) is not None
         if not known and room.kind == "dm" and self._access.table.dms == "pairing":

@@ -226,7 +226,7 @@ class App:
             self.bus.close()
 
     async def _take_up(self) -> None:
-        """What an earlier process left, and what the configuration says anew."""
+        """Take up what an earlier process left, and what the configuration says now."""
         config = self._ground.config
         await self.admissions.load()
         await self.audit.started(config.file)

@@ -1,4 +1,4 @@
-"""What every part of one gateway stands on: made first, from what was opened."""
+"""The context that every part of one gateway is made from: itself made first."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from gateway.access.presence import Presence
 from gateway.access.roster import Rosters
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.core.bus import EventBus
 from gateway.core.clock import clock
-from gateway.core.events import AppEvent
+from gateway.core.events import AppEvent, EventBus
 from gateway.core.log_context import own_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger

@@ -1,4 +1,4 @@
-"""What goes on by itself while the house stands, each a task with a name."""
+"""Background jobs that run as long as Moot does, each a task with a name."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from gateway.remembering.idle import IdleSessions
 from gateway.remembering.learning import learning
 from gateway.remembering.memories import Memories
 from gateway.turns.platform_pins import PlatformPins
-from memory.layer import AnsweredTurn, EndedSession
+from memory.layers import AnsweredTurn, EndedSession
 from memory.model import Model
 from memory.recall.index import Index
 
@@ -62,7 +62,7 @@ def make_idle(
 
 
 def make_pins(ground: Context, memories: Memories) -> PlatformPins:
-    """What is pinned on the platform itself."""
+    """Follows what is pinned on the platforms themselves."""
     return PlatformPins(
         landmarks=memories.landmarks,
         slices=memories.slices,

@@ -1,4 +1,4 @@
-"""The page: what it asks of the house, and how it is served."""
+"""The page: the services behind it, and how it is served."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SLASH_COMMANDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """What every maker is given beside its table."""
+    """Given to every maker of a bot beside its table."""
 
     name: str
     config: Config
@@ -61,7 +61,7 @@ class _Account:
         return own_secret(self.environment, key, self.name)
 
     def named(self, served: Sequence[str]) -> Callable[[str], bool]:
-        """Whether a text names one of these personas, by name or alias, as they are then."""
+        """True if a text names one of these personas, by name or alias, as they are then."""
         return lambda text: bool(named(text, self.personas.of(served)))
 
     @property

@@ -1,4 +1,4 @@
-"""The house put together: opened from the ground up, closed in reverse."""
+"""Moot from start to end: everything is opened in order, and closed in reverse."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def _run(
                     store=store,
                     personas=personas,
                     bots=bots,
-                    programs=Programs(config.agents, environment, hooks, metrics.disagreed),
+                    programs=Programs(config.agents, environment, hooks),
                     index=index,
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,

@@ -1,4 +1,4 @@
-"""What systemd is told: ready, stopping, still alive. sd_notify(3), by a datagram of its own."""
+"""Reports to systemd: ready, stopping, still alive. sd_notify(3), by a datagram of our own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def nobody(_state: str) -> None:
 
 
 def service_manager(environment: Mapping[str, str]) -> Notify:
-    """Tells who is named by NOTIFY_SOCKET, if anybody is."""
+    """A function that reports to the socket in NOTIFY_SOCKET, if there is one."""
     address = environment.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return nobody

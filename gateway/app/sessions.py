@@ -26,7 +26,7 @@ def make_persona_desk(ground: Context) -> PersonaService:
         ground.personas,
         Versions(ground.store, clock),
         own_folder=ground.config.gateway.personas_dir,
-        note=ground.audit.note,
+        audit=ground.audit,
         changed=lambda: ground.publish(PersonasChanged()),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -12,6 +11,7 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Chosen, Event
 from contract.errors import MootError
+from gateway.core.bot_health import BotHealth
 from gateway.core.clock import clock as system_clock
 from gateway.core.log_context import LogContext, log_context, own_log_context
 
@@ -19,35 +19,6 @@ log = structlog.stdlib.get_logger("moot.app")
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0  # before a restart; doubles
 STEADY_S = 60.0  # who ran so long may be restarted at once again
-
-
-@dataclass(slots=True)
-class BotHealth:
-    """How a bot fares.
-
-    since: when its present run began; None: it waits for its next start. event_at: when the last
-    event came in. error: why the last run ended, one line, and when. restarts: since Moot started.
-    """
-
-    bot: Bot
-    since: datetime | None = None
-    event_at: datetime | None = None
-    error: str = ""
-    error_at: datetime | None = None
-    restarts: int = 0
-
-    @property
-    def up(self) -> bool:
-        """Whether it runs and knows its own account; the page's own bot needs none."""
-        connected = bool(self.bot.own_ids) or self.bot.platform == "web"
-        return self.since is not None and connected
-
-    @property
-    def state(self) -> str:
-        """A word for it: up, connecting, down."""
-        if self.since is None:
-            return "down"
-        return "up" if self.up else "connecting"
 
 
 class Supervisor:

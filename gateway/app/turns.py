@@ -63,7 +63,7 @@ def make_door(
 
 
 def make_schedules(ground: Context, door: Callable[[], Intake]) -> Schedules:
-    """What is asked by itself. door: it goes in there, like a message."""
+    """Scheduled questions. door: they go in there, like messages."""
     return Schedules(
         ScheduleRows(ground.store),
         door=door,
@@ -145,7 +145,7 @@ def make_middle(
 
 
 def make_briefings(ground: Context, memories: Memories) -> BriefingMaker:
-    """What an agent is told with a message."""
+    """The briefings of agents."""
     config = ground.config
     budget = config.budget.budget()
     return BriefingMaker(

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import structlog
 from sqlalchemy import Connection, select, text
 
-from contract.chat import Room, Speaker
+from contract.chat import MOOT, Room, Speaker
 from gateway.audit.anchor import read_anchor, write_anchor
 from gateway.audit.chain import Broken, Check, sealed
+from gateway.core.views import View
 from gateway.observability.telemetry import moot_version
-from gateway.turns.briefing import MOOT
 from store.database import Store
 from store.gateway_schema import audit
 from store.timestamps import micros, moment
@@ -40,7 +40,7 @@ _CLAIM = {  # the write lock before the newest row is read: another process may 
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(View):
     """A row as people read it. by: None: erased. detail: empty when it was erased."""
 
     seq: int
@@ -71,7 +71,7 @@ EVERY = AuditFilter()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found. head: hash of the last row that holds, "" when there is none."""
+    """The result of a check. head: hash of the last row that holds, "" when there is none."""
 
     rows: int
     head: str
@@ -92,7 +92,7 @@ class AuditLog(Protocol):
 
 
 class Audit:
-    """Writes it and reads it. What is noted is on disk when `note` returns.
+    """Writes the audit log and reads it. A row is on disk when `note` returns.
 
     anchor: the file that is told the newest hash, so that a missing end is found; None: none.
     clean: takes secrets out of a text; what is written can't be mended any more.
@@ -140,7 +140,7 @@ class Audit:
         return append(connection, self._row(act, by, persona, room, None, detail))
 
     def committed(self, head: str) -> None:
-        """What `note_in` appended last is on disk. "": it appended nothing."""
+        """The row that `note_in` appended last is on disk. "": it appended nothing."""
         if head:
             self._told(head)
 

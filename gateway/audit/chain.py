@@ -61,7 +61,7 @@ def _sha256(values: Mapping[str, Any]) -> str:
 
 
 def erased(row: Row, half: str) -> bool:
-    """Whether a half of a row was erased."""
+    """True if a half of a row was erased."""
     blank = HALVES[half]
     return not row[f"{half}_salt"] and all(row[name] == value for name, value in blank.items())
 

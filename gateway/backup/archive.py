@@ -1,4 +1,4 @@
-"""A back-up's file: a tar.gz whose last member, the manifest, tells every other one's SHA-256."""
+"""A backup's file: a tar.gz whose last member, the manifest, has every other one's SHA-256."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ArchivedFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a back-up says of itself. data_dir: where its data lay, which the database names."""
+    """A backup's description. data_dir: where its data lay, which the database names."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -121,7 +121,7 @@ def read(archive: Path, into: Path | None = None) -> Manifest:
 
 
 class _Wrong(Exception):
-    """What an archive has and must not have, or the other way round."""
+    """An archive has what it must not have, or the other way round."""
 
 
 def _checked(tar: tarfile.TarFile, into: Path | None) -> Manifest:

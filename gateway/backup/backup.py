@@ -50,9 +50,11 @@ _LEFT_S = 24 * 3600.0  # no back-up takes so long: what is older was left by one
 
 @dataclass(frozen=True, slots=True)
 class BackupOptions:
-    """What goes into it. scopes: what agents keep and work on. secrets: moot.env, bots' keys and
-    tokens, agents' logins. clean: without them, takes secrets out of what names them beside
-    other things."""
+    """The choice of what goes into a backup.
+
+    scopes: the files that agents keep and work on. secrets: moot.env, bots' keys and tokens,
+    agents' logins. clean: without them, takes secrets out of what names them beside other things.
+    """
 
     scopes: bool = False
     secrets: bool = False
@@ -117,7 +119,7 @@ def back_up(
 
 
 def _sweep(data: Path, at: datetime) -> None:
-    """Take away what a killed back-up left: copies as large as the database, halves of archives."""
+    """Delete what a killed backup left: copies as large as the database, halves of archives."""
     left = [*data.glob(f"{_SCRATCH}*"), *(data / FOLDER).glob(".moot-*.partial")]
     for path in left:
         if at.timestamp() - path.lstat().st_mtime > _LEFT_S:
@@ -280,5 +282,5 @@ async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str
 
 
 def newest_first(folder: Path) -> list[Path]:
-    """The back-ups of a folder that bear the default name."""
+    """The backups of a folder that bear the default name."""
     return sorted(folder.glob("moot-????????-??????.tar.gz"), reverse=True)

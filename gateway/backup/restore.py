@@ -1,4 +1,4 @@
-"""`moot restore`: a back-up in place of the data, or in a new folder beside a Moot that runs."""
+"""`moot restore`: a backup in place of the data, or in a new folder beside a Moot that runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gateway.settings.env_file import NAME as ENV_NAME
 from store.upgrading import check_known
 
 Lines = list[str]
-"""What was done, for people."""
+"""The steps that were taken, for people."""
 
 
 def restore_in_place(
     archive: Path, config: Config, file: Path, *, force: bool, at: datetime, head: str
 ) -> Lines:
-    """Put a back-up where moot.toml says that the data is; what is there is kept beside.
+    """Put a backup where moot.toml says that the data is; what is there is kept beside.
 
     Raises ConfigError, InUse; nothing has changed then. head: the newest schema this Moot knows.
     """
@@ -49,7 +49,7 @@ def restore_in_place(
 
 
 def restore_to(archive: Path, folder: Path, *, head: str) -> Lines:
-    """Put a back-up with its moot.toml and personas into a new folder. Raises ConfigError."""
+    """Put a backup with its moot.toml and personas into a new folder. Raises ConfigError."""
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: is there already; name a new folder")
@@ -153,7 +153,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _same_but_secrets(one: Path, other: Path) -> bool:
-    """Whether a moot.toml of a back-up is the one that is here, which still has its secrets."""
+    """True if a backup's moot.toml is the one that is here, which still has its secrets."""
     if one.suffix != ".toml" or not other.is_file():
         return False
     here = without_secrets(other.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What the commands of the command line share: their configuration, and lines for people."""
+"""Shared by the commands of the command line: their configuration, and lines for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say about their own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
+"""`!memory`, `!share`, `!unshare` and `!forget`: people look after their own memory."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _configured(persona: Persona) -> str:
 def _whose(
     argument: str, asked: StoredMessage, here: Sequence[Persona]
 ) -> tuple[list[Persona], list[str]]:
-    """Those of whom the message tells by name, and the words about the model."""
+    """The personas that the message names, and the words about the model."""
     words = argument.split()
     first = words[0].removeprefix("@").lower() if words else ""
     if said := [persona for persona in here if first in persona.names]:

@@ -28,7 +28,7 @@ NO_CODE = "No such code waits: `!pair` lists those that do. A code is good for 2
 
 @dataclass(frozen=True, slots=True)
 class RoleRequest:
-    """What was said behind `!role`. role: None: "none"."""
+    """The words after `!role`. role: None: "none"."""
 
     who: str
     role: Role | None
@@ -124,7 +124,7 @@ class RoleCommands:
         return f"{told} {self._still(person, room, span.persona)}".rstrip()
 
     def _still(self, person: Speaker, room: Room, persona: str | None) -> str:
-        """What they are all the same, and why."""
+        """The role that they still have, and why."""
         if room.source in TRUSTED:
             held = [g for g in self.access.configured if g.is_for(person.id)]
             return "moot.toml gives them a role, which stays." if held else ""
@@ -168,7 +168,7 @@ class RoleCommands:
 
 
 def let_in(found: Pairing) -> str:
-    """What is told to whoever approved."""
+    """The reply to whoever approved."""
     question = " Their question is being answered." if found.question_seq else ""
     return f"{_called(found.person)} is a member in direct messages now.{question}"
 
@@ -181,7 +181,7 @@ def _waiting(waiting: Sequence[Pairing]) -> str:
 
 
 def _news(person: Speaker, role: Role, asked: StoredMessage) -> str:
-    """What the person themselves is told, where they see it."""
+    """A line for the persons themselves, where they see it."""
     if not person.mention or not stands(asked.message_id) or person.id == asked.by.id:
         return ""
     what = "ask an agent by mentioning it" if role != "owner" else "ask and administer"

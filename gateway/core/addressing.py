@@ -39,7 +39,7 @@ Named = TypeVar("Named")
 
 @dataclass(frozen=True, slots=True)
 class Addressing(Generic[Named]):
-    """What some are called in a text, in lower case.
+    """The names of some people or personas in a text, in lower case.
 
     names: behind an `@`. accounts: external ids, which stand in a mention token (`<@U09>`,
     `@codex:example.org`).

@@ -1,4 +1,4 @@
-"""Every command as data. What parses, explains, completes or registers commands reads it here.
+"""Every command as data: parsing, `!help`, completion and slash commands read it here.
 
 A new one is an entry here, and a hand in `House._commands` (see commands.Hand) that carries it out.
 """
@@ -22,7 +22,7 @@ GROUPS: Mapping[Group, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What may be written behind a command. choices: words that it may be; empty: any text."""
+    """Something written after a command. choices: the words that it may be; empty: any text."""
 
     name: str
     says: str

@@ -1,19 +1,22 @@
-"""What happens in the house, as it happens: the events that the page shows live."""
+"""The events that the page shows live, and the bus that hands them to whoever listens."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from contract.chat import Speaker
-from gateway.core.cards import Message, OpenQuestion, RoomCard, TurnCard
+from gateway.core import views
+from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnView
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePosted:
     """A message was stored."""
 
-    message: Message
+    message: MessageView
     type: ClassVar[str] = "message"
 
     @property
@@ -25,7 +28,7 @@ class MessagePosted:
 class MessageEdited:
     """A stored message has a new text."""
 
-    message: Message
+    message: MessageView
     type: ClassVar[str] = "edited"
 
     @property
@@ -46,7 +49,7 @@ class MessageDeleted:
 class TurnChanged:
     """A turn entered a state, or moved up in its queue."""
 
-    turn: TurnCard
+    turn: TurnView
     type: ClassVar[str] = "turn"
 
     @property
@@ -56,7 +59,7 @@ class TurnChanged:
 
 @dataclass(frozen=True, slots=True)
 class DraftChanged:
-    """What the agent has said so far in a turn: a snapshot."""
+    """The agent has said this so far in a turn: a snapshot."""
 
     room_id: str
     turn_id: str
@@ -134,7 +137,7 @@ class BotsChanged:
 class RoomOpened:
     """A room is new, or its name or project changed."""
 
-    room: RoomCard
+    room: RoomView
     type: ClassVar[str] = "room"
 
     @property
@@ -168,3 +171,55 @@ AppEvent = (
 )
 EPHEMERAL = (DraftChanged, TypingChanged)
 """Snapshots that the next one replaces: not kept for a client that comes back."""
+
+
+# ── The bus ─────────────────────────────────────────────────────────────────────────────
+
+Publish = Callable[[AppEvent], None]
+
+_BACKLOG = 10_000  # a listener this far behind has stopped listening
+
+
+class EventBus:
+    """Every happening to every subscriber, in order; a subscriber that sleeps is cut off."""
+
+    def __init__(self) -> None:
+        self._listeners: set[asyncio.Queue[AppEvent | None]] = set()
+        self._ends: dict[str, asyncio.Event] = {}
+
+    def publish(self, happening: AppEvent) -> None:
+        """Tell everybody; never waits."""
+        if isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
+            self._ends.pop(happening.turn.id, asyncio.Event()).set()
+        for queue in list(self._listeners):
+            if queue.qsize() >= _BACKLOG:
+                self._listeners.discard(queue)
+                queue.put_nowait(None)
+            else:
+                queue.put_nowait(happening)
+
+    def end_of(self, turn_id: str) -> asyncio.Event:
+        """Set when the turn ends; a turn that has ended before is never heard of again."""
+        return self._ends.setdefault(turn_id, asyncio.Event())
+
+    def forget(self, turn_id: str) -> None:
+        """Nobody waits for the turn's end any more."""
+        self._ends.pop(turn_id, None)
+
+    def subscribe(self) -> AsyncIterator[AppEvent]:
+        """Everything from this call on, until the iterator or the bus is closed."""
+        queue: asyncio.Queue[AppEvent | None] = asyncio.Queue()
+        self._listeners.add(queue)
+        return self._listen(queue)
+
+    async def _listen(self, queue: asyncio.Queue[AppEvent | None]) -> AsyncIterator[AppEvent]:
+        try:
+            while (happening := await queue.get()) is not None:
+                yield happening
+        finally:
+            self._listeners.discard(queue)
+
+    def close(self) -> None:
+        """End every subscription."""
+        for queue in self._listeners:
+            queue.put_nowait(None)

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from sqlalchemy import Connection
 
 from contract.chat import Inbound, Room, Speaker
-from memory.layer import EndedSession
+from memory.layers import EndedSession
 
 PostKind = Literal["text", "file", "question"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]

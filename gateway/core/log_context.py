@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from weakref import WeakValueDictionary
 
 from gateway.core.ledger import Turn
-from gateway.core.show import session_id
+from gateway.core.views import session_id
 
 
 @dataclass(slots=True, weakref_slot=True)

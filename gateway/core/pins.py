@@ -1,4 +1,4 @@
-"""What in a message is to be pinned, and what sounds as if it should be."""
+"""Finds what a message pins, and what sounds as if it should be pinned."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pin:
 
 
 def begins_with_pin(content: str) -> bool:
-    """Whether a message is a pin as a whole: no part of it asks an agent anything."""
+    """True if a message is a pin as a whole: no part of it asks an agent anything."""
     return _PIN.match(as_typed(content)) is not None
 
 
@@ -50,7 +50,7 @@ def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
 
 
 def asks_to_pin(inbound: Inbound) -> bool:
-    """Whether a message pins something. Only people pin; a stored-only message does nothing."""
+    """True if a message pins something. Only people pin; a stored-only message does nothing."""
     if inbound.meta.sender_type != "human" or inbound.meta.passive:
         return False
     return bool(pins_in(inbound.content, reply=inbound.reply_to is not None))
@@ -95,7 +95,7 @@ _SENTENCE_END = re.compile(r"[.!?\n]|\Z")
 
 
 def worth_pinning(text: str) -> Literal["decision", "code"] | None:
-    """Whether what a person wrote sounds like a decision, in English, or has long code.
+    """True if what a person wrote sounds like a decision, in English, or has long code.
 
     A question is no decision.
     """

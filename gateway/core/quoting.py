@@ -9,7 +9,7 @@ _AT = re.compile(r"@(?=\S)")
 
 
 def quoted(text: str, limit: int) -> str:
-    """One line of at most `limit` characters, in which nobody is mentioned anew."""
+    """One line of at most `limit` characters, in which nobody is mentioned again."""
     flat = " ".join(text.split())
     short = flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
     return _AT.sub("@\u2060", short)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from contract.chat import Room
 from gateway.core.ledger import Post, State, Turn, UnusedSession
-from memory.layer import EndedSession
+from memory.layers import EndedSession
 from store.schema import decisions, messages, posts, rooms, sessions, turns
 from store.timestamps import micros
 

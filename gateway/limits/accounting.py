@@ -13,8 +13,9 @@ from contract.chat import Inbound, Speaker
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Ledger, Turn, TurnRequest
 from gateway.core.pins import PINNER
+from gateway.core.turn_usage import TurnUsage
 from gateway.limits.limits import Limits
-from gateway.limits.usage import TurnUsage, UsageBook
+from gateway.limits.usage import UsageBook
 from store.transcript import StoredMessage, Transcript
 
 LINKS = 50  # of a chain of agents that is followed to its beginning

@@ -1,4 +1,4 @@
-"""What agents' turns took: written a turn, summed up for people and for the page."""
+"""The usage of agents' turns: one row a turn, summed up for people and for the page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, Row, case, func, select
 
 from contract.agent import Usage
+from gateway.core.turn_usage import TurnUsage
+from gateway.core.views import View
 from gateway.limits.counters import start_of
 from gateway.settings.limits import PriceTable
 from store.database import Store, insert_of
@@ -33,22 +35,8 @@ _SUMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class TurnUsage:
-    """What a turn took. person_id: who began the chain that it is of. usage: None: not told."""
-
-    turn_id: str
-    at: datetime
-    person_id: str
-    room_id: str
-    persona: str
-    agent: str
-    seconds: float
-    usage: Usage | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """What several turns took. key: whose; name: what people call it. Tokens and cost: None: no
+class Sum(View):
+    """The usage of several turns. key: whose; name: what people call it. Tokens and cost: None: no
     agent told."""
 
     key: str
@@ -67,7 +55,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(View):
     """The same turns, grouped: days by date, the others the most tokens first."""
 
     days: Sequence[Sum]
@@ -159,7 +147,7 @@ class UsageBook:
         return await self._store.read(lambda connection: _report(connection, since, self._zone))
 
     async def sums(self, since: datetime, by: str, **where: str) -> list[Sum]:
-        """What was taken since, by "person_id", "room_id" or "persona", the most first.
+        """The usage since a time, by "person_id", "room_id" or "persona", the most first.
 
         where: only of these, e.g. person_id="slack:U06".
         """

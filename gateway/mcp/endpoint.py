@@ -27,19 +27,19 @@ COMMAND = (
     "-c",
     f"import sys; sys.path.insert(0, {_HOUSE!r}); from gateway.mcp.pipe import main; main()",
 )
-"""What `moot mcp` does in a session, wherever and with whatever PATH it is started."""
+"""The same as `moot mcp` in a session, wherever and with whatever PATH it is started."""
 READS = (
     Path(__file__).parents[1] / "__init__.py",
     Path(__file__).with_name("__init__.py"),
     Path(__file__).with_name("pipe.py"),
 )
-"""What of Moot it reads: a sandbox shows it no more."""
+"""The only files of Moot that it reads, and that a sandbox shows it."""
 MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves the old ones
 
 
 @dataclass(slots=True)
 class McpGrant:
-    """What one session may see: what its newest turn may, and nothing before its first.
+    """A session's right to read: as much as its newest turn may, and nothing before its first.
 
     url: where it is served, "" when it is not.
     """

@@ -79,7 +79,7 @@ class Pipe:
         ]
 
     async def say(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """What the server answers, None to what needs no answer."""
+        """The server's answer; None to a message that needs none."""
         try:
             parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValidationError:

@@ -79,7 +79,7 @@ TOOLS: Mapping[str, type[_Arguments]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """What a tool answers. failed: it was called wrongly, and the text says how."""
+    """A tool's answer. failed: it was called wrongly, and the text says how."""
 
     text: str
     failed: bool = False

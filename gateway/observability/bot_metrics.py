@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gateway.app.supervisor import BotHealth
+from gateway.core.bot_health import BotHealth
 
 
 class BotMetrics(Collector):

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
 
 from contract.agent import Usage
-from gateway.app.supervisor import BotHealth
-from gateway.core import show
+from gateway.core import views
+from gateway.core.bot_health import BotHealth
 from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.observability.bot_metrics import BotMetrics
@@ -36,12 +36,6 @@ class Metrics:
             "How long the steps of a turn took",
             ["step"],
             buckets=_SECONDS,
-            registry=registry,
-        )
-        self._disagreements = Counter(
-            "moot_screen_disagreements",
-            "Turns whose screen showed another reply than the program's record",
-            ["agent"],
             registry=registry,
         )
         self._queue = Histogram(
@@ -80,12 +74,8 @@ class Metrics:
         """Count a happening."""
         if isinstance(happening, MessagePosted):
             self._messages.labels(happening.message.by.kind).inc()
-        elif isinstance(happening, TurnChanged) and happening.turn.state in show.ENDED:
+        elif isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
             self._turns.labels(happening.turn.persona, happening.turn.state).inc()
-
-    def disagreed(self, agent: str) -> None:
-        """An agent's screen showed another reply than its record."""
-        self._disagreements.labels(agent).inc()
 
     def ended(self, turn: Turn) -> None:
         """Measure a turn."""

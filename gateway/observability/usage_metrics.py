@@ -1,10 +1,10 @@
-"""What Prometheus is told of agents' work."""
+"""Figures of agents' work for Prometheus."""
 
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter
 
-from gateway.limits.usage import TurnUsage
+from gateway.core.turn_usage import TurnUsage
 
 
 class UsageMetrics:

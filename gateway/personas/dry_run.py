@@ -1,4 +1,4 @@
-"""What a persona would be given for a message, and what it would say to it; nothing is kept."""
+"""Previews a persona's prompt for a message, and its answer to it; nothing is kept."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class DryRuns:
         self._stage = asyncio.Lock()
 
     async def preview(self, persona: Persona, room_id: str, by: Speaker, text: str) -> Preview:
-        """What it would be given if `by` wrote `text` in a room now."""
+        """The prompt it would get if `by` wrote `text` in a room now."""
         return (await self._compose(persona, room_id, by, text))[0]
 
     async def dry_run(self, persona: Persona, room_id: str, by: Speaker, text: str) -> DryRun:

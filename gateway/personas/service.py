@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
+from gateway.audit.audit import Audit
 from gateway.personas.versions import Version, Versions, Why
 from gateway.settings.personas.check import Checked, PersonaFinding
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound, unified
@@ -25,22 +26,6 @@ from gateway.settings.personas.files import (
 from gateway.settings.personas.personas import FrontMatter, Persona, Personas, check_persona
 
 State = Literal["good", "broken", "deleted"]
-
-
-class AuditNote(Protocol):
-    """Writes the audit log."""
-
-    def __call__(
-        self,
-        act: str,
-        by: Speaker,
-        *,
-        persona: str | None = None,
-        room: Room | None = None,
-        turn_id: str | None = None,
-        **detail: str | int | bool | None,
-    ) -> Awaitable[None]:
-        """Append a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +50,7 @@ class PersonaService:
         versions: Versions,
         *,
         own_folder: Path,
-        note: AuditNote,
+        audit: Audit,
         changed: Callable[[], object] = lambda: None,
     ) -> None:
         """own_folder: where edits go when the personas in use are those that come with Moot.
@@ -73,7 +58,7 @@ class PersonaService:
         self._personas = personas
         self.versions = versions
         self._own_folder = own_folder
-        self._note = note
+        self._audit = audit
         self._changed = changed
         self._numbers: dict[str, tuple[str, int]] = {}  # of the text that each has now
         self._lock = asyncio.Lock()
@@ -85,7 +70,7 @@ class PersonaService:
 
     @property
     def writable(self) -> bool:
-        """Whether an edit can be saved, as far as one sees without trying."""
+        """True if an edit can be saved, as far as one sees without trying."""
         if self.folder == self._own_folder:
             return is_writable(self.folder)
         ancestors = (p for p in self._own_folder.parents if p.is_dir())
@@ -271,7 +256,9 @@ class PersonaService:
     async def _tell(
         self, name: str, how: str, version: Version, by: Speaker, room: Room | None
     ) -> None:
-        await self._note("persona", by, persona=name, room=room, how=how, version=version.number)
+        await self._audit.note(
+            "persona", by, persona=name, room=room, how=how, version=version.number
+        )
         self._changed()
 
     def _refuse_unsound(self, name: str, text: str) -> None:

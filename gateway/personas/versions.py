@@ -32,7 +32,7 @@ class Version:
 
     @property
     def deleted(self) -> bool:
-        """Whether the file was gone from then on."""
+        """True if the file was gone from then on."""
         return self.why == "delete"
 
     def about(self) -> str:

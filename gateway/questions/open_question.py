@@ -12,8 +12,8 @@ from bots.bot import Bot
 from contract.agent import Question
 from contract.chat import Destination, Speaker
 from contract.errors import MootError
-from gateway.core.cards import OpenQuestion
 from gateway.core.ledger import Turn
+from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 
 TITLE_CHARS = 200

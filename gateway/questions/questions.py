@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Literal, TypedDict, TypeVar
 
 import structlog
 
@@ -18,17 +18,19 @@ from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
-from gateway.core.bus import Publish
-from gateway.core.cards import OpenQuestion
-from gateway.core.events import QuestionAsked, QuestionClosed
+from gateway.core.events import Publish, QuestionAsked, QuestionClosed
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.quoting import quoted
+from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 from gateway.questions.open_question import PendingQuestion, label, refusing, told
 from gateway.questions.posts import QuestionPosts
 from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
-from gateway.web.protocols import Choice
+
+Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
+timed out before; forbidden: this person may not."""
 
 log = structlog.stdlib.get_logger("moot.questions")
 

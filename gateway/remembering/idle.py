@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from gateway.core.ledger import Ledger, UnusedSession
-from memory.layer import EndedSession
-from memory.layers import Spawn
+from memory.layers import EndedSession, Spawn
 
 log = structlog.stdlib.get_logger("moot.idle")
 
@@ -20,7 +19,7 @@ AT_ONCE = 2  # ends that are learned from at a time: a start after a long while 
 
 
 class IdleSessions:
-    """Tells the memory once of every session that ended, and notes it when that was learned.
+    """Reports every ended session to the memory once, and notes when that was learned.
 
     The note names the session's last use: a session that is used again may end again, and an end
     that a crash left unlearned is told again. The session's program is left alone.

@@ -13,7 +13,7 @@ OpenIndex = Callable[[Config], AbstractAsyncContextManager[Index | None]]
 
 
 def index_settings(config: Config) -> IndexSettings:
-    """What `[memory]` says about it."""
+    """The index's settings, from `[memory]`."""
     table = config.memory
     return IndexSettings(
         folder=config.gateway.data_dir / "memory",

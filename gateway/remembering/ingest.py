@@ -1,4 +1,4 @@
-"""What is said, whether or not an agent is asked: the layers that read the chat follow it."""
+"""The layers of the memory follow every message here, whether or not an agent is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEARD_S = 10.0  # what people say among themselves is taken in this much later, 
 
 
 class MemoryIngest:
-    """Tells the layers, in the background. extraction, recall: None when there is none."""
+    """Feeds the layers in the background. extraction, recall: None when there is none."""
 
     def __init__(
         self,

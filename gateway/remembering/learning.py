@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.core.log_context import LogContext, log_context
-from gateway.core.show import session_id
+from gateway.core.views import session_id
 from gateway.observability.telemetry import Telemetry
-from memory.layer import AnsweredTurn, EndedSession
+from memory.layers import AnsweredTurn, EndedSession
 
 
 @contextmanager

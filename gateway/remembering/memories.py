@@ -14,16 +14,14 @@ from gateway.mcp.tools import MemoryTools
 from gateway.remembering.ingest import HEARD_S, MemoryIngest
 from gateway.remembering.recall import RecallCommands
 from gateway.settings.tables import MemoryTable
-from memory.calls import Called, Calls
-from memory.extraction.consolidation import Consolidation
+from memory.consolidation.consolidation import Consolidation
 from memory.extraction.extraction import Extraction
 from memory.extraction.plain import MessageFacts
 from memory.insights.insights import Insights
 from memory.landmarks import Landmarks
-from memory.layer import Learner
-from memory.layers import About, Layers, Source, Spawn
+from memory.layers import About, Layers, Learner, Source, Spawn
 from memory.members import Members
-from memory.model import Model, ModelOf
+from memory.model import Called, Calls, Model, ModelOf
 from memory.observations.observer import Observer
 from memory.observations.work_log import WorkLog
 from memory.owner.commands import MemoryCommands
@@ -142,7 +140,7 @@ class Memories:
         return partial(self.calls.of, purpose) if self.calls is not None else None
 
     async def _extract_all(self, scope: str) -> None:
-        """What is about to be summarised is first read for facts."""
+        """Read a scope for facts before it is summarised."""
         if self.extraction is not None:
             await self.extraction.run(scope, force=True)
 
@@ -163,6 +161,6 @@ def _present(layers: Sequence[Layer | None]) -> list[Layer]:
 
 
 def _remembers(what: str, table: MemoryTable, *, has_model: bool) -> bool:
-    """Whether recall is fed with people's "messages", or with what is "extracted" from them."""
+    """True if recall is fed with people's "messages", or with what is "extracted" from them."""
     auto = "extracted" if has_model else "messages"
     return table.remember in (what, "both") or (table.remember == "auto" and what == auto)

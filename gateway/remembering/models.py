@@ -12,7 +12,8 @@ from adapters.headless.programs import PROGRAMS, HeadlessProgram
 from contract.errors import ConfigError
 from gateway.settings.config import Config
 from gateway.settings.tables import AgentTable, AnthropicTable
-from memory.anthropic_model import API, AnthropicModel, Prices
+from llm.client import API
+from memory.anthropic_model import AnthropicModel, Prices
 from memory.model import Model
 
 OFF, ANTHROPIC = "off", "anthropic"
@@ -100,6 +101,6 @@ def _headless(config: Config, environment: Mapping[str, str]) -> HeadlessModel:
 def _env(
     program: HeadlessProgram, table: AgentTable, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """What it gets of the gateway's own environment, and what moot.toml adds."""
+    """Variables passed on from the gateway's own environment, and those of moot.toml."""
     base = ("PATH", "LANG", "LC_ALL", "TZ", *program.passes)
     return {k: v for k in base if (v := environment.get(k))} | table.env

@@ -1,4 +1,4 @@
-"""What is done once a night, at a time of the configured zone."""
+"""Work that is done once a night, at a time of day in the configured zone."""
 
 from __future__ import annotations
 

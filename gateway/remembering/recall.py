@@ -43,7 +43,7 @@ class RecallCommands:
     async def reply(
         self, argument: str, room: Room, asked: StoredMessage, here: Sequence[Persona]
     ) -> str:
-        """What is known, in Markdown: of what may be read for this person's asking, here."""
+        """The findings in Markdown, of what this person may read here."""
         reader = reader_of(room, asked.by.id, here)
         if not argument:
             return (
@@ -77,7 +77,7 @@ class RecallCommands:
 
 
 def reader_of(room: Room, sender_id: str, here: Sequence[Persona]) -> WorkReader:
-    """What a person may read where these personas are: all that any of them could be told."""
+    """A person's right to read where these personas are: all that any of them could be told."""
     names = [persona.name for persona in here]
     scopes = (allowed_scopes(Invocation(room, sender_id, name)) for name in names)
     return WorkReader(Gate(frozenset().union(*scopes)), frozenset(names))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -17,13 +17,12 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from bots.bot import Bot
-from contract.chat import Room, Speaker
+from contract.chat import MOOT, Room, Speaker
 from contract.errors import MootError
 from gateway.access.access import Access, reaches
 from gateway.core.command_table import entry_of
 from gateway.core.pins import begins_with_pin
 from gateway.core.sql_ledger import SqlLedger
-from gateway.personas.service import AuditNote
 from gateway.schedules.configured import configured, key_of
 from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
@@ -31,7 +30,6 @@ from gateway.settings.cron import Cron
 from gateway.settings.personas.personas import Personas
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
-from gateway.turns.briefing import MOOT
 from gateway.turns.commands import parse_command
 from gateway.turns.intake import Intake
 from store.transcript import Transcript
@@ -73,7 +71,7 @@ class Schedules:
         table: SchedulingTable,
         zone: ZoneInfo,
         clock: Callable[[], datetime],
-        note: AuditNote,
+        note: Callable[..., Awaitable[None]],
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         """zone: of whoever names none. note: keeps who changed what, in the audit log. count: told

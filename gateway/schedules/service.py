@@ -13,9 +13,22 @@ from gateway.schedules.configured import bot_for
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import ScheduleError, Schedules
 from gateway.settings.personas.personas import Personas
+from gateway.settings.schedules import Missed
 from gateway.settings.when import WhenError
-from gateway.web.protocols import ScheduleRequest
 from store.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRequest:
+    """What is to be scheduled. when: as behind `!every`."""
+
+    room_id: str
+    persona: str
+    when: str
+    text: str
+    by: Speaker
+    missed: Missed = "once"
+    thread_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

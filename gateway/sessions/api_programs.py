@@ -8,11 +8,12 @@ from pydantic import ValidationError
 
 from adapters.agent import Agent, Launch
 from adapters.api.session import TITLE, ApiAgent
-from adapters.api.settings import API, ApiSettings
+from adapters.api.settings import ApiSettings
 from contract.errors import AgentError, ConfigError
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import place_of, reason_of
 from gateway.settings.tables import AgentTable
+from llm.client import API
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"

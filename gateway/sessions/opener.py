@@ -12,9 +12,8 @@ from typing import Protocol
 
 import structlog
 
-from adapters.agent import Agent, Launch
-from adapters.sandbox.bubblewrap import Sandbox
-from adapters.session.disk import told_when_full
+from adapters.agent import Agent, Launch, Sandbox
+from adapters.session.causes import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.core.private_folders import SCOPES, make_private

@@ -18,7 +18,7 @@ from contract.chat import Room
 from contract.errors import AgentError
 from gateway.core.ledger import Ledger, UnusedSession
 from gateway.core.log_context import LogContext, log_context
-from gateway.core.show import session_id
+from gateway.core.views import session_id
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
 from gateway.sessions.slots import SessionSlots

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -34,12 +33,10 @@ class Programs:
         tables: Mapping[str, AgentTable],
         environment: Mapping[str, str],
         hooks: HookListener,
-        on_disagreement: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._tables = tables
         self._environment = environment
         self._hooks = hooks
-        self._on_disagreement = on_disagreement
 
     def __call__(self, name: str) -> AgentProgram:
         """The program of that name. One that can't be had says why in its hint."""
@@ -90,8 +87,7 @@ class Programs:
             return acp_agent(profile, launch)
         begun = launch.session_id or ""
         own = None if begun.startswith(ACP_SESSION) else launch.session_id
-        told = partial(self._on_disagreement, profile.name)
-        return CliAgent(profile, replace(launch, session_id=own), self._hooks, told)
+        return CliAgent(profile, replace(launch, session_id=own), self._hooks)
 
     def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
         """What a program gets of the gateway's own environment, and what moot.toml adds."""

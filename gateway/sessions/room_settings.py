@@ -1,4 +1,4 @@
-"""What was chosen in a room with a command, for one persona there: its model."""
+"""Choices made in a room by command, for one persona there: its model."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from adapters.pty.run_once import OutputTooLarge, run_once
-from adapters.sandbox.bubblewrap import SYSTEM, Sandbox, SandboxView, wrap
+from adapters.agent import Sandbox
+from adapters.pty.process_group import OutputTooLarge, run_once
+from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.settings.config import Config

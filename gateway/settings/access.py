@@ -102,6 +102,6 @@ class AccessTable(Table):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody at all may ask by it."""
+        """True if nobody at all may ask by it."""
         named = self.people | self.approvers | self.owners
         return not named and not self.grants and "open" not in (self.rooms, self.dms)

@@ -17,7 +17,7 @@ Url = Annotated[str, AfterValidator(_address)]
 
 
 class BotTable(BaseModel):
-    """What every platform's table has.
+    """The keys of every platform's table.
 
     name: default the platform's; each bot has its own. personas: the first one answers when no name
     was said. require_mention: false: it answers every message of its rooms.

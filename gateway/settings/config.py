@@ -96,7 +96,7 @@ def load_config(path: Path | None, *, base: Path) -> Config:
 
 
 def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
-    """What stands, or would stand, in `file`. Raises ConfigError."""
+    """The configuration that stands, or would stand, in `file`. Raises ConfigError."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
@@ -137,7 +137,7 @@ def place_of(error: ErrorDetails) -> str:
 
 
 def reason_of(error: ErrorDetails) -> str:
-    """What is wrong, to go on a sentence with."""
+    """The mistake as the second half of a sentence."""
     if error["type"] == "union_tag_invalid":
         return f"{error['ctx']['tag']!r} is not one of {error['ctx']['expected_tags']}"
     if error["type"] == "union_tag_not_found":
@@ -167,7 +167,7 @@ def _known_keys(location: Sequence[str | int]) -> list[str]:
 
 
 def _below(model: Any, step: str | int) -> Any:
-    """What stands below a table's key, or below a list's or a dict's item."""
+    """The type below a table's key, or below an item of a list or a dict."""
     if isinstance(model, type) and issubclass(model, BaseModel):
         return model.model_fields[str(step)].annotation
     if step in TABLES:

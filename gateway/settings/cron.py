@@ -1,39 +1,36 @@
-"""Cron lines: when the next one is. The one file that imports APScheduler.
+"""Cron lines: when the next run is. This is the one file that imports CronSim.
 
-Of APScheduler 3.11 only its CronTrigger is used: our table is the truth, and a loop over it needs
-no second one. Read and measured, November 2026:
-
-- Its weekdays count from Monday; crontab's from Sunday. Names mean the same in both.
-- A time that the clock jumps over (02:30 in March) it gives as 02:30 of the zone before: 03:30 on
-  the clock. A time that the clock shows twice it gives twice.
-- A misfire is its scheduler's idea, not the trigger's.
+CronSim counts a line's times on a clock without a zone; which moment such a time is, is decided
+here. In two points crontab's rules are not ours: a day and a weekday must both fit, and a line
+that names hours runs once in the night in which the clock goes back, whatever its minutes are.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from apscheduler.triggers.cron import CronTrigger
+from cronsim import CronSim, CronSimError
 
 BETWEEN = "; "  # several lines in one text
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_DAY_FIELD = re.compile(r"\*|(\*|[\w-]+)(/\d+)?(,[\w-]+)*")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_WEEKDAYS = re.compile(r"\*|[\w-]+(,[\w-]+)*")
+_STEP = re.compile(r"(?:\*|(\d+)(?:-(\d+))?)/(\d+)")
+_RANGES = ((0, 59), (0, 23), (1, 31), (1, 12))  # of minutes, hours, days and months
 _TRIED = 60  # runs that are looked at for the shortest time between two
-_TICK = timedelta(microseconds=1)
+_DAY = timedelta(days=1)
 
 
 class Cron:
-    """Cron lines in a time zone. Raises ValueError for what is none."""
+    """Cron lines in a time zone. Raises ValueError for text that is none."""
 
     def __init__(self, lines: str, zone: ZoneInfo) -> None:
         """lines: five fields each, in crontab's order and counting, joined by BETWEEN."""
         self._zone = zone
-        self._triggers = [
-            (_is_clocked(line), _trigger(line, zone)) for line in lines.split(BETWEEN)
-        ]
+        self._lines = [_checked(line) for line in lines.split(BETWEEN)]
 
     def after(self, moment: datetime) -> datetime | None:
         """The next run after a moment, in UTC; None: never again.
@@ -41,7 +38,7 @@ class Cron:
         A time of day that the clock shows twice is its first; one that it jumps over is after the
         jump. What runs every hour or oftener runs in both.
         """
-        found = (_next(trigger, clocked, moment, self._zone) for clocked, trigger in self._triggers)
+        found = (self._next(line, moment) for line in self._lines)
         return min((run for run in found if run is not None), default=None)
 
     def shortest(self, since: datetime) -> timedelta | None:
@@ -52,59 +49,78 @@ class Cron:
         waits = [later - earlier for earlier, later in pairwise(runs[1:])]
         return min(waits, default=None)
 
+    def _next(self, line: str, moment: datetime) -> datetime | None:
+        moment = moment.astimezone(UTC)
+        offsets = [self._offset(moment + near) for near in (-_DAY, timedelta(), _DAY)]
+        names_hours = not line.split()[1].startswith("*")
+        best = latest = None
+        for shown in _shown(line, moment.replace(tzinfo=None) + min(offsets)):
+            if latest is not None and shown > latest:
+                break
+            for run in self._moments(shown, once=names_hours):
+                if run > moment and (best is None or run < best):
+                    best = run
+                    # Where the clock jumps, a time that is shown later may come earlier.
+                    jump = self._offset(run + _DAY) - self._offset(run - _DAY)
+                    latest = latest or shown + abs(jump)
+        return best
 
-def _next(trigger: CronTrigger, clocked: bool, moment: datetime, zone: ZoneInfo) -> datetime | None:
-    while True:
-        run = trigger.get_next_fire_time(None, (moment + _TICK).astimezone(zone))
-        if run is None:
-            return None
-        moment = run.astimezone(UTC)
-        if not (clocked and moment.astimezone(zone).fold):
-            return moment
+    def _moments(self, shown: datetime, *, once: bool) -> Iterator[datetime]:
+        """The moments at which the clock shows that: two in the night when it goes back, unless
+        `once`. One that it jumps over is as far behind the jump as it was behind its start."""
+        yield shown.replace(tzinfo=self._zone).astimezone(UTC)
+        again = shown.replace(tzinfo=self._zone, fold=1).astimezone(UTC)
+        if not once and again.astimezone(self._zone).replace(tzinfo=None) == shown:
+            yield again
+
+    def _offset(self, moment: datetime) -> timedelta:
+        return moment.astimezone(self._zone).utcoffset() or timedelta()
 
 
-def _is_clocked(line: str) -> bool:
-    """Whether it names hours of the day; else it runs every so often."""
-    fields = line.split()
-    return len(fields) == 5 and not fields[1].startswith("*")
+def _shown(line: str, since: datetime) -> Iterator[datetime]:
+    """The line's times on a clock without a zone."""
+    simulation = CronSim(line, since)
+    simulation.day_and = True
+    return simulation
 
 
-def _trigger(line: str, zone: ZoneInfo) -> CronTrigger:
+def _checked(line: str) -> str:
+    """The line as CronSim reads it. Raises ValueError."""
     fields = line.lower().split()
     if len(fields) != 5:
         raise ValueError("it needs five fields: minute hour day month weekday")
+    for field, (least, most) in zip(fields, _RANGES, strict=False):
+        for first, last, step in _STEP.findall(field):
+            if int(step) > int(last or most) - int(first or least):
+                raise ValueError(f"the step in {field!r} is longer than what it steps through")
     minute, hour, day, month, weekday = fields
+    day = "1-31" if day == "*" else day.replace("last", "l")
+    line = f"{minute} {hour} {day} {month} {_weekdays(weekday)}"
     try:
-        return CronTrigger(
-            minute=minute,
-            hour=hour,
-            day=day,
-            month=month,
-            day_of_week=_weekdays(weekday),
-            second=0,
-            timezone=zone,
-        )
-    except (ValueError, TypeError) as error:
+        CronSim(line, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
         raise ValueError(str(error)) from None
+    return line
 
 
 def _weekdays(field: str) -> str:
-    """A weekday field with names for its numbers: they count from Sunday, 7 is Sunday, too."""
-    if not _DAY_FIELD.fullmatch(field) or "/" in field:
+    """A weekday field in numbers, with which a range may end on Sunday."""
+    if not _WEEKDAYS.fullmatch(field):
         raise ValueError(f"weekdays are written like mon-fri or 1,3,5, not {field!r}")
-    parts = (_weekday_range(part) for part in field.split(","))
-    return ",".join(parts)
+    if field == "*":
+        return "0-6"
+    return ",".join(_range(part) for part in field.split(","))
 
 
-def _weekday_range(part: str) -> str:
+def _range(part: str) -> str:
     first, dash, last = part.partition("-")
-    if not dash:
-        return _named(first)
-    from_, to = _named(first), _named(last)
-    if from_ != "sun":
-        return f"{from_}-{to}"
-    return "sun" if to == "sun" else f"sun,mon-{to}"  # APScheduler's weeks begin on Monday
+    begins, ends = _number(first) % 7, _number(last if dash else first) % 7
+    return f"{begins}-{ends or 7 if begins else ends}"
 
 
-def _named(day: str) -> str:
-    return _DAYS[int(day)] if day.isdecimal() and int(day) < len(_DAYS) else day
+def _number(day: str) -> int:
+    if day in _DAYS:
+        return _DAYS.index(day)
+    if day.isdecimal() and int(day) <= 7:
+        return int(day)
+    raise ValueError(f"there is no weekday {day!r}")

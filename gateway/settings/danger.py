@@ -1,4 +1,4 @@
-"""What makes a permission question a dangerous one. Pure.
+"""Recognises dangerous permission questions. Pure.
 
 A help for people who would say yes in passing, not a wall: a program can always be written that no
 pattern knows. The wall is the sandbox.

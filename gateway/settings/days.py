@@ -142,7 +142,7 @@ def _date(today: date, day: int, month: int, year: str | None) -> date | None:
 
 
 def is_weekday(word: str) -> bool:
-    """Whether it names a day of every week."""
+    """True if it names a day of every week."""
     return word.lower().rstrip(".") in _DAY
 
 

@@ -44,7 +44,7 @@ def with_secrets(
 
 
 def parse_env(text: str, where: str) -> dict[str, str]:
-    """What it sets. Raises ConfigError, which names the line but tells nothing of it."""
+    """The variables that it sets. Raises ConfigError, which names the line and quotes nothing."""
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):

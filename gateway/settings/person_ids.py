@@ -14,6 +14,6 @@ def unaliased(person_id: str) -> str:
 
 
 def is_person_id(text: str) -> bool:
-    """Whether it is the id of one person: no `*`, no white space, nothing empty."""
+    """True if it is the id of one person: no `*`, no white space, nothing empty."""
     source, colon, external = text.partition(":")
     return bool(colon and SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external))

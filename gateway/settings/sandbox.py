@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
-from adapters.sandbox.bubblewrap import Mount, Network
+from adapters.agent import Mount, Network
 
 Mode = Literal["off", "on", "dms"]
 
@@ -33,7 +33,7 @@ def _words(value: Any) -> Any:
 
 
 class OwnSandboxTable(BaseModel):
-    """What an agent or a persona says. None: as [sandbox] has it. mounts: beside those of it."""
+    """An agent's or a persona's own. None: as [sandbox] has it. mounts: beside those of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

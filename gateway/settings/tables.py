@@ -62,7 +62,7 @@ class GatewayTable(Table):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The zone in which the header tells the time."""
+        """The zone of the times in a header."""
         return ZoneInfo(self.timezone)
 
 

@@ -47,7 +47,7 @@ def read_times(text: str, *, bare: bool) -> tuple[list[Clock], str]:
 
 
 def behind(text: str) -> str:
-    """What is asked, without what stands between it and the time."""
+    """The question, without what stands between it and the time."""
     return re.sub(r"\A[-\u2013\u2014]\s+", "", text.lstrip(_BEHIND))
 
 

@@ -1,4 +1,4 @@
-"""What people say of time: `weekday 9:00`, `15 minutes`, `tomorrow 8:30`. Pure."""
+"""Reads times as people write them: `weekday 9:00`, `15 minutes`, `tomorrow 8:30`. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FARTHEST = timedelta(days=366)
 
 
 class WhenError(MootError):
-    """What somebody said of time can't be read; `say` tells how to say it."""
+    """Somebody's words for a time can't be read; `say` explains how to write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _on_a_day(text: str, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, 
 
 
 def _names_a_day(rest: str) -> bool:
-    """Whether a day stands behind a time: `8:30 tomorrow`; not `17:00 monday's report`."""
+    """True if a day stands behind a time: `8:30 tomorrow`; not `17:00 monday's report`."""
     return re.match(r"(?:on\s|tomorrow\b|today\b|tonight\b)", rest, re.IGNORECASE) is not None
 
 

@@ -14,7 +14,7 @@ from gateway.core.ledger import Turn
 from gateway.core.trace import Attribute, TurnTrace
 from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window
-from memory.layer import LayerAnswers
+from memory.layers import LayerAnswers
 
 log = structlog.stdlib.get_logger("moot.prompt")
 

@@ -7,20 +7,17 @@ from dataclasses import dataclass, replace
 
 from bots.bot import Bot
 from contract.briefing import Briefing, Budget, ThreadMessage
-from contract.chat import Speaker
+from contract.chat import MOOT, Speaker
 from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters
 from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import LiveSession
 from gateway.turns.window import Window, Windows
-from memory.layer import BriefRequest, LayerAnswers
-from memory.layers import Layers
+from memory.layers import BriefRequest, LayerAnswers, Layers
 from memory.members import Members
 from memory.scopes import Invocation
 from store.transcript import StoredMessage, Transcript
-
-MOOT = Speaker("bot:moot", "moot", "bot")  # who answers commands
 
 
 @dataclass(frozen=True, slots=True)

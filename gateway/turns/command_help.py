@@ -12,7 +12,7 @@ SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` 
 
 
 def help_reply(argument: str, here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
-    """What can be said here; argument: a command of which everything is told."""
+    """The reply to `!help`: all commands, or everything about the one in `argument`."""
     wanted = argument.strip("`").lstrip("!/").lower()
     if not wanted:
         return _all(here, may)
@@ -41,7 +41,7 @@ def _one(entry: CommandSpec) -> str:
 
 
 def unknown(name: str) -> str:
-    """What a command that the table doesn't know is answered."""
+    """The reply to a command that does not exist."""
     near = nearest(name)
     hint = f" Did you mean `!{near}`?" if near else " `!help` lists what I know."
     return f"I don't know `!{name}`.{hint}"
@@ -54,7 +54,7 @@ def nearest(name: str) -> str | None:
 
 
 def surely_meant(name: str, rest: str) -> bool:
-    """Whether a word that nobody addressed to us is one of our commands, mistyped.
+    """True if a word that nobody addressed to us is one of our commands, mistyped.
 
     Two letters that changed places make one in any message; one letter too many or too few only in
     a message that says nothing else. Another letter makes another word: `!shame`, `!held`.
@@ -66,7 +66,7 @@ def surely_meant(name: str, rest: str) -> bool:
 
 
 def _is_typo(name: str, known: str) -> bool:
-    """Whether one letter is doubled, missing or too many, or two neighbours changed places."""
+    """True if one letter is doubled, missing or too many, or two neighbours changed places."""
     if len(name) == len(known):
         swaps = (
             known[:at] + known[at + 1] + known[at] + known[at + 2 :] for at in range(len(known) - 1)

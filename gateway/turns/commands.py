@@ -1,4 +1,4 @@
-"""What people say to Moot itself: `!stop`, `!new`, `!help`, `!why`, and to its memory."""
+"""Commands to Moot itself: recognised in messages here, and handed to their handlers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from contract.errors import AgentError, Rejected
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
-from gateway.core import show
+from gateway.core import views
 from gateway.core.addressing import as_typed, named
 from gateway.core.command_table import CommandSpec, entry_of
 from gateway.core.ledger import Ledger, Turn, UnusedSession
@@ -41,17 +41,17 @@ class ParsedCommand:
 
     @property
     def entry(self) -> CommandSpec | None:
-        """What the table says of it; None: it knows none by that name."""
+        """Its entry in the table; None: there is no such command."""
         return entry_of(self.name)
 
     @property
     def is_private(self) -> bool:
-        """Whether its reply is for whoever said it alone; nobody else needs to see a slip."""
+        """True if its reply is for whoever said it alone; nobody else needs to see a slip."""
         return self.entry is None or self.entry.private
 
     @property
     def in_order(self) -> bool:
-        """Whether it waits for the turns before it."""
+        """True if it waits for the turns before it."""
         return self.entry is not None and self.entry.in_order
 
 
@@ -219,7 +219,7 @@ class Commands:
                 f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
                 for item in record.get("trims", [])
             ),
-            *(f"- left out: {item.layer} ({item.reason})" for item in show.left_out(last)),
+            *(f"- left out: {item.layer} ({item.reason})" for item in views.left_out(last)),
             "",
             f"Timings: {', '.join(steps)}",
             f"All of it: {self._page_url()}#turn/{last.id}",

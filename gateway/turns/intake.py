@@ -12,19 +12,18 @@ from uuid import uuid4
 import structlog
 
 from bots.bot import Bot
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, likely_typos, stands
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, stands
 from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.presence import Presence
 from gateway.access.unknown_users import AccessRefusal, UnknownUsers
-from gateway.core import show
-from gateway.core.bus import Publish
-from gateway.core.cards import RoomCard
-from gateway.core.events import MessageDeleted, MessageEdited, MessagePosted, RoomOpened
+from gateway.core import views
+from gateway.core.events import MessageDeleted, MessageEdited, MessagePosted, Publish, RoomOpened
 from gateway.core.ledger import Accepted, Ledger, TurnRequest
 from gateway.core.pins import PINNER
 from gateway.core.trace import TurnTraces
+from gateway.core.views import RoomView
 from gateway.limits.accounting import Accounting
 from gateway.questions.questions import Questions
 from gateway.settings.personas.personas import Personas
@@ -33,6 +32,7 @@ from gateway.turns.early import EarlyChanges
 from gateway.turns.platform_pins import NOBODY, PlatformPins
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter, targets_of
+from gateway.turns.typos import likely_typos
 from memory.scopes import home_scope
 from store.transcript import LATEST, StoredMessage, Transcript
 
@@ -105,7 +105,7 @@ class Intake:
                     await self.message(event, bot)
             case Edited():
                 if stored := await self._transcript.edit(event):
-                    self._publish(MessageEdited(show.message(stored)))
+                    self._publish(MessageEdited(views.message(stored)))
                     self._changed(stored)
                 else:
                     await self._keep_early(event)
@@ -172,8 +172,8 @@ class Intake:
         if accepted.new:
             if inbound.room.id not in self._seen_rooms:
                 self._seen_rooms.add(inbound.room.id)
-                self._publish(RoomOpened(RoomCard(inbound.room, inbound.sent_at)))
-            self._publish(MessagePosted(show.inbound(inbound)))
+                self._publish(RoomOpened(RoomView(inbound.room, inbound.sent_at)))
+            self._publish(MessagePosted(views.inbound(inbound)))
             if has_part:
                 self._heard(scope)
         if (edited := self._early.edit(inbound)) is not None:

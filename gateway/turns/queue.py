@@ -14,10 +14,9 @@ import structlog
 from bots.bot import Bot
 from contract.chat import stands
 from gateway.access.accounts import Accounts
-from gateway.core import show
+from gateway.core import views
 from gateway.core.addressing import unaddressed
-from gateway.core.bus import Publish
-from gateway.core.events import TurnChanged
+from gateway.core.events import Publish, TurnChanged
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
 from gateway.core.pins import PINNER
@@ -118,7 +117,7 @@ class TurnQueues:
         trail.queued_ns = trail.now_ns()
         with log_context(log_context_of(turn)):
             log.info("turn.queued", turn=turn.id, persona=turn.persona, ahead=ahead)
-        self._publish(TurnChanged(show.turn_card(turn, message_id=message_id, ahead=ahead)))
+        self._publish(TurnChanged(views.turn_view(turn, message_id=message_id, ahead=ahead)))
         if self.stopping:
             return
         if not queue.working:

@@ -16,8 +16,7 @@ from bots.bot import Bot
 from contract.agent import Question
 from contract.chat import Destination
 from contract.errors import PlatformError
-from gateway.core.bus import Publish
-from gateway.core.events import DraftChanged
+from gateway.core.events import DraftChanged, Publish
 from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.log_context import log_context, log_context_of
 from gateway.core.trace import TurnTrace

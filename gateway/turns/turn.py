@@ -18,13 +18,12 @@ from composer.header import compose
 from composer.typed import typable, untyped
 from contract.agent import Answer
 from contract.briefing import Briefing
-from contract.chat import Destination
+from contract.chat import MOOT, Destination
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
-from gateway.core import show
-from gateway.core.bus import Publish
+from gateway.core import views
 from gateway.core.destination import destination_of
-from gateway.core.events import MessagePosted, TurnChanged
+from gateway.core.events import MessagePosted, Publish, TurnChanged
 from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
 from gateway.core.pins import PINNER
 from gateway.core.redaction import Redactor
@@ -46,14 +45,13 @@ from gateway.turns.assembly import (
     tell_window,
 )
 from gateway.turns.attachments import copy_attachments
-from gateway.turns.briefing import MOOT, BriefingMaker, speaker
+from gateway.turns.briefing import BriefingMaker, speaker
 from gateway.turns.handover import HandOver
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply
 from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Windows
-from memory.layer import AnsweredTurn
-from memory.layers import Layers
+from memory.layers import AnsweredTurn, Layers
 from store.transcript import StoredMessage, Transcript
 
 log = structlog.stdlib.get_logger("moot.turn")
@@ -317,7 +315,7 @@ class TurnRunner:
         wanted = [*peers, *await self._suggested(turn)]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
-            self.publish(MessagePosted(show.answer(done, sent[0], by)))
+            self.publish(MessagePosted(views.answer(done, sent[0], by)))
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
@@ -335,7 +333,7 @@ class TurnRunner:
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
-        card = show.turn_card(turn, message_id=message_id)
+        card = views.turn_view(turn, message_id=message_id)
         self.publish(TurnChanged(replace(card, status=status)))
 
 

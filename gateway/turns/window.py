@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from contract.briefing import Budget
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import LiveSession
-from memory.summaries.unsummarised import LABEL_CHARS
+from memory.summaries.rows import LABEL_CHARS
 from store.transcript import StoredMessage, Transcript
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-STATIC = Path(__file__).parents[1] / "static"
+STATIC = Path(__file__).parent / "static"
 
 TYPES = {
     ".html": "text/html",
@@ -28,10 +28,12 @@ class Asset:
 
 
 def load(folder: Path = STATIC) -> Mapping[str, Asset]:
-    """Every servable file of the folder by its name."""
+    """Every servable file below the folder by its path in it, as `chat/composer.js`."""
     return {
-        path.name: Asset(body, TYPES[path.suffix], hashlib.sha256(body).hexdigest()[:16])
-        for path in sorted(folder.iterdir())
+        path.relative_to(folder).as_posix(): Asset(
+            body, TYPES[path.suffix], hashlib.sha256(body).hexdigest()[:16]
+        )
+        for path in sorted(folder.rglob("*"))
         if path.suffix in TYPES
         for body in [path.read_bytes()]
     }

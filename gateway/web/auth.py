@@ -60,7 +60,7 @@ class PageAuth:
                 raise ConfigError(f"the page would answer as {host} without a token: {remedy}")
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header's name is ours. An address cannot be rebound by DNS."""
+        """True if a Host header's name is ours. An address cannot be rebound by DNS."""
         named = host.lower() in {name.lower() for name in self.hosts}
         return named or is_loopback(host) or (self.token is not None and _address(host) is not None)
 
@@ -70,12 +70,12 @@ class PageAuth:
         return hmac.new(self.token.encode(), b"moot page cookie", hashlib.sha256).hexdigest()
 
     def proves(self, token: str) -> bool:
-        """Whether this is the token."""
+        """True if this is the token."""
         return self.token is not None and _same(token, self.token)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address means this machine, by itself and not by DNS."""
+    """True if a name or address means this machine, by itself and not by DNS."""
     bare = host.strip("[]").lower().rstrip(".")
     if bare == "localhost" or bare.endswith(".localhost"):
         return True
@@ -91,7 +91,7 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_local(request: web.Request) -> bool:
-    """Whether the caller is on this machine and came by no other name."""
+    """True if the caller is on this machine and came by no other name."""
     return is_loopback(request.remote or "") and is_loopback(host_name(request))
 
 

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contract.chat import EXTERNAL_ID, SOURCE, Speaker
 from contract.errors import Rejected
+from gateway.web.rendering import FileId, no_file, to_json
 
 NO_STORE = {"Cache-Control": "no-store"}
 
 
-def answer(value: BaseModel | list[Any] | dict[str, Any], status: int = 200) -> web.Response:
-    """A JSON response that no cache keeps."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    text = json.dumps(plain, ensure_ascii=False)
+def answer(value: Any, status: int = 200, file_id: FileId = no_file) -> web.Response:
+    """A JSON response that no cache keeps. value: whatever `to_json` takes."""
+    text = json.dumps(to_json(value, file_id), ensure_ascii=False)
     body = text.encode(errors="replace")
     return web.Response(
         body=body, status=status, content_type="application/json", charset="utf-8", headers=NO_STORE

@@ -1,4 +1,4 @@
-"""The HTTP API under /api: every route is one method, over the House and nothing else."""
+"""The HTTP API under /api that people and programs chat through: every route is one method."""
 
 from __future__ import annotations
 
@@ -16,19 +16,9 @@ from contract.errors import Rejected
 from gateway.web import stream
 from gateway.web.auth import is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
-from gateway.web.protocols import Picture, Receipt, WebServiceProtocol
+from gateway.web.protocols import Picture, WebServiceProtocol
 from gateway.web.submission import SubmitBody, wait_seconds
 from gateway.web.uploads import SAFE_IMAGES, TooLarge, Uploads
-from gateway.web.views import (
-    PersonaView,
-    ReceiptView,
-    SessionView,
-    SpeakerView,
-    file_view,
-    room_view,
-    timeline_view,
-    turn_view,
-)
 
 PICTURE_EVERY_S = 0.125  # 8 pictures a second: smoother is not readable
 MESSAGES, MOST_MESSAGES = 50, 200
@@ -83,14 +73,14 @@ class Api:
 
     async def submit(self, request: web.Request) -> web.Response:
         raw = await self._submission(request)
-        return _receipt(await self.house.submit(raw, wait_s=self._wait(raw)))
+        return answer(await self.house.submit(raw, wait_s=self._wait(raw)))
 
     async def inject(self, request: web.Request) -> web.Response:
         raw = await self._submission(request)
-        return _receipt(await self.house.inject(raw, wait_s=self._wait(raw)))
+        return answer(await self.house.inject(raw, wait_s=self._wait(raw)))
 
     async def passive(self, request: web.Request) -> web.Response:
-        return _receipt(await self.house.store_passive(await self._submission(request)))
+        return answer(await self.house.store_passive(await self._submission(request)))
 
     async def schema(self, request: web.Request) -> web.Response:
         return answer(SubmitBody.model_json_schema())
@@ -99,7 +89,7 @@ class Api:
         return wait_seconds(raw, default_s=self.wait_s, most_s=self.most_wait_s)
 
     async def _submission(self, request: web.Request) -> dict[str, Any]:
-        """The body, with uploaded files looked up: the house is told where their bytes are."""
+        """The body, with uploaded files looked up: it then says where their bytes are."""
         raw = await read_object(request)
         given = raw.get("attachments")
         if isinstance(given, list):
@@ -131,14 +121,13 @@ class Api:
     # ── Rooms, turns, people ────────────────────────────────────────────────────────────
 
     async def rooms(self, request: web.Request) -> web.Response:
-        cards = await self.house.rooms()
-        return answer({"rooms": [room_view(card).json_ready() for card in cards]})
+        return answer({"rooms": await self.house.rooms()})
 
     async def create_room(self, request: web.Request) -> web.Response:
         name = " ".join(parse(RoomNameBody, await read_object(request)).name.split())
         if not ROOM_NAME.fullmatch(name):
             raise Rejected("name", "must be 1 to 80 characters on one line")
-        return answer(room_view(await self.house.create_room(name)), 201)
+        return answer(await self.house.create_room(name), 201)
 
     async def messages(self, request: web.Request) -> web.Response:
         limit = request.query.get("limit", str(MESSAGES))
@@ -151,23 +140,20 @@ class Api:
         )
         if timeline is None:
             return error(404, "there is no such room")
-        return answer(timeline_view(timeline, self.files.id_of))
+        return answer(timeline, file_id=self.files.id_of)
 
     async def turn(self, request: web.Request) -> web.Response:
         record = await self.house.turn(request.match_info["turn_id"])
-        return error(404, "there is no such turn") if record is None else answer(turn_view(record))
+        return error(404, "there is no such turn") if record is None else answer(record)
 
     async def personas(self, request: web.Request) -> web.Response:
-        cards = await self.house.personas()
-        return answer({"personas": [PersonaView.model_validate(c).json_ready() for c in cards]})
+        return answer({"personas": await self.house.personas()})
 
     async def people(self, request: web.Request) -> web.Response:
-        known = await self.house.people()
-        return answer({"people": [SpeakerView.model_validate(s).json_ready() for s in known]})
+        return answer({"people": await self.house.people()})
 
     async def sessions(self, request: web.Request) -> web.Response:
-        cards = await self.house.sessions()
-        return answer({"sessions": [SessionView.model_validate(c).json_ready() for c in cards]})
+        return answer({"sessions": await self.house.sessions()})
 
     async def choose(self, request: web.Request) -> web.Response:
         body = parse(ChoiceBody, await read_object(request))
@@ -220,8 +206,7 @@ class Api:
             raise
         if not kept:
             raise Rejected("file", "is required")
-        views = [file_view(a, self.files.id_of).json_ready() for a in kept]
-        return answer({"files": views}, 201)
+        return answer({"files": kept}, 201, self.files.id_of)
 
     async def download(self, request: web.Request) -> web.StreamResponse:
         found = await asyncio.to_thread(self.files.find, request.match_info["file_id"])
@@ -231,10 +216,6 @@ class Api:
         name = f"{shown}; filename*=UTF-8''{quote(found.name, safe='')}"
         headers = FILE_HEADERS | {"Content-Type": found.mime, "Content-Disposition": name}
         return web.FileResponse(found.path, headers=headers)
-
-
-def _receipt(receipt: Receipt) -> web.Response:
-    return answer(ReceiptView.model_validate(receipt))
 
 
 def _picture(picture: Picture) -> bytes:

@@ -1,4 +1,4 @@
-"""Moot's own page and its HTTP API as one aiohttp server over a House."""
+"""Moot's own page and its HTTP API as one aiohttp server."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from gateway.web.body import answer, error
 from gateway.web.chat_api import Api
 from gateway.web.memory.api import MemoryApi
 from gateway.web.protocols import WebServiceProtocol
+from gateway.web.rendering import event_json
 from gateway.web.sandbox_caller import is_sandbox_caller
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.stream import Hub
 from gateway.web.uploads import Uploads
 from gateway.web.usage_api import UsageApi
-from gateway.web.views import HealthView, happening_view
 
 log = structlog.stdlib.get_logger("moot.gateway")
 
@@ -96,11 +96,11 @@ def make_app(
     webhooks: Sequence[web.RouteDef] = (),
     more: Sequence[web.RouteDef] = (),
 ) -> web.Application:
-    """The application. It owns one task, which reads the house's events."""
+    """The application. It owns one task, which reads the events."""
     open_paths = frozenset(route.path for route in webhooks)
     files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
-    hub = Hub(house, lambda told: redactor.clean(happening_view(told, files.id_of)))
+    hub = Hub(house, lambda told: redactor.clean(event_json(told, files.id_of)))
     front = Front(house, settings.access, assets.load(), settings.metrics)
     app = web.Application(
         middlewares=[_cleaning(redactor), _guarded(settings, front, open_paths)],
@@ -146,7 +146,7 @@ class Front:
         """Every route outside /api."""
         return [
             web.get("/", self.index),
-            web.get("/static/{name}", self.static),
+            web.get("/static/{name:.+}", self.static),
             web.get("/healthz", self.health),
             web.get("/metrics", self.metrics),
         ]
@@ -173,7 +173,7 @@ class Front:
 
     async def health(self, request: web.Request) -> web.Response:
         health = await self.house.health()
-        return answer(HealthView.model_validate(health), 200 if health.ok else 503)
+        return answer(health, 200 if health.ok else 503)
 
     async def metrics(self, request: web.Request) -> web.Response:
         if not self.tells_metrics:
@@ -193,7 +193,7 @@ class Front:
         )  # fmt: skip
 
     def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
-        """What somebody sees who may not come in: a person gets a form for the token."""
+        """The answer to somebody who may not come in: a person gets a form for the token."""
         person = request.path == "/" and "text/html" in request.headers.get("Accept", "")
         if refused.status == 401 and person:
             return self.asset(request, "signin.html", 401)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any
 
 from aiohttp import web
@@ -16,12 +14,11 @@ from contract.chat import Room
 from contract.errors import ConfigError, Rejected
 from gateway.personas.dry_run import Busy, DryRuns, Preview
 from gateway.personas.service import PersonaFile, PersonaService
-from gateway.personas.versions import Version
-from gateway.settings.personas.check import Checked, PersonaFinding
+from gateway.settings.personas.check import Checked
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
 from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
-from gateway.web.views import SpeakerView, View
+from gateway.web.rendering import to_json
 
 HERE = Room("web:personas", "personas")  # where the audit log says that it was done
 MOST_SAMPLE = 20_000  # characters
@@ -79,23 +76,6 @@ class SampleBody(_Body):
     by: str | Chooser
 
 
-class FindingView(View):
-    severity: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    message: str
-    suggestion: str
-
-
-class VersionView(View):
-    number: int
-    why: str
-    by: SpeakerView | None
-    at: datetime
-
-
 @dataclass(frozen=True, slots=True)
 class PersonaApi:
     """The routes. Whoever comes this far is an owner: see doorman."""
@@ -149,13 +129,12 @@ class PersonaApi:
         name = _name(request)
         await self.desk.sheet(name)
         versions = await self.desk.versions.of(name)
-        views = [VersionView.model_validate(v).json_ready() for v in versions]
-        return answer({"name": name, "versions": views})
+        return answer({"name": name, "versions": versions})
 
     async def version(self, request: web.Request) -> web.Response:
         number = _number(request.match_info["number"], "number")
         found = await self.desk.version(_name(request), number)
-        return answer({"name": found.name, "text": found.text} | _version(found))
+        return answer({"name": found.name, "text": found.text} | to_json(found))
 
     async def diff(self, request: web.Request) -> web.Response:
         older = _number(request.query.get("from", ""), "from")
@@ -222,7 +201,7 @@ class PersonaApi:
 
 
 def _answered(handler: Handler) -> Handler:
-    """What can't be done, as the status that says why, and with what helps to mend it."""
+    """Turn what can't be done into the status that says why, with what helps to fix it."""
 
     async def answered(request: web.Request) -> web.StreamResponse:
         try:
@@ -233,7 +212,7 @@ def _answered(handler: Handler) -> Handler:
             return error(400, fault.say)
         except Unsound as fault:
             told = {"field": "text", "message": fault.say}
-            return answer({"error": told, "findings": _findings(fault.findings)}, 422)
+            return answer({"error": told, "findings": fault.findings}, 422)
         except Conflict as fault:
             told = {"field": "base", "message": fault.say}
             theirs = {"text": fault.theirs, "base": fault.base, "diff": fault.diff}
@@ -254,16 +233,8 @@ def _number(given: str, field: str) -> int:
     return int(given)
 
 
-def _findings(findings: Sequence[PersonaFinding]) -> list[dict[str, Any]]:
-    return [FindingView.model_validate(finding).json_ready() for finding in findings]
-
-
 def _checked(checked: Checked[FrontMatter]) -> dict[str, Any]:
-    return {"usable": checked.front is not None, "findings": _findings(checked.findings)}
-
-
-def _version(version: Version) -> dict[str, Any]:
-    return VersionView.model_validate(version).json_ready()
+    return {"usable": checked.front is not None, "findings": checked.findings}
 
 
 def _card(sheet: PersonaFile) -> dict[str, Any]:
@@ -273,14 +244,14 @@ def _card(sheet: PersonaFile) -> dict[str, Any]:
         "state": sheet.state,
         "agent": front.agent if front else None,
         "description": front.description if front else "",
-        "version": _version(sheet.version) if sheet.version else None,
+        "version": sheet.version,
         "errors": len(sheet.checked.errors),
         "warnings": len(sheet.checked.findings) - len(sheet.checked.errors),
     }
 
 
 def _sheet(sheet: PersonaFile) -> dict[str, Any]:
-    told = {"text": sheet.text, "base": sheet.base, "findings": _findings(sheet.checked.findings)}
+    told = {"text": sheet.text, "base": sheet.base, "findings": sheet.checked.findings}
     return _card(sheet) | told
 
 

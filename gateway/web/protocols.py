@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from contract.chat import Speaker
 from gateway.access.admissions import AccessOverview
 from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Decision, Pairing
 from gateway.audit.audit import AuditLog
-from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord, TurnState
 from gateway.core.events import AppEvent
+from gateway.core.views import (
+    PersonaView,
+    RoomView,
+    SessionView,
+    TimelineView,
+    TurnRecord,
+    TurnState,
+    View,
+)
 from gateway.limits.usage import UsageReports
+from gateway.questions.questions import Choice
 from gateway.schedules.scheduled import Schedule
+from gateway.schedules.service import ScheduleRequest
 from gateway.settings.access import Role
-from gateway.settings.schedules import Missed
 from gateway.web.admin.protocol import Admin
 from gateway.web.memory.room_memory import MemorySearch, Overview
 from memory.browse.view_rows import FactRow, ObservationContext, ObservationFilter, Page, TitleRow
 
 
 @dataclass(frozen=True, slots=True)
-class TurnReply:
-    """What a turn came to while the caller waited. state: "running" when the wait was over."""
+class TurnReply(View):
+    """The outcome of a turn for a caller who waited. state: "running" when the wait was over."""
 
     turn_id: str
     persona: str
@@ -34,7 +43,7 @@ class TurnReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(View):
     """The message is on disk. duplicate: it was there before and nothing happened.
 
     replies: only for a caller who waits, one for each turn.
@@ -48,16 +57,12 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class HealthReport:
+class HealthReport(View):
     """ok: messages are taken and turns run. detail: a word for each part, no secrets."""
 
     ok: bool
     detail: Mapping[str, str] = field(default_factory=dict)
 
-
-Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
-"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
-timed out before; forbidden: this person may not."""
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -100,19 +105,6 @@ class Roles(Protocol):
 
     async def decide(self, code: str, decision: Decision, by: Speaker) -> Pairing | None:
         """Let somebody in who waits, or don't."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleRequest:
-    """What is to be scheduled. when: as behind `!every`."""
-
-    room_id: str
-    persona: str
-    when: str
-    text: str
-    by: Speaker
-    missed: Missed = "once"
-    thread_id: str | None = None
 
 
 class Scheduling(Protocol):
@@ -172,25 +164,27 @@ class WebServiceProtocol(Protocol):
     async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
         """Store a message; it never runs an agent."""
 
-    async def rooms(self) -> Sequence[RoomCard]:
+    async def rooms(self) -> Sequence[RoomView]:
         """Every room, the one with the newest message first."""
 
-    async def create_room(self, name: str) -> RoomCard:
+    async def create_room(self, name: str) -> RoomView:
         """Open `web:<slug of name>`, or return it when it is there. Raises Rejected."""
 
-    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+    async def messages(
+        self, room_id: str, *, before: str | None, limit: int
+    ) -> TimelineView | None:
         """The newest messages, or those before message `before`; None: no such room."""
 
     async def turn(self, turn_id: str) -> TurnRecord | None:
         """All that is on record of a turn."""
 
-    async def personas(self) -> Sequence[PersonaCard]:
+    async def personas(self) -> Sequence[PersonaView]:
         """Every persona, available or not; the one that answers by default first."""
 
     async def people(self) -> Sequence[Speaker]:
         """Humans who have spoken, the latest first."""
 
-    async def sessions(self) -> Sequence[SessionCard]:
+    async def sessions(self) -> Sequence[SessionView]:
         """Living sessions."""
 
     def picture(self, session_id: str) -> Picture | None:
@@ -206,4 +200,4 @@ class WebServiceProtocol(Protocol):
         """Prometheus text."""
 
     async def health(self) -> HealthReport:
-        """Whether it does its work."""
+        """The state of Moot, in words."""

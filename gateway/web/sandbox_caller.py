@@ -1,4 +1,4 @@
-"""Whether a caller on this machine is a program in a sandbox, which shares its loopback.
+"""Recognises callers on this machine that run in a sandbox, which shares its loopback.
 
 Without a token the page trusts whoever is on this machine; an agent in a sandbox must not be, or it
 could read everybody's rooms there.
@@ -15,7 +15,7 @@ Address = tuple[str, int]
 
 
 def is_sandbox_caller(caller: Address, ours: Address) -> bool:
-    """Whether the other end of a loopback connection is held by a process in another pid namespace,
+    """True if the other end of a loopback connection is held by a process in another pid namespace,
     or by nobody any more. Reads /proc: off the loop.
 
     A process of another account can't be looked at, and is none of ours.
@@ -39,7 +39,7 @@ def _is_elsewhere(pid: int) -> bool:
 
 
 def _account_of(caller: Address, ours: Address) -> int | None:
-    """The user id that a connection belongs to, as the kernel's table tells."""
+    """The user id that a connection belongs to, from the kernel's table."""
     for name in ("tcp", "tcp6"):
         for row in Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]:
             fields = row.split()

@@ -14,9 +14,10 @@ from contract.chat import Speaker
 from contract.errors import Rejected
 from gateway.core.command_table import TABLE, CommandSpec, usage
 from gateway.schedules.scheduled import Schedule
+from gateway.schedules.service import ScheduleRequest
 from gateway.settings.schedules import TEXT_CHARS
 from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
-from gateway.web.protocols import ScheduleRequest, WebServiceProtocol
+from gateway.web.protocols import WebServiceProtocol
 
 OWN = Speaker("web:page", "the page")  # of whoever doesn't say who they are
 
@@ -36,7 +37,7 @@ class ScheduleBody(BaseModel):
 
 
 class PausedBody(BaseModel):
-    """Whether a schedule rests."""
+    """A wish to pause or resume a schedule."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 

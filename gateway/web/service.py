@@ -15,27 +15,27 @@ from contract.chat import Inbound, Room, Speaker
 from contract.errors import Rejected
 from gateway.access.service import AccessService
 from gateway.audit.audit import Audit
-from gateway.core import show
+from gateway.core import views
 from gateway.core.addressing import route
-from gateway.core.bus import EventBus
-from gateway.core.cards import PersonaCard, RoomCard, SessionCard, Timeline, TurnRecord
-from gateway.core.events import AppEvent, RoomOpened
+from gateway.core.events import AppEvent, EventBus, RoomOpened
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
+from gateway.core.views import PersonaView, RoomView, SessionView, TimelineView, TurnRecord
 from gateway.limits.usage import UsageBook
 from gateway.observability.metering import Taken, measure
 from gateway.observability.metrics import Metrics
 from gateway.observability.session_metrics import Counted, Load
-from gateway.questions.questions import Questions
+from gateway.questions.questions import Choice, Questions
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession, scope_folder
 from gateway.settings.personas.personas import Personas
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
+from gateway.web import records
 from gateway.web.admin.service import AdminService
 from gateway.web.memory.room_memory import RoomMemoryService
-from gateway.web.protocols import Choice, HealthReport, Picture, Receipt, TurnReply
+from gateway.web.protocols import HealthReport, Picture, Receipt, TurnReply
 from gateway.web.submission import DIRECT, Submission, parse_submission
 from memory.scopes import home_scope
 from store.transcript import Transcript
@@ -150,7 +150,7 @@ class WebService:
             turn = await self._known(turn_id)
         self._bus.forget(turn_id)
         text = turn.answer or ""
-        state = show.state(turn, turn.state)
+        state = views.state(turn, turn.state)
         return TurnReply(turn.id, turn.persona, text, state, text if turn.fault else None)
 
     async def _known(self, turn_id: str) -> Turn:
@@ -161,11 +161,11 @@ class WebService:
 
     # ── The lists ───────────────────────────────────────────────────────────────────────
 
-    async def rooms(self) -> Sequence[RoomCard]:
+    async def rooms(self) -> Sequence[RoomView]:
         """Every room, the one with the newest message first."""
-        return [RoomCard(room, at) for room, at in await self._transcript.rooms()]
+        return [RoomView(room, at) for room, at in await self._transcript.rooms()]
 
-    async def create_room(self, name: str) -> RoomCard:
+    async def create_room(self, name: str) -> RoomView:
         """Open `web:<slug of name>`, or return it when it is there."""
         slug = re.sub(r"[^\w]+", "-", name.strip().lower().lstrip("#")).strip("-")[:64]
         if not slug or slug.startswith("dm-"):
@@ -174,30 +174,32 @@ class WebService:
         known = await self._transcript.room(room.id)
         if known is None:
             await self._transcript.open_room(room, self._clock())
-            self._bus.publish(RoomOpened(RoomCard(room)))
-        return RoomCard(known or room)
+            self._bus.publish(RoomOpened(RoomView(room)))
+        return RoomView(known or room)
 
     async def open_lobby(self) -> None:
         """See that the page has a room to begin in."""
         if not await self._transcript.rooms():
             await self.create_room("general")
 
-    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+    async def messages(
+        self, room_id: str, *, before: str | None, limit: int
+    ) -> TimelineView | None:
         """The newest messages, or those before message `before`; None: no such room."""
         if await self._transcript.room(room_id) is None:
             return None
         stored = await self._transcript.page(room_id, before, limit + 1)
-        messages = tuple(show.message(item) for item in stored[-limit:])
+        messages = tuple(views.message(item) for item in stored[-limit:])
         more = len(stored) > limit
         if before is not None:
-            return Timeline(messages, more)
+            return TimelineView(messages, more)
         turns = [turn for turn in await self._ledger.open_turns() if turn.room.id == room_id]
         asked = {seq: item.message_id for item in stored for seq in [item.seq]}
         cards = tuple(
-            show.turn_card(t, message_id=asked.get(t.message_seq), ahead=self._rooms.ahead(t))
+            views.turn_view(t, message_id=asked.get(t.message_seq), ahead=self._rooms.ahead(t))
             for t in turns
         )
-        return Timeline(messages, more, cards, tuple(self._questions.open_in(room_id)))
+        return TimelineView(messages, more, cards, tuple(self._questions.open_in(room_id)))
 
     async def turn(self, turn_id: str) -> TurnRecord | None:
         """All that is on record of a turn."""
@@ -207,13 +209,13 @@ class WebService:
             return None
         persona = self._personas.get(turn.persona)
         agent = self._sessions.program(persona).agent if persona else ""
-        return show.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
+        return records.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
 
-    async def personas(self) -> Sequence[PersonaCard]:
+    async def personas(self) -> Sequence[PersonaView]:
         """Every persona, available or not; the one that answers by default first."""
         self._personas.refresh()
         return [
-            show.persona_card(persona, self._sessions.program(persona))
+            records.persona_view(persona, self._sessions.program(persona))
             for persona in self._personas.of(self._bots["web"].personas)
         ]
 
@@ -221,14 +223,14 @@ class WebService:
         """Humans who have spoken, the latest first."""
         return await self._transcript.people()
 
-    async def sessions(self) -> Sequence[SessionCard]:
+    async def sessions(self) -> Sequence[SessionView]:
         """Living sessions."""
-        return [show.session(live) for live in self._sessions.all()]
+        return [records.session(live) for live in self._sessions.all()]
 
     def picture(self, session_id: str) -> Picture | None:
         """The terminal now; None: no such session."""
         for live in self._sessions.all():
-            if show.session_id(live.persona, live.scope) == session_id:
+            if views.session_id(live.persona, live.scope) == session_id:
                 return live.agent.picture()
         return None
 
@@ -261,7 +263,7 @@ class WebService:
         )
 
     async def health(self) -> HealthReport:
-        """Whether it does its work."""
+        """The state of Moot, in words."""
         problems = dict(self._personas.problems)
         detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {bot.name}": bot.state for bot in self.admin.bots()}

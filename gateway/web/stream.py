@@ -1,4 +1,4 @@
-"""What happens in the house, sent to every open page as server-sent events.
+"""Sends every event to every open page as server-sent events.
 
 One task reads the house; each client has an outbox of bounded size. A client that reads too
 slowly loses what waits for it and is told to reload; one that comes back with the id of the last
@@ -104,7 +104,7 @@ class _Client:
 
 
 class Hub:
-    """Reads the house's events and hands them to every client.
+    """Reads the events and hands them to every client.
 
     view: an event as JSON. Run `run` as a task; `close` ends every client's stream.
     """
@@ -138,7 +138,7 @@ class Hub:
         return self._closed
 
     async def run(self) -> None:
-        """Read until cancelled. When the house's stream breaks, begin again and say so."""
+        """Read until cancelled. When the subscription breaks, begin again and say so."""
         while True:
             try:
                 async for happening in self._house.subscribe():

@@ -6,39 +6,12 @@ import re
 from dataclasses import dataclass
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict
 
 from contract.errors import Rejected
 from gateway.web.body import answer
 from gateway.web.protocols import WebServiceProtocol
 
 DAYS, MOST_DAYS = 30, 366
-
-
-class SumView(BaseModel):
-    """What several turns took. Tokens and cost: null: no agent told."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    key: str
-    name: str
-    turns: int
-    seconds: float
-    input_tokens: int | None
-    output_tokens: int | None
-    cached_tokens: int | None
-    cost_usd: float | None
-
-
-class ReportView(BaseModel):
-    """The same turns, grouped four times."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    days: list[SumView]
-    people: list[SumView]
-    rooms: list[SumView]
-    personas: list[SumView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +28,4 @@ class UsageApi:
         given = request.query.get("days", str(DAYS))
         if not re.fullmatch(r"[0-9]{1,3}", given) or not 1 <= int(given) <= MOST_DAYS:
             raise Rejected("days", f"must be 1 to {MOST_DAYS}")
-        return answer(ReportView.model_validate(await self.house.usage.report(int(given))))
+        return answer(await self.house.usage.report(int(given)))

@@ -6,7 +6,6 @@ Functions of a connection: they run inside `Store.read`. Each takes the scopes t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, func, or_, select
@@ -21,12 +20,13 @@ from memory.browse.view_rows import (
     LandmarkRow,
     ObservationContext,
     ObservationFilter,
-    ObservationRow,
     Page,
     TitleRow,
     has_words,
 )
 from memory.gate import Gate
+from memory.observations.rows import StoredObservation
+from store.rows import from_row
 from store.schema import (
     agent_sessions,
     episodes,
@@ -36,7 +36,6 @@ from store.schema import (
     messages,
     observations,
 )
-from store.timestamps import moment
 
 END = 2**62  # after every row
 PAGE = 30  # rows that a person reads before asking for more
@@ -93,71 +92,32 @@ _SESSIONS = (
 def landmark_rows(connection: Connection, scopes: Collection[str]) -> list[LandmarkRow]:
     """The newest landmarks, newest first."""
     rows = _rows(connection, _LANDMARKS, scopes, size=LANDMARKS)
-    found = (
-        LandmarkRow(
-            seq=row.seq,
-            scope=row.scope,
-            kind=row.kind,
-            text=row.text,
-            by_name=row.by_name,
-            message_id=row.message_id,
-            at=moment(row.at),
-        )
-        for row in rows
-    )
-    return _admit("landmarks", scopes, found)
+    return _admit("landmarks", scopes, (from_row(LandmarkRow, row) for row in rows))
 
 
 def episode_rows(connection: Connection, scopes: Collection[str]) -> list[EpisodeRow]:
     """The newest summaries, newest first."""
     rows = _rows(connection, _EPISODES, scopes, size=EPISODES)
-    found = (
-        EpisodeRow(
-            seq=row.seq,
-            scope=row.scope,
-            text=row.text,
-            record=_record(row.record),
-            persona=row.persona,
-            plain=row.plain,
-            first_at=_moment(row.first_at),
-            last_at=_moment(row.last_at),
-            at=moment(row.at),
-        )
-        for row in rows
-    )
+    found = (from_row(EpisodeRow, row, record=_record(row.record)) for row in rows)
     return _admit("episodes", scopes, found)
 
 
 def insight_rows(connection: Connection, scopes: Collection[str]) -> list[InsightRow]:
     """All pins and recommendations, those on one person together."""
-    found = (
-        InsightRow(
-            seq=row.seq,
-            scope=row.scope,
-            sender_id=row.sender_id,
-            sender_name=row.sender_name,
-            kind=row.kind,
-            text=row.text,
-            used_at=moment(row.used_at),
-        )
-        for row in _rows(connection, _INSIGHTS, scopes)
-    )
-    return _admit("insights", scopes, found)
+    rows = _rows(connection, _INSIGHTS, scopes)
+    return _admit("insights", scopes, (from_row(InsightRow, row) for row in rows))
 
 
 def agent_session_rows(connection: Connection, scopes: Collection[str]) -> list[AgentSessionRow]:
     """The newest sessions, newest first."""
     rows = _rows(connection, _SESSIONS, scopes, size=SESSIONS)
     found = (
-        AgentSessionRow(
-            id=row.id,
-            scope=row.scope,
-            persona=row.persona,
+        from_row(
+            AgentSessionRow,
+            row,
             title=row.title or "",
             subtitle=row.subtitle or "",
             overview=row.overview or "",
-            started_at=moment(row.started_at),
-            ended_at=_moment(row.ended_at),
         )
         for row in rows
     )
@@ -229,16 +189,10 @@ def facts_with(
 
 
 def _fact(row: Row[Any]) -> FactRow:
-    return FactRow(
-        seq=row.seq,
-        scope=row.scope,
-        kind=row.kind,
-        text=row.text,
-        person=row.person,
-        person_name=row.person_name,
-        origin=row.origin,
+    return from_row(
+        FactRow,
+        row,
         shared=row.shared_from is not None,
-        said_at=moment(row.said_at),
         replaced_by=None if row.replaced_by is None else row.successor or 0,
     )
 
@@ -273,9 +227,9 @@ def title_rows(
     for row in rows:
         if len(found) == limit:
             return Page(tuple(_admit("observations", scopes, found)), found[-1].seq)
-        observation = _observation(row)
+        observation = from_row(StoredObservation, row)
         if sought is None or sought.fits(observation):
-            found.append(observation.entry())
+            found.append(TitleRow.of(observation))
     more = rows[-1].seq if len(rows) == size else None
     return Page(tuple(_admit("observations", scopes, found)), more)
 
@@ -285,7 +239,7 @@ def observation_context(
 ) -> ObservationContext | None:
     """One observation and the timeline around it; None when these scopes hold none of this id."""
     rows = _rows(connection, _ONE, scopes, id=observation_id)
-    records = _admit("observations", scopes, map(_observation, rows))
+    records = _admit("observations", scopes, (from_row(StoredObservation, row) for row in rows))
     if not records:
         return None
     record = records[0]
@@ -295,26 +249,7 @@ def observation_context(
 
 
 def _titles(scopes: Collection[str], rows: Sequence[Row[Any]]) -> tuple[TitleRow, ...]:
-    return tuple(_admit("observations", scopes, (_observation(row).entry() for row in rows)))
-
-
-def _observation(row: Row[Any]) -> ObservationRow:
-    return ObservationRow(
-        seq=row.seq,
-        scope=row.scope,
-        id=row.id,
-        kind=row.kind,
-        title=row.title,
-        subtitle=row.subtitle,
-        facts=_texts(row.facts),
-        narrative=row.narrative,
-        concepts=_texts(row.concepts),
-        files=_texts(row.files),
-        persona=row.persona,
-        session_id=row.session_id,
-        turn_id=row.turn_id,
-        at=moment(row.at),
-    )
+    return tuple(_admit("observations", scopes, (from_row(TitleRow, row) for row in rows)))
 
 
 # ── Whose scopes a direct message has ───────────────────────────────────────────────────────
@@ -339,10 +274,6 @@ def _rows(
 
 def _admit(layer: str, scopes: Collection[str], rows: Iterable[Item]) -> list[Item]:
     return Gate(frozenset(scopes)).admit(layer, rows)
-
-
-def _moment(at: int | None) -> datetime | None:
-    return None if at is None else moment(at)
 
 
 def _texts(value: object) -> tuple[str, ...]:

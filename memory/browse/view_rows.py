@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from memory.gate import Scoped
+from memory.observations.rows import StoredObservation
 from memory.recall.facts import StoredFact
 
 RECORD = (  # of a session that ended
@@ -107,36 +108,17 @@ class TitleRow:
     persona: str
     at: datetime
 
-
-@dataclass(frozen=True, slots=True)
-class ObservationRow:
-    """An observation with all that was written. turn_id: of the turn that it was made from."""
-
-    seq: int
-    scope: str
-    id: str
-    kind: str
-    title: str
-    subtitle: str
-    facts: tuple[str, ...]
-    narrative: str
-    concepts: tuple[str, ...]
-    files: tuple[str, ...]
-    persona: str
-    session_id: str
-    turn_id: str | None
-    at: datetime
-
-    def entry(self) -> TitleRow:
-        """The same for a list."""
-        return TitleRow(self.seq, self.scope, self.id, self.kind, self.title, self.persona, self.at)
+    @classmethod
+    def of(cls, one: StoredObservation) -> TitleRow:
+        """The same of a whole observation."""
+        return cls(one.seq, one.scope, one.id, one.kind, one.title, one.persona, one.at)
 
 
 @dataclass(frozen=True, slots=True)
 class ObservationContext:
     """An observation, and those before and after it, oldest first."""
 
-    record: ObservationRow
+    record: StoredObservation
     earlier: tuple[TitleRow, ...]
     later: tuple[TitleRow, ...]
 
@@ -176,7 +158,7 @@ class ObservationFilter:
     concept: str = ""
     file: str = ""
 
-    def fits(self, found: ObservationRow) -> bool:
+    def fits(self, found: StoredObservation) -> bool:
         """Whether an observation has it, whatever the case."""
         concepts = {concept.casefold() for concept in found.concepts}
         if self.concept and self.concept.casefold() not in concepts:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
-from memory.erasure.identity import Identity
-from memory.erasure.plan import ErasedMessages, ErasurePlan, chunks, plan_rows
+from memory.erasure.plan import ErasedMessages, ErasurePlan, Identity, chunks, plan_rows
 from store.schema import agent_sessions, facts, messages, rooms, sessions, turns
 
 REQUIRED = frozenset({"source", "sender_id", "sender_display_name", "sender_type"})
@@ -16,23 +15,28 @@ REQUIRED = frozenset({"source", "sender_id", "sender_display_name", "sender_type
 
 def find_headers(connection: Connection, doomed: ErasurePlan, said: ErasedMessages) -> None:
     """Others' prompts and records that carry their words or their name."""
-    gone = doomed.rows["turns"]
     texts = _fact_texts(connection, doomed)
     query = select(turns.c.seq, turns.c.scope, turns.c.states, turns.c.header, turns.c.record)
     for row in connection.execute(query):
-        if (row.seq,) in gone or not (row.header or row.record):
+        if (row.seq,) in doomed.rows["turns"] or not (row.header or row.record):
             continue
         last = max((at for _, at in row.states), default=0)
         late = last >= said.since.get(row.scope, 2**62)
         shown = "" if late else f"{row.header}\n{row.record}"
-        told = any(text in shown for text in (*texts[row.scope], *texts[""])) if shown else False
+        told = bool(shown) and any(text in shown for text in texts[row.scope] | texts[""])
         if told:
             doomed.knowing.add(row.scope)
         if late or told or doomed.identity.names(shown):
-            timings = (row.record or {}).get("timings")
-            record = {"timings": timings} if timings else {}
-            blank = {"header": None if row.header is None else "", "record": record}
-            doomed.changed["turns"][(row.seq,)] = blank
+            doomed.changed["turns"][(row.seq,)] = _blank(row)
+
+
+def _blank(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
+    """A turn without its prompt, and of its record nothing but how long the steps took."""
+    timings = (row.record or {}).get("timings")
+    return {
+        "header": None if row.header is None else "",
+        "record": {"timings": timings} if timings else {},
+    }
 
 
 def _fact_texts(connection: Connection, doomed: ErasurePlan) -> dict[str, set[str]]:

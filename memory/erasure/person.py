@@ -1,6 +1,6 @@
 """Deleting everything that a person said, and everything that was made of it.
 
-`plan_erasure` finds it and changes nothing; `erase_person` deletes what the plan holds. Other
+`plan_erasure` finds it and changes nothing; `erase_person` deletes what a plan names. Other
 people's messages that happen to mention the person stay: they are theirs. What an agent or a model
 wrote for others stays without the person's words.
 """
@@ -8,24 +8,36 @@ wrote for others stays without the person's words.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from sqlalchemy import Connection, delete, select, tuple_, update
+from sqlalchemy import Column, Connection, Text, cast, delete, or_, select, tuple_, update
 
 from contract.chat import SOURCE_ALIASES
-from memory.erasure.gateway_rows import find_gateway_rows
-from memory.erasure.identity import Identity, identity_of
 from memory.erasure.mentions import find_headers, find_mentions, find_rooms, find_sessions
 from memory.erasure.plan import (
     COVERED,
     ErasedMessages,
     ErasurePlan,
+    Identity,
     chunks,
+    identity_of,
+    keys,
     matches,
     plan_rows,
     turn_ids,
 )
 from memory.erasure.quoted_copies import find_quoted_copies
-from store.gateway_schema import figures, grants, pairings, refusals
+from store.gateway_schema import (
+    audit,
+    figures,
+    grants,
+    pairings,
+    persona_versions,
+    refusals,
+    room_settings,
+    schedules,
+    usage,
+)
 from store.schema import (
     decisions,
     episodes,
@@ -38,6 +50,7 @@ from store.schema import (
     observations,
     pointers,
     posts,
+    rooms,
     staging,
     tool_uses,
     turns,
@@ -74,8 +87,8 @@ def erase_person(connection: Connection, doomed: ErasurePlan) -> None:
             if key not in doomed.rows[name]:
                 connection.execute(update(table).where(matches(table, key)).values(values))
     for table in COVERED:
-        for keys in chunks(doomed.rows.get(table.name, ())):
-            connection.execute(delete(table).where(tuple_(*table.primary_key.columns).in_(keys)))
+        for some in chunks(doomed.rows.get(table.name, ())):
+            connection.execute(delete(table).where(tuple_(*table.primary_key.columns).in_(some)))
 
 
 def person_ids(person: str) -> frozenset[str]:
@@ -207,3 +220,73 @@ def _find_derived(
         if row.scope in covered and row.seq >= covered[row.scope]:
             back = {"seq": max(covered[row.scope] - 1, 0), "failures": 0}
             doomed.changed["pointers"][row.layer, row.scope] = back
+
+
+WHO = {"who_salt": "", "by_id": "", "by_name": ""}
+WHAT: dict[str, Any] = {"what_salt": "", "room_id": None, "detail": {}}
+
+
+def find_gateway_rows(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+    """Their roles, schedules and usage go; what they decided for others loses their name."""
+    for column in (
+        grants.c.person_id,
+        pairings.c.person_id,
+        refusals.c.person_id,
+        schedules.c.by_id,
+        usage.c.person_id,
+    ):
+        plan_rows(connection, doomed, column, ids)
+    plan_rows(connection, doomed, usage.c.turn_id, turn_ids(connection, doomed))
+    plan_rows(connection, doomed, room_settings.c.scope, doomed.own)
+    _nameless(connection, doomed, grants.c.by_id, ids, "")
+    _nameless(connection, doomed, pairings.c.by_id, ids, None)
+    _nameless(connection, doomed, persona_versions.c.by_id, ids, None)
+    for row in connection.execute(
+        select(*keys(room_settings)).where(_of(room_settings.c.by_id, ids))
+    ):
+        doomed.changed["room_settings"].setdefault(tuple(row), {})["by_id"] = ""
+    _find_audit(connection, doomed, ids)
+
+
+def _nameless(
+    connection: Connection,
+    doomed: ErasurePlan,
+    column: Column[str],
+    ids: frozenset[str],
+    empty: str | None,
+) -> None:
+    table = column.table
+    for row in connection.execute(select(table.c.seq).where(_of(column, ids))):
+        blank = {"by_id": empty, "by_name": empty}
+        doomed.changed[str(table.name)].setdefault((row.seq,), {}).update(blank)
+
+
+def _find_audit(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+    """Rows of their acts, of turns that go, of their direct messages, and those that name them."""
+    changed = doomed.changed["audit"]
+    for row in connection.execute(select(audit.c.seq).where(_of(audit.c.by_id, ids))):
+        changed.setdefault((row.seq,), {}).update(WHO)
+    told = cast(audit.c.detail, Text)
+    named = or_(*(told.contains(f'"{one}"', autoescape=True) for one in sorted(ids)))
+    wanted = [(audit.c.turn_id, turn_ids(connection, doomed))]
+    wanted += [(audit.c.room_id, doomed.seqs(rooms))]
+    conditions = [column.in_(some) for column, values in wanted for some in chunks(values)]
+    for condition in (named, *conditions):
+        query = select(audit.c.seq).where(condition, audit.c.what_salt != "")
+        for row in connection.execute(query):
+            changed.setdefault((row.seq,), {}).update(WHAT)
+    if not changed:
+        del doomed.changed["audit"]
+
+
+def _of(column: Column[str], ids: Iterable[str]):  # type: ignore[no-untyped-def]  # SQLAlchemy's
+    return column.in_(sorted(ids))
+
+
+def erased_rows(doomed: ErasurePlan) -> dict[str, list[int]]:
+    """The audit log's rows that lose a half, by the half."""
+    changed = doomed.changed.get("audit", {})
+    return {
+        half: [key[0] for key, values in changed.items() if f"{half}_salt" in values]
+        for half in ("who", "what")
+    }

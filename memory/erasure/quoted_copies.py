@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Table, select
 
 from memory.erasure.plan import ErasurePlan, Key, keys
-from memory.repeats import Telling, telling, without
+from memory.private import Telling, telling, without
 from store.schema import (
     agent_sessions,
     decisions,

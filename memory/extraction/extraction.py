@@ -12,7 +12,6 @@ import structlog
 from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from contract.errors import ModelError
-from memory.calls import Calls
 from memory.cursors import ReadCursor, advance, failed, read_cursor
 from memory.erasure.private_words import without_private
 from memory.extraction.conversation import conversation, first_messages, labels, tokens
@@ -26,7 +25,8 @@ from memory.extraction.extracted import (
     read_extracted,
     sentences,
 )
-from memory.layer import AnsweredTurn, EndedSession, ends_a_run
+from memory.layers import AnsweredTurn, EndedSession, ends_a_run
+from memory.model import Calls
 from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of
 from store.database import Store

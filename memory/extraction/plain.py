@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Select, bindparam, select
 
 from memory.cursors import advance, read_cursor
 from memory.erasure.private_words import remove_private
-from memory.layer import AnsweredTurn, EndedSession, ends_a_run
+from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import private_spans
 from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
-from memory.relevance import unaddressed
+from memory.text import unaddressed
 from store.database import Store
 from store.schema import facts, messages, rooms
 

@@ -13,14 +13,13 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from contract.agent import Completion, Tool, ToolUse
 from contract.briefing import Note
-from memory.cuts import ends, one_line, whole
 from memory.gate import Gate
 from memory.insights.rows import NewNote, NoteKind, StoredNote, notes_of, renew_notes, replace_notes
 from memory.insights.tool_failures import Failure, failures, with_failures
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model, ModelOf
 from memory.private import public
-from memory.relevance import relevance, unaddressed, words
+from memory.text import ends, one_line, relevance, unaddressed, whole, words
 from store.database import Store
 
 log = structlog.stdlib.get_logger("moot.memory")

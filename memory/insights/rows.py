@@ -10,8 +10,9 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from memory.scopes import check_scope
+from store.rows import from_row
 from store.schema import insights
-from store.timestamps import micros, moment
+from store.timestamps import micros
 
 IDLE = timedelta(minutes=30)
 
@@ -48,7 +49,7 @@ _EXPIRED = delete(insights).where(_N.used_at <= bindparam("since"))
 
 
 def _note(row: Row[Any]) -> StoredNote:
-    return StoredNote(**{**row._mapping, "used_at": moment(row.used_at)})
+    return from_row(StoredNote, row)
 
 
 # Functions of a connection: they run inside Store.read or Store.write.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from contract.agent import ToolUse
-from memory.cuts import ends, one_line
+from memory.text import ends, one_line
 
 FailureClass = Literal["rate limit", "auth", "network", "not found", "bad parameters"]
 

@@ -111,32 +111,44 @@ class _Parser:
     def _element(self, at: int) -> tuple[Element | None, int]:
         """The element whose start tag is tag `at`, None when it isn't whole; where to go on."""
         name = self._tags[at].name
-        shape = self._shapes[name]
         fields: list[tuple[str, str]] = []
         inside: str | None = None  # the list that is open
         at += 1
         while at < len(self._tags):
             self._step()
             tag = self._tags[at]
-            if tag.name in self._shapes and tag.kind == "open":
-                return None, at
-            if tag.name == name and tag.kind == "close":
+            if tag.kind == "open":
+                if tag.name in self._shapes:
+                    return None, at
+                read = self._part(at, name, inside, fields)
+                if read is None:
+                    return None, self._restart(at + 1)
+                inside, at = read
+                continue
+            if tag.kind == "close" and tag.name == name:
                 return (Element(name, tuple(fields)) if inside is None else None), at + 1
-            if tag.name in shape.fields and tag.kind == "open":
-                allowed = inside is None or tag.name in shape.lists[inside]
-                close = self._close(at) if allowed else None
-                if close is None:
-                    return None, self._restart(at + 1)
-                fields.append((tag.name, self._text_of(tag.end, self._tags[close].start)))
-                at = close + 1
-            elif tag.name in shape.lists and tag.kind == "open":
-                if inside is not None:
-                    return None, self._restart(at + 1)
-                inside, at = tag.name, at + 1
-            else:
-                inside = None if tag.kind == "close" and tag.name == inside else inside
-                at = self._after(at, name) if tag.kind == "open" else at + 1
+            inside = None if tag.kind == "close" and tag.name == inside else inside
+            at += 1
         return None, at
+
+    def _part(
+        self, at: int, name: str, inside: str | None, fields: list[tuple[str, str]]
+    ) -> tuple[str | None, int] | None:
+        """Read what start tag `at` begins within an element, a field into `fields`.
+
+        Returns the list that is open then and where to go on; None when it can't stand there.
+        """
+        tag, shape = self._tags[at], self._shapes[name]
+        if tag.name in shape.fields:
+            allowed = inside is None or tag.name in shape.lists[inside]
+            close = self._close(at) if allowed else None
+            if close is None:
+                return None
+            fields.append((tag.name, self._text_of(tag.end, self._tags[close].start)))
+            return inside, close + 1
+        if tag.name in shape.lists:
+            return (tag.name, at + 1) if inside is None else None
+        return inside, self._after(at, name)
 
     def _close(self, at: int) -> int | None:
         """The tag that ends the field whose start tag is tag `at`."""

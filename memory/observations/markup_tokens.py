@@ -128,24 +128,38 @@ def quotations(
     return sorted([*found, *((mark.start, len(text)) for mark in cut)])
 
 
-def _role(
-    text: str, mark: Mark, opened: frozenset[int]
-) -> Literal["opens", "closes", "either", "neither"]:
+Role = Literal["opens", "closes", "either", "neither"]
+
+
+def _role(text: str, mark: Mark, opened: frozenset[int]) -> Role:
     if mark.kind in _PAIRED:
-        inside = text[mark.start] == "’" and text[mark.end : mark.end + 1].isalnum()
-        return "opens" if text[mark.start] in _PAIRED else "neither" if inside else "closes"
-    begin = mark.start
-    while begin and text[begin - 1] == "\\" and mark.start - begin < 4:
-        begin -= 1
-    before, after = text[begin - 1 : begin] if begin else "", text[mark.end : mark.end + 1]
+        return _paired_role(text, mark)
+    begin = _without_escapes(text, mark.start)
+    before, after = text[max(begin - 1, 0) : begin], text[mark.end : mark.end + 1]
     if mark.start in opened and (after.isalnum() or after == "<"):
         return "opens"
     if before.isalnum():
         return "neither" if after.isalnum() else "closes"
-    if not before or before.isspace() or before in _OPENS_AFTER:
-        return "either" if not after or after.isspace() else "opens"
-    closes = not after or after.isspace() or after in _CLOSES_BEFORE
-    return "either" if closes else "opens"
+    ends = not after.strip()
+    if not before.strip() or before in _OPENS_AFTER:
+        return "either" if ends else "opens"
+    return "either" if ends or after in _CLOSES_BEFORE else "opens"
+
+
+def _paired_role(text: str, mark: Mark) -> Role:
+    """The role of a mark that has a sign of its own for each end; `’` is an apostrophe as well."""
+    if text[mark.start] in _PAIRED:
+        return "opens"
+    apostrophe = text[mark.start] == "’" and text[mark.end : mark.end + 1].isalnum()
+    return "neither" if apostrophe else "closes"
+
+
+def _without_escapes(text: str, start: int) -> int:
+    """Where the backslashes before a mark begin, four at most."""
+    begin = start
+    while begin and text[begin - 1] == "\\" and start - begin < 4:
+        begin -= 1
+    return begin
 
 
 def covered(places: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[bool]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from contract.briefing import Observation
 from contract.errors import ModelError
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import ModelOf
 from memory.observations.prompts import (
     INSTRUCTIONS,
@@ -155,14 +155,14 @@ class Observer:
     def _batches(self, waiting: Sequence[WaitingUse]) -> list[list[WaitingUse]]:
         """What is read at once: of one session; without a model, of one turn."""
         plain = self._model is None
-        groups = groupby(waiting, key=lambda item: item.turn_id if plain else item.session)
+        groups = groupby(waiting, key=lambda item: item.turn_id if plain else item.session_id)
         uses = [list(group) for _, group in groups]
         return [g[at : at + USES_A_CALL] for g in uses for at in range(0, len(g), USES_A_CALL)]
 
     async def _observe(self, uses: Sequence[WaitingUse], told: AnsweredTurn | None) -> None:
         """Turn uses of one session into observations; both happen or none."""
         last = uses[-1]
-        session = await self._store.read(lambda c: find_session(c, last.session), small=True)
+        session = await self._store.read(lambda c: find_session(c, last.session_id), small=True)
         if session is None:  # forgotten meanwhile, and its uses with it
             await self._store.write(lambda c: remove_uses(c, [item.seq for item in uses]))
             return

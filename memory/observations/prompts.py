@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 
 from contract.agent import ToolUse
-from memory.cuts import ends
 from memory.observations.records import (
     NewObservation,
     SessionOutline,
@@ -15,6 +14,7 @@ from memory.observations.records import (
     relative_files,
     with_notes,
 )
+from memory.text import ends
 
 USES_A_CALL = 40
 USE_CHARS = 3_000  # of a use's input and of its result: 40 uses stay within 60,000 tokens

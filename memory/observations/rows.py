@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, selec
 from memory.observations.records import NewObservation, SessionOutline
 from memory.scopes import check_scope
 from store.database import Store, insert_of
+from store.rows import from_row
 from store.schema import agent_sessions, observations
-from store.timestamps import micros, moment
+from store.timestamps import micros
 
 NO_PROJECT = "none"
 SLUG_CHARS = 32
@@ -24,13 +25,14 @@ CHARS_A_TOKEN = 4  # as everywhere, where no tokenizer is asked
 
 @dataclass(frozen=True, slots=True)
 class StoredObservation:
-    """An observation as it lies on disk. session: key of the agent's session. Else see Record."""
+    """An observation as it lies on disk. session_id: key of the agent's session, see `session_key`;
+    turn_id: of the turn that it was made from. Other fields as in NewObservation."""
 
     seq: int
     id: str
     scope: str
     persona: str
-    session: str
+    session_id: str
     turn_id: str | None
     kind: str
     title: str
@@ -217,34 +219,8 @@ def remove_observations(connection: Connection, ids: Sequence[str]) -> int:
 
 
 def _observation(row: Row[Any]) -> StoredObservation:
-    return StoredObservation(
-        seq=row.seq,
-        id=row.id,
-        scope=row.scope,
-        persona=row.persona,
-        session=row.session_id,
-        turn_id=row.turn_id,
-        kind=row.kind,
-        title=row.title,
-        subtitle=row.subtitle,
-        facts=tuple(row.facts),
-        narrative=row.narrative,
-        concepts=tuple(row.concepts),
-        files=tuple(row.files),
-        notes=tuple(row.notes),
-        at=moment(row.at),
-    )
+    return from_row(StoredObservation, row)
 
 
 def _session(row: Row[Any]) -> AgentSession:
-    return AgentSession(
-        id=row.id,
-        scope=row.scope,
-        persona=row.persona,
-        project=row.project,
-        title=row.title,
-        subtitle=row.subtitle,
-        overview=row.overview,
-        started_at=moment(row.started_at),
-        ended_at=None if row.ended_at is None else moment(row.ended_at),
-    )
+    return from_row(AgentSession, row)

@@ -10,9 +10,10 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from contract.agent import ToolUse
-from memory.layer import OWN_TOOLS
+from memory.layers import OWN_TOOLS
+from store.rows import from_row
 from store.schema import messages, tool_uses, turns
-from store.timestamps import micros, moment
+from store.timestamps import micros
 
 MOST_WAITING = 200  # a persona and scope: of what no model would read the oldest go
 NOISE = 0.1  # of a result that is no text: more is binary
@@ -34,12 +35,12 @@ BINARY = "(binary)"
 
 @dataclass(frozen=True, slots=True)
 class WaitingUse:
-    """A use that nobody has read yet. session: key of the agent's session."""
+    """A use that nobody has read yet. session_id: key of the agent's session."""
 
     seq: int
     scope: str
     turn_id: str
-    session: str
+    session_id: str
     use: ToolUse
     at: datetime
 
@@ -125,14 +126,7 @@ def waiting_uses(
     """The oldest uses that wait; those of a message that was deleted or excluded are left out."""
     where = {"scope": scope, "persona": persona, "size": size}
     return [
-        WaitingUse(
-            row.seq,
-            row.scope,
-            row.turn_id,
-            row.session_id,
-            ToolUse(row.tool, row.given, row.result, row.failed),
-            moment(row.at),
-        )
+        from_row(WaitingUse, row, use=ToolUse(row.tool, row.given, row.result, row.failed))
         for row in connection.execute(_WAITING, where)
     ]
 

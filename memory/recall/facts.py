@@ -23,8 +23,9 @@ from sqlalchemy import (
 )
 
 from memory.scopes import check_scope
+from store.rows import from_row
 from store.schema import fact_speakers, facts
-from store.timestamps import micros, moment
+from store.timestamps import micros
 
 Kind = Literal[
     "decision", "request", "discussion", "attempt",  # extracted
@@ -93,9 +94,7 @@ def origin_of(kind: str, room_name: str) -> str:
 
 
 def _fact(row: Row[Any]) -> StoredFact:
-    values = dict(row._mapping)
-    values["said_at"], values["created_at"] = moment(row.said_at), moment(row.created_at)
-    return StoredFact(**values)
+    return from_row(StoredFact, row)
 
 
 # Functions of a connection: they run inside Store.read or Store.write.

@@ -1,4 +1,4 @@
-"""One scope's entries in memory: which term stands in which entry, and who is whose neighbour.
+"""One scope's entries held in memory: by their terms, by their vectors, and who is whose neighbour.
 
 Entries have places, from 0 in the order in which they came. All that is asked of a lexicon is
 answered by arrays over places, so that 100,000 entries take milliseconds. Not for two threads at
@@ -293,3 +293,44 @@ def one_slip(one: str, other: str) -> bool:
     left, right = one[same:], other[same:]
     swapped = left[:2] == right[1::-1] and left[2:] == right[2:]
     return left[1:] == right[1:] or left == right[1:] or left[1:] == right or swapped
+
+
+Vectors = NDArray[np.floating[Any]]
+
+EXACT = 4_000  # so many are compared exactly in 2 ms
+CHOSEN = 1_000
+
+
+class CosineIndex:
+    """Vectors of length 1, by place."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._dimensions = dimensions
+        self._vectors = Column("f2", dimensions)
+        self._bits = Column("u8", -(-dimensions // 64))
+
+    def extend(self, vectors: Vectors) -> None:
+        """The next places' vectors."""
+        self._vectors.extend(vectors)
+        self._bits.extend(self._signs(vectors))
+
+    def of(self, question: Scores, also: Places) -> Scores:
+        """Each place's cosine with the question's vector; exact for the best and for `also`."""
+        vectors = self._vectors.values
+        cosines: Scores
+        if len(vectors) <= EXACT:
+            cosines = vectors.astype(np.float32) @ question
+            return cosines
+        unlike = np.bitwise_count(self._bits.values ^ self._signs(question)).sum(axis=1)
+        cosines = np.cos(unlike.astype(np.float32) * np.float32(np.pi / self._dimensions))
+        best = np.argpartition(-cosines, CHOSEN)[:CHOSEN]
+        places = np.concatenate([best, also])
+        cosines[places] = vectors[places].astype(np.float32) @ question
+        return cosines
+
+    def _signs(self, vectors: Vectors) -> NDArray[np.uint64]:
+        """One bit a number, in words of 64."""
+        bits = np.packbits(np.atleast_2d(vectors) > 0, axis=1)
+        padded = np.zeros((len(bits), -(-self._dimensions // 64) * 8), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        return padded.view(np.uint64)

@@ -257,7 +257,6 @@ def _open(settings: IndexSettings) -> _Opened:
     from mem0.configs.base import MemoryConfig  # type: ignore[import-untyped]
     from mem0.embeddings.configs import EmbedderConfig  # type: ignore[import-untyped]
     from mem0.llms.configs import LlmConfig  # type: ignore[import-untyped]
-    from mem0.utils.factory import EmbedderFactory  # type: ignore[import-untyped]
     from mem0.vector_stores.configs import VectorStoreConfig  # type: ignore[import-untyped]
     from pydantic import BaseModel
 
@@ -270,22 +269,13 @@ def _open(settings: IndexSettings) -> _Opened:
         dense: bool = settings.embedder != "builtin"
         remote: Any = None
 
-    given = dict(settings.embedder_settings)
-    if settings.embedder == "minilm":
-        given["model"] = str(settings.model)
-    with _told("embedder", settings.embedder):
-        embedder = EmbedderFactory.create(_provider(settings), given, None)
-        dimensions = embedder.config.embedding_dims
-        if settings.embedder not in OUR_OWN:
-            dimensions = len(embedder.embed("a", "search"))  # what it says may not be so
+    embedder, given = _embedder(settings)
     place = ServerPlace()
     if settings.store != "sqlite":
         with _told("store", settings.store):
-            place.remote = _remote(settings, dimensions)
+            place.remote = _remote(settings, given["embedding_dims"])
     config = MemoryConfig(
-        embedder=EmbedderConfig.model_construct(
-            provider=_provider(settings), config={**given, "embedding_dims": dimensions}
-        ),
+        embedder=EmbedderConfig.model_construct(provider=_provider(settings), config=given),
         llm=LlmConfig.model_construct(provider="moot-none", config={}),
         history_db_path=":memory:",
     )
@@ -295,6 +285,21 @@ def _open(settings: IndexSettings) -> _Opened:
     memory.db = NoHistory()
     memory.embedding_model = remembering = RememberingEmbedder(embedder)
     return _Opened(memory, memory.vector_store, remembering)
+
+
+def _embedder(settings: IndexSettings) -> tuple[Any, dict[str, Any]]:
+    """The embedder, and its settings with the length of its vectors as it is found to be."""
+    from mem0.utils.factory import EmbedderFactory  # type: ignore[import-untyped]
+
+    given = dict(settings.embedder_settings)
+    if settings.embedder == "minilm":
+        given["model"] = str(settings.model)
+    with _told("embedder", settings.embedder):
+        embedder = EmbedderFactory.create(_provider(settings), given, None)
+        dimensions = embedder.config.embedding_dims
+        if settings.embedder not in OUR_OWN:
+            dimensions = len(embedder.embed("a", "search"))  # what it says may not be so
+    return embedder, {**given, "embedding_dims": dimensions}
 
 
 def _import_mem0(folder: Path) -> Any:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from contract.briefing import Fact
 from memory.gate import Gate
-from memory.layer import BriefRequest, LayerAnswers
+from memory.layers import BriefRequest, LayerAnswers
 from memory.private import public
 from memory.recall.facts import (
     StoredFact,

@@ -24,10 +24,9 @@ import numpy as np
 import structlog
 
 from memory.recall import ranking
-from memory.recall.cosine import CosineIndex
 from memory.recall.index import Hit, IndexFailed, checked_id
 from memory.recall.index_file import IndexFile, IndexRow
-from memory.recall.inverted_index import InvertedIndex, Scores
+from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
 from memory.recall.words import entry_terms, question
 
 log = structlog.stdlib.get_logger("moot.memory")

@@ -11,21 +11,10 @@ import structlog
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
 from memory.cursors import failed
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, ends_a_run
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, ends_a_run
 from memory.model import ModelOf
 from memory.private import public
 from memory.readable import MessageRange, ReadableMessage, ReadableMessages
-from memory.summaries.plain import plain_record, plain_summary
-from memory.summaries.prompts import (
-    RECORDING,
-    SUMMARIZE,
-    checked_record,
-    checked_summary,
-    first_part,
-    last_part,
-    record_tool,
-    written,
-)
 from memory.summaries.rows import (
     LAYER,
     NewEpisode,
@@ -34,14 +23,28 @@ from memory.summaries.rows import (
     add_episode,
     add_record,
     covered,
+    last_answer,
     move_on,
     newest_episode,
+    passed,
     progress,
     recorded,
     unread_uses,
+    weights,
 )
-from memory.summaries.unsummarised import last_answer, passed, weights
-from memory.summaries.used_files import used_files
+from memory.summaries.writing import (
+    RECORDING,
+    SUMMARIZE,
+    checked_record,
+    checked_summary,
+    first_part,
+    last_part,
+    plain_record,
+    plain_summary,
+    record_tool,
+    used_files,
+    written,
+)
 from store.database import Store
 from store.timestamps import micros
 

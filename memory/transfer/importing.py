@@ -24,6 +24,7 @@ from memory.transfer.rows import (
     VERSION,
     Head,
     PlainFact,
+    fact_values,
     is_time,
     parse_lines,
 )
@@ -90,13 +91,13 @@ def import_lines(connection: Connection, lines: Iterable[bytes], now: datetime) 
 
     A seq that is taken by another row is given anew.
     """
-    house = _House.of(connection)
-    writers = {name: _Writer(connection, table, house) for name, table in TABLES.items()}
+    here = _KnownMessages.of(connection)
+    writers = {name: _Writer(connection, table, here) for name, table in TABLES.items()}
     for _, item in parse_lines(lines):
         if isinstance(item, Head):
             continue
         if isinstance(item, PlainFact):
-            writers["fact"].put(item.row(now))
+            writers["fact"].put(fact_values(item, now))
         else:
             values = dict(item)
             writers[values.pop("type")].put(values)
@@ -106,12 +107,12 @@ def import_lines(connection: Connection, lines: Iterable[bytes], now: datetime) 
         result.rows[name] = writer.added
         result.known += writer.known
         result.strange += writer.strange
-    _count_on(connection, house.reached)
+    _count_on(connection, here.reached)
     return result
 
 
 @dataclass(slots=True)
-class _House:
+class _KnownMessages:
     """Which messages are here. counter: the highest seq that any ever had. reached: the highest
     that an imported row speaks of, where no message is."""
 
@@ -121,7 +122,7 @@ class _House:
     _at: dict[int, tuple[str, str] | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: Connection) -> _House:
+    def of(cls, connection: Connection) -> _KnownMessages:
         return cls(connection, _counter(connection, messages))
 
     def fits(self, seq: int, scope: str, room_id: str | None) -> bool:
@@ -129,7 +130,7 @@ class _House:
         if seq > self.counter:
             if self.counter:
                 return False
-            self.reached = max(self.reached, seq)  # a new house counts on above it
+            self.reached = max(self.reached, seq)  # a new database counts on above it
             return True
         if seq not in self._at:
             query = select(messages.c.scope, messages.c.room_id).where(messages.c.seq == seq)
@@ -144,44 +145,36 @@ def _wanders(scope: str) -> bool:
     return scope.startswith(("profile:", "project:"))
 
 
-@dataclass(slots=True)
 class _Writer:
     """Puts rows into one table, many at a time."""
 
-    connection: Connection
-    table: Table
-    house: _House
-    added: int = 0
-    known: int = 0
-    strange: int = 0
-    _waiting: list[dict[str, Any]] = field(default_factory=list)
-    _speakers: list[dict[str, Any]] = field(default_factory=list)
-    _ids: set[Any] = field(init=False)
-    _contents: Counter[bytes] = field(init=False)
-    _seqs: set[int] = field(init=False)
-    _next: int = field(init=False)
-    _said: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        columns = self.table.columns
-        self._ids, self._contents = set(), Counter()
+    def __init__(self, connection: Connection, table: Table, here: _KnownMessages) -> None:
+        self.added = self.known = self.strange = 0
+        self._connection = connection
+        self._table = table
+        self._here = here
+        self._waiting: list[dict[str, Any]] = []
+        self._speakers: list[dict[str, Any]] = []
+        columns = table.columns
         self._said = [column.name for column in columns if column.name != "seq"]
+        self._ids = set[tuple[Any, ...]]()
+        self._contents = Counter[bytes]()
         if keys := self._names():
-            found = self.connection.execute(select(*(columns[key] for key in keys)))
+            found = connection.execute(select(*(columns[key] for key in keys)))
             self._ids = {tuple(row) for row in found}
         else:
-            rows = self.connection.execute(select(self.table)).mappings()
+            rows = connection.execute(select(table)).mappings()
             self._contents = Counter(self._digest(row) for row in rows)
-        self._seqs = set()
+        self._seqs = set[int]()
         if "seq" in columns and columns["seq"].primary_key:
-            self._seqs = set(self.connection.execute(select(columns["seq"])).scalars())
-        self._next = max(max(self._seqs, default=0), _counter(self.connection, self.table))
+            self._seqs = set(connection.execute(select(columns["seq"])).scalars())
+        self._next = max(max(self._seqs, default=0), _counter(connection, table))
 
     def _names(self) -> list[str]:
         """What names a row whatever its seq; nothing: all that it says."""
-        if "id" in self.table.columns:
+        if "id" in self._table.columns:
             return ["id"]
-        keys = [column.name for column in self.table.primary_key.columns]
+        keys = [column.name for column in self._table.primary_key.columns]
         return [] if keys == ["seq"] else keys
 
     def _digest(self, row: Mapping[Any, Any]) -> bytes:
@@ -191,16 +184,16 @@ class _Writer:
     def put(self, given: Mapping[str, Any]) -> None:
         """Add one row, unless it is there."""
         speakers = given.get("speakers", ())
-        values = {column.name: _stored(given.get(column.name)) for column in self.table.columns}
+        values = {column.name: _stored(given.get(column.name)) for column in self._table.columns}
         if not self._settle(values):
             self.strange += 1
             return
         if self._is_known(values):
             self.known += 1
-            if self.table is agent_sessions:
-                _tell_again(self.connection, values)
+            if self._table is agent_sessions:
+                _tell_again(self._connection, values)
             return
-        if "seq" in values and self.table.columns["seq"].primary_key:
+        if "seq" in values and self._table.columns["seq"].primary_key:
             values["seq"] = self._seq(values["seq"])
         self._waiting.append(values)
         self._speakers += [
@@ -216,16 +209,16 @@ class _Writer:
         seqs = [
             values[name] for name in ("first_seq", "last_seq", "message_seq") if values.get(name)
         ]
-        if self.table is pointers and values["seq"] and values["layer"] not in _OF_FACTS:
+        if self._table is pointers and values["seq"] and values["layer"] not in _OF_FACTS:
             seqs = [values["seq"]]
-        if all(self.house.fits(seq, scope, room) for seq in seqs):
+        if all(self._here.fits(seq, scope, room) for seq in seqs):
             return True
-        if self.table in (pointers, staging):
+        if self._table in (pointers, staging):
             return False
         self.strange += 1
         for name in ("first_seq", "last_seq", "message_seq"):
             if name in values:
-                values[name] = 0 if self.table is episodes else None
+                values[name] = 0 if self._table is episodes else None
         return True
 
     def _is_known(self, values: Mapping[str, Any]) -> bool:
@@ -248,9 +241,9 @@ class _Writer:
     def flush(self) -> None:
         """Write what waits."""
         if self._waiting:
-            self.connection.execute(insert(self.table), self._waiting)
+            self._connection.execute(insert(self._table), self._waiting)
         if self._speakers:
-            self.connection.execute(insert(fact_speakers), self._speakers)
+            self._connection.execute(insert(fact_speakers), self._speakers)
         self._waiting.clear()
         self._speakers.clear()
 

@@ -117,30 +117,32 @@ class PlainFact(BaseModel):
             raise ValueError("the text is empty")
         return self
 
-    def row(self, now: datetime) -> dict[str, Any]:
-        """The values of its row, the seq left out."""
-        said = self.at or now
-        if self.date is not None:
-            said = datetime.combine(self.date, SOME_TIME_OF_IT)
-        known = is_person(self.person or "")
-        return {
-            "id": self.id or self._digest(),
-            "scope": self.scope,
-            "kind": self.kind,
-            "text": self.text,
-            "person": self.person if known else None,
-            "person_name": self.person_name or (None if known else self.person),
-            "origin": self.origin,
-            "source": self.source,
-            "data": {},
-            "said_at": said.replace(tzinfo=said.tzinfo or UTC),
-            "created_at": now,
-        }
 
-    def _digest(self) -> str:
-        """An id that the same line gets again."""
-        given = self.model_dump_json(exclude_none=True, exclude_defaults=True)
-        return hashlib.sha256(given.encode()).hexdigest()[:32]
+def fact_values(fact: PlainFact, now: datetime) -> dict[str, Any]:
+    """The values of a plain fact's row, the seq left out."""
+    said = fact.at or now
+    if fact.date is not None:
+        said = datetime.combine(fact.date, SOME_TIME_OF_IT)
+    known = is_person(fact.person or "")
+    return {
+        "id": fact.id or _digest(fact),
+        "scope": fact.scope,
+        "kind": fact.kind,
+        "text": fact.text,
+        "person": fact.person if known else None,
+        "person_name": fact.person_name or (None if known else fact.person),
+        "origin": fact.origin,
+        "source": fact.source,
+        "data": {},
+        "said_at": said.replace(tzinfo=said.tzinfo or UTC),
+        "created_at": now,
+    }
+
+
+def _digest(fact: PlainFact) -> str:
+    """An id that the same line gets again."""
+    given = fact.model_dump_json(exclude_none=True, exclude_defaults=True)
+    return hashlib.sha256(given.encode()).hexdigest()[:32]
 
 
 def is_person(name: str) -> bool:

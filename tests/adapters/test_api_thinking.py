@@ -10,8 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.agent import TurnContext
-from adapters.api.reasoning import Effort, Thinking, ThinkingForm, forms
-from adapters.api.settings import ApiSettings
+from adapters.api.settings import ApiSettings, Effort, Thinking, ThinkingForm, forms
 from contract.errors import AgentError
 from tests.doubles.api_stage import ApiStage
 from tests.doubles.model_steps import Fault

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from adapters.cli.turn import Source, TurnState
-from adapters.cli_profile import (
+from adapters.profiles.claude_code import CLAUDE_CODE
+from adapters.records.claude import from_hook, from_record
+from adapters.turn_events import (
     HookQuestion,
     PromptTaken,
     ReplyBlock,
@@ -15,8 +17,6 @@ from adapters.cli_profile import (
     ReplyFailed,
     ToolUsed,
 )
-from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.records.claude import from_hook, from_record
 
 RECORDED = Path(__file__).parent / "claude"
 SCENARIOS = sorted(folder.name for folder in RECORDED.iterdir())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.cli.paste import BEGIN, END, keystrokes
+from adapters.cli.keyboard import BEGIN, END, keystrokes
 from adapters.cli_profile import DialogRule, Setting
 from adapters.profiles.claude_code import (
     CLAUDE_CODE,

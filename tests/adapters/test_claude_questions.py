@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from adapters.cli_profile import HookQuestion
 from adapters.records.claude_questions import asked
+from adapters.turn_events import HookQuestion
 
 
 def labels(ask: HookQuestion) -> list[str]:

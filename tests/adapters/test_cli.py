@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli.paste import clean
+from adapters.cli.keyboard import clean
 from adapters.profiles.demo import DEMO
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent

@@ -10,17 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.cli_profile import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    ReplyFailed,
-    SessionNamed,
-    Setting,
-    ToolReport,
-    ToolUsed,
-)
+from adapters.cli_profile import Setting
 from adapters.profiles.codex import (
     CODEX,
     FROM_NOW_ON,
@@ -31,6 +21,16 @@ from adapters.profiles.codex import (
     read_state,
 )
 from adapters.records.codex import from_record
+from adapters.turn_events import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
+)
 
 MEMORY = MemoryServer(("/bin/moot", "mcp"), (("MOOT_KEY", "secret"),))
 

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.cli_profile import (
+from adapters.cli_profile import Setting
+from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
+from adapters.records.copilot import from_record
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
     ReplyEnded,
     ReplyFailed,
-    Setting,
     ToolReport,
     ToolUsed,
     TurnEvent,
 )
-from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
-from adapters.records.copilot import from_record
 
 
 def setting(**changes: Any) -> Setting:

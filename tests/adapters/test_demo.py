@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from adapters.cli_profile import ReplyEnded, ReplyFailed
 from adapters.demo.answers import REPLIES, Ask, Say, Session, answer
 from adapters.demo.header import Header
 from adapters.demo.keys import Keys
@@ -16,6 +15,7 @@ from adapters.demo.wrap import decorate, rows, width
 from adapters.profiles.demo import DEMO, PROGRAM, read_row, read_state
 from adapters.pty.terminal import Terminal
 from adapters.screen.screen import Screen
+from adapters.turn_events import ReplyEnded, ReplyFailed
 
 HEADER = """\
 [SESSION CONTEXT]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapters.cli_profile import ReplyBlock, ReplyEnded, SessionNamed
 from adapters.profiles.generic import GenericSettings, generic_profile
 from adapters.records.described import RecordSettings
+from adapters.turn_events import ReplyBlock, ReplyEnded, SessionNamed
 
 PI = {
     "file": ".pi/*.jsonl",

@@ -12,7 +12,7 @@ import pytest
 from adapters.agent import Launch
 from adapters.cli_profile import HomeFile
 from adapters.profiles.demo import DEMO
-from adapters.session.disk import is_full, told_when_full
+from adapters.session.causes import is_full, told_when_full
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli_profile import Profile, ReplyFailed
+from adapters.cli_profile import Profile
 from adapters.profiles.demo import read_row
+from adapters.turn_events import ReplyFailed
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import PRELUDE, program

@@ -12,16 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.agent import MemoryServer
-from adapters.cli_profile import (
-    ContextCompacted,
-    ReplyBlock,
-    ReplyEnded,
-    Setting,
-    ToolReport,
-    ToolUsed,
-)
+from adapters.cli_profile import Setting
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
 from adapters.records.gemini import from_hook, from_record, mended
+from adapters.turn_events import ContextCompacted, ReplyBlock, ReplyEnded, ToolReport, ToolUsed
 
 
 def setting(**changes: Any) -> Setting:

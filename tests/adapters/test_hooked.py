@@ -9,12 +9,10 @@ import aiohttp
 import pytest
 
 from adapters.cli.hooks import HookListener
-from adapters.cli_profile import (
+from adapters.cli_profile import Hooks, Profile, RecordFormat
+from adapters.turn_events import (
     HookQuestion,
-    Hooks,
-    Profile,
     PromptTaken,
-    RecordFormat,
     ReplyBlock,
     ReplyDelta,
     ReplyEnded,

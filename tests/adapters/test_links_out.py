@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from adapters.cli.record import follow
-from adapters.cli_profile import HomeFile, RecordFormat, ReplyBlock, Setting, TurnEvent
+from adapters.cli_profile import HomeFile, RecordFormat, Setting
 from adapters.session.startup import write_home_file
+from adapters.turn_events import ReplyBlock, TurnEvent
 
 
 def read(row: Mapping[str, Any]) -> Sequence[TurnEvent]:

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from adapters.session.login import share
+from adapters.session.startup import share
 
 LOGINS, CONFIGS = (".cli/auth.json",), (".cli/config.json",)
 

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.cli_profile import (
+from adapters.cli_profile import Setting
+from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
+from adapters.records.opencode import QUERY, failure, from_record
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
     ReplyEnded,
     ReplyFailed,
     SessionNamed,
-    Setting,
     ToolReport,
     ToolUsed,
     TurnEvent,
 )
-from adapters.profiles.opencode import OPENCODE, defaults_file, harmless, registry_file, relied_file
-from adapters.records.opencode import QUERY, failure, from_record
 from contract.errors import AgentError
 
 TABLES = """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.cli.paste import BEGIN, END, clean, keystrokes
+from adapters.cli.keyboard import BEGIN, END, clean, keystrokes
 from adapters.cli_profile import PromptTyping
 
 PLAIN = PromptTyping()

@@ -9,19 +9,18 @@ import pytest
 import yaml
 
 from adapters.cli.record import follow
-from adapters.cli_profile import (
+from adapters.cli_profile import RecordFormat, Setting
+from adapters.profiles import aider, hermes, llm
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
-    RecordFormat,
     ReplyBlock,
     ReplyEnded,
     ReplyRetracted,
     SessionNamed,
-    Setting,
     ToolReport,
     ToolUsed,
 )
-from adapters.profiles import aider, hermes, llm
 
 API = {"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 

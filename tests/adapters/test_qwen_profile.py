@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from adapters.agent import MemoryServer
-from adapters.cli_profile import (
+from adapters.cli_profile import Setting
+from adapters.profiles.qwen import HOOKED, QWEN, settings_file
+from adapters.records.qwen import from_hook, from_record
+from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
     ReplyEnded,
     ReplyFailed,
-    Setting,
     ToolReport,
     ToolUsed,
 )
-from adapters.profiles.qwen import HOOKED, QWEN, settings_file
-from adapters.records.qwen import from_hook, from_record
 
 
 def setting(**changes: Any) -> Setting:

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.agent import Launch
+from adapters.agent import Launch, Mount, Sandbox
 from adapters.catalog import profiles
 from adapters.cli.session import CliAgent
-from adapters.pty.terminal import Terminal
-from adapters.sandbox.bubblewrap import Mount, Sandbox, SandboxView, wrap
+from adapters.pty.terminal import StartCommand, Terminal
+from adapters.sandbox.bubblewrap import SandboxView, wrap
 from adapters.sandbox.enclosure import enclose
 from adapters.sandbox.installation import find_installation, trail
-from adapters.session.startup import StartCommand
 from contract.errors import AgentError
 from gateway.observability.metering import measure
 from tests.doubles.cells import bwrap, obedient, ran

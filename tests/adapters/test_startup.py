@@ -7,7 +7,8 @@ import pytest
 
 from adapters.agent import Launch
 from adapters.cli_profile import HomeFile, Profile, Setting
-from adapters.session.startup import last_words, prepare, setting_of
+from adapters.session.session import last_words
+from adapters.session.startup import prepare, setting_of
 from contract.errors import AgentError
 
 PROFILE = Profile(

@@ -3,18 +3,14 @@
 import re
 
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import (
-    Footer,
-    Hooks,
+from adapters.cli_profile import Footer, Hooks, RecordFormat, Title, TurnSigns
+from adapters.turn_events import (
     PromptTaken,
-    RecordFormat,
     ReplyBlock,
     ReplyDelta,
     ReplyEnded,
     ReplyFailed,
-    Title,
     ToolUsed,
-    TurnSigns,
 )
 
 NOTHING = re.compile("(?!)")

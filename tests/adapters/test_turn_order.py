@@ -2,21 +2,18 @@
 
 import asyncio
 
-from adapters.cli.paste import BEGIN, END, keystrokes
-from adapters.cli.permission import RoomQuestions, refuse
+from adapters.cli.keyboard import BEGIN, END, keystrokes
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import (
+from adapters.cli_profile import Hooks, PromptTyping, RecordFormat, TurnSigns
+from adapters.session.questions import RoomQuestions, refuse
+from adapters.turn_events import (
     HookQuestion,
-    Hooks,
     PromptTaken,
-    PromptTyping,
-    RecordFormat,
     ReplyBlock,
     ReplyDelta,
     ReplyEnded,
     ReplyFailed,
     ToolUsed,
-    TurnSigns,
 )
 from contract.agent import Option, Question
 from tests.doubles.replies import Replies

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import ContextCompacted, ToolReport, ToolUsed, cut_tool_text
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.records.claude import from_hook, from_record
 from adapters.session.tool_uses import MOST, ToolUses
+from adapters.turn_events import ContextCompacted, ToolReport, ToolUsed, cut_tool_text
 from contract.agent import TOOL_TEXT, ToolUse
 from tests.adapters.test_claude_events import played, rows
 

@@ -10,18 +10,7 @@ import pytest
 import tomlkit
 
 from adapters.agent import MemoryServer
-from adapters.cli_profile import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    ReplyFailed,
-    SessionNamed,
-    Setting,
-    ToolReport,
-    ToolUsed,
-    TurnEvent,
-)
+from adapters.cli_profile import Setting
 from adapters.profiles.vibe import (
     MEMORY_TOOLS,
     config_file,
@@ -30,6 +19,17 @@ from adapters.profiles.vibe import (
     told_state,
 )
 from adapters.records.vibe import read_row
+from adapters.turn_events import (
+    ContextCompacted,
+    PromptTaken,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyFailed,
+    SessionNamed,
+    ToolReport,
+    ToolUsed,
+    TurnEvent,
+)
 from gateway.mcp.tools import TOOLS
 
 API = {"OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}

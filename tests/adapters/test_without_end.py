@@ -9,8 +9,9 @@ import pytest
 
 from adapters.cli.record import CHUNK_BYTES, CHUNKS, follow
 from adapters.cli.turn import CUT, REPLY_CHARS, TurnState, cut_reply
-from adapters.cli_profile import RecordFormat, ReplyBlock
+from adapters.cli_profile import RecordFormat
 from adapters.profiles.demo import read_row
+from adapters.turn_events import ReplyBlock
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.processes import until_gone

@@ -16,10 +16,15 @@ from bots.bluebubbles.events import (
     FileRef,
     NewMessage,
     RenamedRoom,
+    external,
     heard,
+    native,
+    owner,
+    person,
+    room_id,
 )
-from bots.bluebubbles.messages import external, inbound, native, owner, person, room_id
-from bots.bluebubbles.own_posts import mark_of, temp_guid
+from bots.bluebubbles.inbound import inbound
+from bots.bluebubbles.posts import mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
 from bots.kit.naming import names
 from contract.chat import EXTERNAL_ID, Room, parse_metadata

@@ -17,7 +17,7 @@ def noting(done: list[str], what: str, gate: asyncio.Event) -> Callable[[], Awai
 
 
 async def test_a_lane_keeps_its_order_and_holds_up_no_other() -> None:
-    lanes, done, gate, open_gate = Lanes(), list[str](), asyncio.Event(), asyncio.Event()
+    lanes, done, gate, open_gate = Lanes("test"), list[str](), asyncio.Event(), asyncio.Event()
     open_gate.set()
     lanes.put("a", noting(done, "a1", gate))
     lanes.put("a", noting(done, "a2", open_gate))
@@ -35,7 +35,7 @@ async def test_a_lane_keeps_its_order_and_holds_up_no_other() -> None:
 
 
 async def test_what_fails_is_told_and_what_comes_after_it_is_left_undone() -> None:
-    lanes, done, gate = Lanes(), list[str](), asyncio.Event()
+    lanes, done, gate = Lanes("test"), list[str](), asyncio.Event()
     gate.set()
 
     async def fail() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from bots.kit.json_state import JsonState
+from bots.kit.cursor import JsonState
 
 
 class Mark(BaseModel):

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bots.kit.lookup import Lookup
+from bots.kit.directory import Lookup
 from contract.errors import PlatformError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.kit.thread_context import HEADING
+from bots.kit.directory import HEADING
 from contract.chat import Deleted, Destination, Edited
 from tests.doubles.grounds import Ground
 from tests.doubles.matrix_stage import Stage, until

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bots.kit.thread_context import HEADING
+from bots.kit.directory import HEADING
 from bots.matrix.api import MatrixApi
 from bots.matrix.check import Credentials, CredentialStore
 from contract.agent import Option, Question

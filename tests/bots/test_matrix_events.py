@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bots.matrix.content import replacing, text_content, transaction
+from bots.matrix.directory import RoomState
 from bots.matrix.events import (
     AddedReaction,
     DeletedMessage,
@@ -17,7 +17,7 @@ from bots.matrix.events import (
     heard,
     parsed,
 )
-from bots.matrix.rooms import RoomState
+from bots.matrix.posts import replacing, text_content, transaction
 
 OWN = OwnUser("@claude:moot.test", frozenset({"claude", "claude bot"}))
 ANDI = "@andi:moot.test"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bots.matrix.pace import BURST, EVERY_S, SendBudget
+from bots.matrix.api import BURST, EVERY_S, SendBudget
 
 
 class Clock:

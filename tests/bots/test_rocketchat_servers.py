@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bots.rocketchat.backfill import Cursor
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Login
-from bots.rocketchat.cursor import Cursor
 from bots.rocketchat.wire import moment
 from contract.chat import Deleted, Destination, PersonaIdentity, Room
 from contract.errors import PlatformError

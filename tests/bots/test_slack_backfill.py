@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from bots.slack.api import SlackApi
-from bots.slack.backfill import Backfill
+from bots.slack.backfill import Backfill, Cursors
 from bots.slack.bot import SlackBot
-from bots.slack.cursors import Cursors
 from bots.slack.directory import Directory
 from bots.slack.events import Account
 from contract.chat import Deleted, Destination, Edited, Room

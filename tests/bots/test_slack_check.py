@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bots.slack.account import SCOPES
 from bots.slack.bot import SlackBot
+from bots.slack.check import SCOPES
 from contract.errors import ConfigError, PlatformError
 from tests.doubles.slack import BOT_USER, Fault, SlackDouble
 from tests.doubles.slack_app import EVERY_SCOPE

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bots.kit.directory import HEADING, thread_block
 from bots.kit.inbound import MessageContext
-from bots.kit.thread_context import HEADING, thread_block
 from bots.slack.events import (
     Account,
     ButtonPress,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bots.kit.together import together
+from bots.kit.lanes import together
 from contract.errors import PlatformError
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from contract.chat import Room, Speaker
-from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
+from gateway.core.views import OpenQuestion, RoomView, SessionView
 from gateway.web.admin.values import (
     Acted,
-    BotCard,
+    BotView,
     Day,
     Disk,
     PersonaUsage,
@@ -42,8 +42,8 @@ class FakeAdmin:
         self.acted: Acted = "done"
         self.raises: Exception | None = None
         self.problems: list[Problem] = []
-        self.bot_cards: list[BotCard] = [
-            BotCard("web", "web", ("demo",), "up", now(), None, "", None, 0)
+        self.bot_cards: list[BotView] = [
+            BotView("web", "web", ("demo",), "up", now(), None, "", None, 0)
         ]
         self.lines: list[TurnLine] = []
         self.room_lines: list[RoomLine] = []
@@ -69,7 +69,7 @@ class FakeAdmin:
             disk=Disk(41 << 30, 256 << 30, 18 << 20),
         )
 
-    def bots(self) -> Sequence[BotCard]:
+    def bots(self) -> Sequence[BotView]:
         return self.bot_cards
 
     async def rooms(self) -> Sequence[RoomLine]:
@@ -80,7 +80,7 @@ class FakeAdmin:
 
     async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:
         self.acts.append((session_id, act, by))
-        known = any(line.card.id == session_id for line in self.session_lines)
+        known = any(line.session.id == session_id for line in self.session_lines)
         return self.acted if known else "unknown"
 
     async def turns(self, wanted: WantedTurns, *, before: int, limit: int) -> TurnPage:
@@ -99,14 +99,14 @@ class FakeAdmin:
         now = self._now()
         hours = timedelta(hours=1)
         self.bot_cards = [
-            BotCard(
+            BotView(
                 "web", "web", ("demo", "claude"), "up", now - 50 * hours, now - hours, "", None, 0
             ),
-            BotCard(
+            BotView(
                 "slack", "slack", ("claude",), "up", now - 2 * hours, now - hours / 60,
                 "the socket was closed by Slack", now - 2 * hours, 3,
             ),
-            BotCard(
+            BotView(
                 "matrix", "matrix", ("codex",), "down", None, now - 5 * hours,
                 "https://matrix.example answers 502", now - hours / 30, 17,
             ),
@@ -124,31 +124,31 @@ class FakeAdmin:
         self.lines = [_line(seq, now - hours * (120 - seq) / 7) for seq in range(119, 0, -1)]
         self.room_lines = [
             RoomLine(
-                RoomCard(AUTH, now), "slack", (ANA, BUDI), ("claude", "codex"), 412, 7, True,
+                RoomView(AUTH, now), "slack", (ANA, BUDI), ("claude", "codex"), 412, 7, True,
                 {"claude": "opus"},
             ),
             RoomLine(
-                RoomCard(Room("web:general", "general"), now - 3 * hours), "web", (ANA,), ("demo",),
+                RoomView(Room("web:general", "general"), now - 3 * hours), "web", (ANA,), ("demo",),
                 12, 7, False, {},
             ),
             RoomLine(
-                RoomCard(Room("matrix:!r:example.org", "release", "gdm"), None), "matrix", (), (),
+                RoomView(Room("matrix:!r:example.org", "release", "gdm"), None), "matrix", (), (),
                 0, 7, True, {},
             ),
         ]  # fmt: skip
         self.session_lines = [
             SessionLine(
-                SessionCard(
+                SessionView(
                     "claude@room:slack:C1", "claude", AUTH.id, "working", 4711, now - hours
                 ),
-                "auth-team", "room", "Claude Code", "room:slack:C1", now, 412 << 20, 81.4, 48_200,
+                "auth-team", "room", "Claude Code", now, 412 << 20, 81.4, 48_200,
                 0.41,
             ),
             SessionLine(
-                SessionCard(
+                SessionView(
                     "demo@room:web:general", "demo", "web:general", "idle", 4712, now - 3 * hours
                 ),
-                "general", "room", "Scripted demo", "room:web:general", now - hours, None, None,
+                "general", "room", "Scripted demo", now - hours, None, None,
                 None, None,
             ),
         ]  # fmt: skip

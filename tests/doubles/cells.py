@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.agent import Launch
+from adapters.agent import Launch, Sandbox
 from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.sandbox.bubblewrap import Sandbox
 from tests.doubles.replies import Replies
 
 SHELL = Path(__file__).parent / "tuis" / "shell.py"

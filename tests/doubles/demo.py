@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract.chat import Attachment, Room, Speaker
-from gateway.core.cards import SessionCard, TurnRecord
+from gateway.core.views import SessionView, TurnRecord
 from gateway.web.page import PageSettings, open_page
 from gateway.web.protocols import Picture
 from tests.doubles.house import FakeHouse
@@ -62,7 +62,7 @@ SLOW = (
 
 async def answer(house: FakeHouse, record: TurnRecord, pace_s: float) -> None:
     """Play one turn."""
-    turn_id = record.card.id
+    turn_id = record.turn.id
     said = str(record.raw["content"])
     await asyncio.sleep(pace_s)
     house.move(turn_id, "running")
@@ -71,12 +71,12 @@ async def answer(house: FakeHouse, record: TurnRecord, pace_s: float) -> None:
     if "permission" in said:
         await _permission(house, record)
         return
-    room = house.room_cards[record.card.room_id].room.name
+    room = house.room_cards[record.turn.room_id].room.name
     text = TABLE if "table" in said else SLOW if "slow" in said else KNOWS.format(room=room)
     house.working(turn_id, "")
     words = text.split(" ")
     for end in range(1, len(words)):
-        if house.records[turn_id].card.state == "stopped":
+        if house.records[turn_id].turn.state == "stopped":
             return
         house.draft(turn_id, " ".join(words[:end]))
         await asyncio.sleep(pace_s if "slow" in said else pace_s / 4)
@@ -85,13 +85,13 @@ async def answer(house: FakeHouse, record: TurnRecord, pace_s: float) -> None:
 
 async def _permission(house: FakeHouse, record: TurnRecord) -> None:
     question = house.ask(
-        record.card.id, "Run a command in the workspace?", "rm -rf build/ && npm run build",
+        record.turn.id, "Run a command in the workspace?", "rm -rf build/ && npm run build",
         "Yes", "Yes, and don't ask again for npm", "No, tell me what to do instead",
         expires_at=datetime.now(UTC) + timedelta(minutes=5),
     )  # fmt: skip
     option = await house.choice(question)
     done = "Built in 4.2 s; `build/` holds 12 files." if option < 2 else "I left it as it was."
-    house.finish(record.card.id, done)
+    house.finish(record.turn.id, done)
 
 
 def furnish(house: FakeHouse) -> None:
@@ -106,7 +106,7 @@ def furnish(house: FakeHouse) -> None:
         house.say(AUTH, by, text, at=start + timedelta(minutes=minutes))
     asked = house.said[AUTH.id][0]
     record = house.queue(asked, "demo", {"content": asked.text, "metadata": {"source": "web"}})
-    posted = house.finish(record.card.id, KNOWS.format(room="auth-team"))
+    posted = house.finish(record.turn.id, KNOWS.format(room="auth-team"))
     house.reword(posted, at=start + timedelta(minutes=3))
     late = datetime.now(UTC) - timedelta(minutes=12)
     notes = Attachment("race-condition.log", "text/plain", 48_211)
@@ -145,12 +145,12 @@ def terminal(tick: int) -> Picture:
 async def main(port: int, pace_s: float = 0.12) -> None:
     house = FakeHouse()
     furnish(house)
-    house.session_cards = [SessionCard("s-demo", "demo", AUTH.id, "working", 4242)]
+    house.session_cards = [SessionView("s-demo", "demo", AUTH.id, "working", 4242)]
     async with asyncio.TaskGroup() as tasks:
 
         def play(record: TurnRecord) -> None:
-            tasks.create_task(answer(house, record, pace_s), name=f"turn {record.card.id}")
-            room_id = record.card.room_id
+            tasks.create_task(answer(house, record, pace_s), name=f"turn {record.turn.id}")
+            room_id = record.turn.room_id
             house.session_cards = [replace(house.session_cards[0], room_id=room_id)]
 
         house.script = play

@@ -18,23 +18,6 @@ from contract.agent import Answer, Option, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Room, Speaker
 from contract.errors import Rejected
-from gateway.core.cards import (
-    LeftOut,
-    Message,
-    OpenQuestion,
-    PersonaCard,
-    PostRecord,
-    RoomCard,
-    Scored,
-    SectionRecord,
-    SessionCard,
-    StateChange,
-    Timeline,
-    Timing,
-    TurnCard,
-    TurnRecord,
-    TurnState,
-)
 from gateway.core.events import (
     AppEvent,
     DraftChanged,
@@ -47,7 +30,25 @@ from gateway.core.events import (
     TurnChanged,
     TypingChanged,
 )
-from gateway.web.protocols import Choice, HealthReport, Picture, Receipt, TurnReply
+from gateway.core.views import (
+    LeftOut,
+    MessageView,
+    OpenQuestion,
+    PersonaView,
+    PostRecord,
+    RoomView,
+    Scored,
+    SectionRecord,
+    SessionView,
+    StateChange,
+    TimelineView,
+    Timing,
+    TurnRecord,
+    TurnState,
+    TurnView,
+)
+from gateway.questions.questions import Choice
+from gateway.web.protocols import HealthReport, Picture, Receipt, TurnReply
 from gateway.web.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage
@@ -56,9 +57,9 @@ from tests.doubles.roles import FakeRoles
 from tests.doubles.schedules import FakeSchedules
 
 PERSONAS = (
-    PersonaCard("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
-    PersonaCard("claude", "Reads, writes and runs code in the project.", "Claude Code CLI agent"),
-    PersonaCard(
+    PersonaView("demo", "Shows what a room can do; needs nothing installed.", "Scripted demo"),
+    PersonaView("claude", "Reads, writes and runs code in the project.", "Claude Code CLI agent"),
+    PersonaView(
         "codex",
         "A second opinion on code.",
         "Codex CLI agent",
@@ -105,13 +106,13 @@ class FakeHouse:
         self.roles = FakeRoles()
         self.admin = FakeAdmin(now, lambda: list(self.open.values()))
         self.schedules = FakeSchedules()
-        self.room_cards: dict[str, RoomCard] = {}
-        self.said: dict[str, list[Message]] = {}
+        self.room_cards: dict[str, RoomView] = {}
+        self.said: dict[str, list[MessageView]] = {}
         self.records: dict[str, TurnRecord] = {}
         self.open: dict[str, OpenQuestion] = {}
         self.pictures: dict[str, Picture] = {}
-        self.session_cards: list[SessionCard] = []
-        self.cards: Sequence[PersonaCard] = PERSONAS
+        self.session_cards: list[SessionView] = []
+        self.cards: Sequence[PersonaView] = PERSONAS
         self.raises: Exception | None = None
         self.script: Callable[[TurnRecord], None] = lambda record: None
         self._now = now
@@ -141,19 +142,21 @@ class FakeHouse:
     async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
         return self._receive("store_passive", raw, runs=False)
 
-    async def rooms(self) -> Sequence[RoomCard]:
+    async def rooms(self) -> Sequence[RoomView]:
         oldest = datetime.min.replace(tzinfo=UTC)
         cards = self.room_cards.values()
         return sorted(cards, key=lambda card: card.last_at or oldest, reverse=True)
 
-    async def create_room(self, name: str) -> RoomCard:
+    async def create_room(self, name: str) -> RoomView:
         self.calls.append(Call("create_room", name))
         slug = re.sub(r"[^\w]+", "-", name.lower()).strip("-")
         if not slug:
             raise Rejected("name", "needs a letter or a digit")
         return self.open_room(Room(f"web:{slug}", name))
 
-    async def messages(self, room_id: str, *, before: str | None, limit: int) -> Timeline | None:
+    async def messages(
+        self, room_id: str, *, before: str | None, limit: int
+    ) -> TimelineView | None:
         self.calls.append(Call("messages", (room_id, before, limit)))
         if room_id not in self.room_cards:
             return None
@@ -162,25 +165,25 @@ class FakeHouse:
         start = max(0, end - limit)
         stretch = tuple(said[start:end])
         if before is not None:
-            return Timeline(stretch, start > 0)
-        cards = (r.card for r in self.records.values())
+            return TimelineView(stretch, start > 0)
+        cards = (r.turn for r in self.records.values())
         turns = tuple(c for c in cards if c.room_id == room_id and c.state not in ENDED)
         questions = tuple(q for q in self.open.values() if q.room_id == room_id)
-        return Timeline(stretch, start > 0, turns, questions)
+        return TimelineView(stretch, start > 0, turns, questions)
 
     async def turn(self, turn_id: str) -> TurnRecord | None:
         if self.raises:
             raise self.raises
         return self.records.get(turn_id)
 
-    async def personas(self) -> Sequence[PersonaCard]:
+    async def personas(self) -> Sequence[PersonaView]:
         return self.cards
 
     async def people(self) -> Sequence[Speaker]:
         spoken = (m.by for said in self.said.values() for m in said if m.by.kind == "human")
         return list({by.id: by for by in spoken}.values())
 
-    async def sessions(self) -> Sequence[SessionCard]:
+    async def sessions(self) -> Sequence[SessionView]:
         return self.session_cards
 
     def picture(self, session_id: str) -> Picture | None:
@@ -232,35 +235,35 @@ class FakeHouse:
             queue.put_nowait(None)
         self._queues.clear()
 
-    def open_room(self, room: Room) -> RoomCard:
+    def open_room(self, room: Room) -> RoomView:
         if room.id not in self.room_cards:
-            self.room_cards[room.id] = RoomCard(room)
+            self.room_cards[room.id] = RoomView(room)
             self.said[room.id] = []
             self.publish(RoomOpened(self.room_cards[room.id]))
         return self.room_cards[room.id]
 
-    def say(self, room: Room, by: Speaker, text: str, **more: Any) -> Message:
+    def say(self, room: Room, by: Speaker, text: str, **more: Any) -> MessageView:
         self.open_room(room)
         at = more.pop("at", None) or self._now()
         message_id = more.pop("id", None) or f"m{next(self._numbers)}"
-        message = Message(message_id, room.id, by, text, at, **more)
+        message = MessageView(message_id, room.id, by, text, at, **more)
         self.said[room.id].append(message)
         self.room_cards[room.id] = replace(self.room_cards[room.id], last_at=at)
         self.publish(MessagePosted(message))
         return message
 
-    def reword(self, message: Message, **changes: Any) -> Message:
+    def reword(self, message: MessageView, **changes: Any) -> MessageView:
         said = self.said[message.room_id]
         new = replace(message, **changes)
         said[[m.id for m in said].index(message.id)] = new
         self.publish(MessageEdited(new))
         return new
 
-    def unsay(self, message: Message) -> None:
+    def unsay(self, message: MessageView) -> None:
         self.said[message.room_id] = [m for m in self.said[message.room_id] if m.id != message.id]
         self.publish(MessageDeleted(message.room_id, message.id))
 
-    def queue(self, message: Message, persona: str, raw: Mapping[str, Any]) -> TurnRecord:
+    def queue(self, message: MessageView, persona: str, raw: Mapping[str, Any]) -> TurnRecord:
         at = self._now()
         turn_id = f"t{next(self._numbers)}"
         room = self.room_cards[message.room_id].room
@@ -268,14 +271,14 @@ class FakeHouse:
         header = HEADER.format(
             room=room.name, who=message.by.name, persona=persona, agent=agent, text=message.text
         )
-        card = TurnCard(
+        card = TurnView(
             turn_id, room.id, persona, "queued", at, message.id, message.thread_id, f"s-{persona}"
         )
         record = TurnRecord(
-            card=card, agent=agent, raw=raw, header=header, sections=_sections(header),
+            turn=card, agent=agent, raw=raw, header=header, sections=_sections(header),
             trims=(Trim("transcript", "12 oldest lines", 4210),),
             left_out=(LeftOut("recall", "took too long"),),
-            timings=(Timing("recall", 41, 2), Timing("compose", 3, 43)),
+            timings=(Timing("recall", 41.0, 2.0), Timing("compose", 3.0, 43.0)),
             states=(StateChange("queued", at),),
         )  # fmt: skip
         self.records[turn_id] = record
@@ -286,8 +289,8 @@ class FakeHouse:
     def move(self, turn_id: str, state: TurnState, **changes: Any) -> TurnRecord:
         old = self.records[turn_id]
         at = self._now()
-        card = replace(old.card, state=state, at=at, **changes)
-        record = replace(old, card=card, states=(*old.states, StateChange(state, at)))
+        card = replace(old.turn, state=state, at=at, **changes)
+        record = replace(old, turn=card, states=(*old.states, StateChange(state, at)))
         self.records[turn_id] = record
         self.publish(TurnChanged(card))
         if state in ENDED:
@@ -296,25 +299,25 @@ class FakeHouse:
 
     def draft(self, turn_id: str, text: str) -> None:
         record = self.records[turn_id]
-        self.records[turn_id] = replace(record, card=replace(record.card, draft=text))
-        self.publish(DraftChanged(record.card.room_id, turn_id, text))
+        self.records[turn_id] = replace(record, turn=replace(record.turn, draft=text))
+        self.publish(DraftChanged(record.turn.room_id, turn_id, text))
 
-    def finish(self, turn_id: str, text: str) -> Message:
+    def finish(self, turn_id: str, text: str) -> MessageView:
         record = self.move(turn_id, "answered")
-        room = self.room_cards[record.card.room_id].room
-        by = Speaker(f"bot:{record.card.persona}", record.card.persona, "bot")
-        posted = self.say(room, by, text, turn_id=turn_id, thread_id=record.card.thread_id)
+        room = self.room_cards[record.turn.room_id].room
+        by = Speaker(f"bot:{record.turn.persona}", record.turn.persona, "bot")
+        posted = self.say(room, by, text, turn_id=turn_id, thread_id=record.turn.thread_id)
         self.records[turn_id] = replace(
             record,
             answer=Answer(text, "record", "hook", ("Read", "Bash")),
             posts=(PostRecord(f"{turn_id}/0", posted.id, "posted", posted.at),),
-            timings=(*record.timings, Timing("agent", 1830, 46), Timing("post", 12, 1876)),
+            timings=(*record.timings, Timing("agent", 1830.0, 46.0), Timing("post", 12.0, 1876.0)),
         )
         self.move(turn_id, "posted")
         return posted
 
     def ask(self, turn_id: str, title: str, detail: str, *labels: str, **more: Any) -> str:
-        card = self.records[turn_id].card
+        card = self.records[turn_id].turn
         options = tuple(Option(label, label.startswith("No")) for label in labels)
         question = Question(f"q{next(self._numbers)}", title, detail, options)
         asked = OpenQuestion(question, card.room_id, turn_id, card.persona, self._now(), **more)
@@ -327,7 +330,7 @@ class FakeHouse:
         return self._choices[question_id]
 
     def working(self, turn_id: str, status: str) -> None:
-        card = self.records[turn_id].card
+        card = self.records[turn_id].turn
         self.publish(TypingChanged(card.room_id, card.persona, status))
 
     # ── Inside ──────────────────────────────────────────────────────────────────────────
@@ -349,16 +352,16 @@ class FakeHouse:
         turns = [self.queue(message, persona, raw) for persona in personas]
         for record in turns:
             self.script(record)
-        return Receipt(message.id, room.id, turn_ids=tuple(r.card.id for r in turns))
+        return Receipt(message.id, room.id, turn_ids=tuple(r.turn.id for r in turns))
 
-    def _store(self, room: Room, told: Submission) -> Message:
+    def _store(self, room: Room, told: Submission) -> MessageView:
         files: tuple[Attachment, ...] = told.attachments
         return self.say(
             room, told.meta.speaker(), told.content, id=told.message_id, at=told.sent_at,
             thread_id=told.thread_id, reply_to=told.reply_to, attachments=files,
         )  # fmt: skip
 
-    def _addressed(self, message: Message, room: Room) -> list[str]:
+    def _addressed(self, message: MessageView, room: Room) -> list[str]:
         names = [card.name for card in self.cards]
         if room.kind == "dm":
             return [name for name in names if room.id.endswith(f"-{name}")]
@@ -366,12 +369,12 @@ class FakeHouse:
 
     def _stop(self, room: Room) -> None:
         for record in list(self.records.values()):
-            if record.card.room_id == room.id and record.card.state not in ENDED:
-                self.move(record.card.id, "stopped")
+            if record.turn.room_id == room.id and record.turn.state not in ENDED:
+                self.move(record.turn.id, "stopped")
 
     def _reply(self, record: TurnRecord) -> TurnReply:
         text = record.answer.text if record.answer else ""
-        card = record.card
+        card = record.turn
         return TurnReply(card.id, card.persona, text, card.state, card.error or None)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from contract.chat import Speaker
 from gateway.schedules.scheduled import Schedule
-from gateway.web.protocols import ScheduleRequest
+from gateway.schedules.service import ScheduleRequest
 
 AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 

@@ -12,8 +12,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.acp.session import AcpAgent
-from adapters.agent import Launch
-from adapters.sandbox.bubblewrap import Sandbox
+from adapters.agent import Launch, Sandbox
 from contract.agent import Answer
 from contract.errors import AgentError
 from tests.doubles.cells import bwrap

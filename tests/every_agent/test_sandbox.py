@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from adapters.sandbox.bubblewrap import Sandbox
+from adapters.agent import Sandbox
 from tests.doubles.cells import bwrap
 from tests.every_agent.stage import Cli, Stage, asked
 

@@ -12,7 +12,7 @@ import pytest
 from contract.chat import Room, Speaker
 from gateway.settings.access import AccessTable
 from gateway.web.page import PageSettings, open_page
-from gateway.web.views import happening_view
+from gateway.web.rendering import event_json
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 
@@ -152,7 +152,7 @@ async def test_every_change_is_told_to_the_page(running: Client) -> None:
     body = {"person_id": "fake:budi", "role": "member"}
     async with session.post("/api/access/grants", json=body) as got:
         assert got.status == 201
-    event = happening_view(await anext(heard), lambda _: None)
+    event = event_json(await anext(heard), lambda _: None)
     assert event == {"type": "access", "room_id": None}
 
 

@@ -55,9 +55,9 @@ def furnish(house: FakeHouse) -> str:
     """A house with talk, a turn at work and a question; the id of a turn that was answered."""
     asked = house.say(AUTH, ANA, "@claude deploy **it**")
     house.say(GENERAL, Speaker("web:ana", "Ana"), "A table\n\n| a | b |\n|---|---|\n| 1 | 2 |")
-    done = house.queue(house.say(GENERAL, ANA, "hi @demo"), "demo", {"content": "hi"}).card.id
+    done = house.queue(house.say(GENERAL, ANA, "hi @demo"), "demo", {"content": "hi"}).turn.id
     house.finish(done, "Hello `there`, see https://example.org/")
-    turn_id = house.queue(asked, "claude", {"content": "x"}).card.id
+    turn_id = house.queue(asked, "claude", {"content": "x"}).turn.id
     house.move(turn_id, "running")
     house.ask(turn_id, "Run a command?", "git push", "Yes", "Yes, and don't ask again", "No")
     house.admin.fill()

@@ -33,7 +33,7 @@ async def test_the_overview_tells_what_is_wrong_and_what_waits(
 ) -> None:
     house.admin.fill()
     message = house.say(AUTH, house.admin.room_lines[0].people[0], "@claude deploy")
-    turn_id = house.queue(message, "claude", {}).card.id
+    turn_id = house.queue(message, "claude", {}).turn.id
     house.ask(turn_id, "Run?", "git push", "Yes", "No")
     shown = await get(client, "/api/admin/overview")
     assert shown["ok"] is False

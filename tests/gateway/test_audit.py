@@ -12,8 +12,7 @@ from contract.chat import Room, Speaker
 from gateway.audit.anchor import read_anchor
 from gateway.audit.audit import Audit, AuditFilter, append
 from gateway.cli.memory.delete_person import erase_noted
-from memory.erasure.gateway_rows import WHO
-from memory.erasure.person import plan_erasure
+from memory.erasure.person import WHO, plan_erasure
 from store.database import Store
 from store.gateway_schema import audit
 from tests.conftest import NewUrl

@@ -22,6 +22,7 @@ import aiohttp
 import pytest
 from sqlalchemy import text
 
+from contract.chat import MOOT
 from contract.errors import ConfigError
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
@@ -30,7 +31,6 @@ from gateway.backup.backup import BackupOptions, back_up, back_up_daily, newest_
 from gateway.backup.restore import restore_in_place, restore_to
 from gateway.core.lock import hold
 from gateway.settings.config import Config, load_config
-from gateway.turns.briefing import MOOT
 from store.database import HEAD, Store
 from tests.conftest import NewUrl
 from tests.doubles.service import Service, service

@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
-from gateway.core.cards import SessionCard, TurnRecord
+from gateway.core.views import SessionView, TurnRecord
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until
 
@@ -31,13 +31,13 @@ async def started(page: Page, house: FakeHouse, text: str = "@demo hi") -> TurnR
     turn = page.locator(".turn")
     await expect(turn).to_be_visible()
     record = house.records[str(await turn.get_attribute("data-turn"))]
-    return house.move(record.card.id, "running")
+    return house.move(record.turn.id, "running")
 
 
 async def test_on_a_narrow_window_a_mouse_moves_nothing(page: Page, house: FakeHouse) -> None:
     await page.set_viewport_size({"width": 390, "height": 844})
     ana, room = Speaker("web:ana", "Ana"), Room("web:general", "general")
-    turn_id = house.queue(house.say(room, ana, "hi @demo"), "demo", {}).card.id
+    turn_id = house.queue(house.say(room, ana, "hi @demo"), "demo", {}).turn.id
     house.finish(turn_id, "Hello.")
     why = page.get_by_role("button", name="Why this answer")
     await expect(why).to_be_visible()
@@ -97,7 +97,7 @@ async def test_from_a_name_to_an_answer_and_its_why(page: Page, house: FakeHouse
 
 async def test_a_permission_question_is_answered_in_the_room(page: Page, house: FakeHouse) -> None:
     record = await started(page, house)
-    question = house.ask(record.card.id, "Run a command?", "rm -rf build", "Yes", "No, stop")
+    question = house.ask(record.turn.id, "Run a command?", "rm -rf build", "Yes", "No, stop")
     card = page.locator(".question")
     await expect(card).to_contain_text("rm -rf build")
     await expect(page.locator(".turn")).to_contain_text("Waiting for a decision")
@@ -108,7 +108,7 @@ async def test_a_permission_question_is_answered_in_the_room(page: Page, house: 
 
 async def test_only_those_who_may_can_press_the_buttons(page: Page, house: FakeHouse) -> None:
     record = await started(page, house)
-    house.ask(record.card.id, "Run a command?", "ls", "Yes", "No", may_answer=(ANA,))
+    house.ask(record.turn.id, "Run a command?", "ls", "Yes", "No", may_answer=(ANA,))
     card = page.locator(".question")
     await expect(card).to_contain_text("Ana may answer, not you.")
     await expect(card.get_by_role("button", name="Yes")).to_be_disabled()
@@ -125,7 +125,7 @@ async def test_a_running_turn_can_be_stopped_by_a_button(page: Page, house: Fake
 
 async def test_a_failed_turn_says_why(page: Page, house: FakeHouse) -> None:
     record = await started(page, house)
-    house.move(record.card.id, "failed", error="claude is not logged in: run claude login")
+    house.move(record.turn.id, "failed", error="claude is not logged in: run claude login")
     await expect(page.locator(".turn")).to_contain_text("claude is not logged in")
     await expect(page.locator(".spinner")).to_be_hidden()
 
@@ -150,7 +150,7 @@ async def test_an_edit_shows_and_a_deletion_removes(page: Page, house: FakeHouse
 
 async def test_a_draft_that_is_a_message_becomes_the_answer(page: Page, house: FakeHouse) -> None:
     record = await started(page, house)
-    turn_id = record.card.id
+    turn_id = record.turn.id
     posted = house.say(GENERAL, DEMO, "So", turn_id=turn_id, draft=True)
     await expect(page.locator("article.bot")).to_have_count(1)
     house.draft(turn_id, "So far")
@@ -250,7 +250,7 @@ async def test_a_file_is_attached_and_sent(page: Page, house: FakeHouse) -> None
 
 
 async def test_the_terminal_is_shown_live_beside_the_chat(page: Page, house: FakeHouse) -> None:
-    house.session_cards = [SessionCard("s1", "demo", "web:general", "working", 42)]
+    house.session_cards = [SessionView("s1", "demo", "web:general", "working", 42)]
     house.pictures["s1"] = [[("> ", "b"), ("hi", "fg-xff8800")]]
     await page.get_by_role("button", name="Terminal").click()
     await expect(page.locator(".screen")).to_contain_text("> hi")
@@ -267,6 +267,9 @@ async def test_an_empty_room_tells_what_to_try(page: Page) -> None:
     await expect(page.locator("#text")).to_have_value("@demo permission")
     await expect(page.locator("#text")).to_be_focused()
     await expect(page.locator("#welcome")).to_contain_text("npm install -g @openai/codex")
+    await page.get_by_role("link", name="codex not installed").click()
+    await expect(page.locator("#welcome")).to_contain_text("You and codex")
+    await expect(page.locator("#welcome")).not_to_contain_text("null")
 
 
 async def test_a_message_is_pinned_by_its_button(page: Page, house: FakeHouse) -> None:

@@ -68,7 +68,7 @@ async def test_a_choice_that_opens_a_door_for_good_is_asked_again(
 async def test_a_dangerous_question_says_why_and_is_asked_again(
     phone: Page, house: FakeHouse
 ) -> None:
-    turn_id = house.queue(house.say(AUTH, ANA, "@claude clean up"), "claude", {}).card.id
+    turn_id = house.queue(house.say(AUTH, ANA, "@claude clean up"), "claude", {}).turn.id
     house.ask(turn_id, "Clean up?", "rm -rf build", "Yes", "No", danger="it says 'rm -rf'")
     card = phone.locator(".card", has_text="Clean up?")
     await expect(card).to_contain_text("Dangerous: it says 'rm -rf'")
@@ -114,7 +114,7 @@ async def test_what_happens_is_seen_at_once(phone: Page, house: FakeHouse) -> No
     house.publish(BotsChanged())
     await expect(phone.locator("#admin")).to_contain_text("7 MB are free")
     message = house.say(AUTH, ANA, "@claude once more")
-    turn_id = house.queue(message, "claude", {}).card.id
+    turn_id = house.queue(message, "claude", {}).turn.id
     house.ask(turn_id, "Delete a folder?", "rm -r build", "Yes", "No")
     await expect(phone.get_by_role("button", name="No: Delete a folder?")).to_be_visible()
 
@@ -232,14 +232,14 @@ async def test_no_name_no_error_and_no_choice_runs_a_script(phone: Page, house: 
         for line in admin.lines[1:4]
     ]
     first = admin.room_lines[0]
-    card = replace(first.card, room=room)
-    admin.room_lines = [replace(first, people=(evil,), personas=(EVIL,), card=card)]
+    card = replace(first.room, room=room)
+    admin.room_lines = [replace(first, people=(evil,), personas=(EVIL,), room=card)]
     admin.session_lines = [
         replace(line, room_name=EVIL, agent=EVIL) for line in admin.session_lines
     ]
     spent = (replace(admin.day_cards[0].spent[0], persona=EVIL),)
     admin.day_cards = [replace(day, spent=spent) for day in admin.day_cards]
-    turn_id = house.queue(house.say(room, evil, EVIL), "claude", {}).card.id
+    turn_id = house.queue(house.say(room, evil, EVIL), "claude", {}).turn.id
     house.ask(turn_id, EVIL, EVIL, EVIL)
     for section in ("", "/rooms", "/rooms/slack%3Aevil", "/sessions", "/turns", "/plots"):
         await phone.evaluate("hash => { location.hash = hash; }", f"admin{section}")

@@ -51,7 +51,7 @@ async def test_nobody_runs_a_script_by_what_they_write(page: Page, house: FakeHo
         GENERAL, evil, MARKDOWN, attachments=(Attachment(EVIL, "image/png", 1, "/x"),)
     )
     house.say(GENERAL, evil, EVIL, reply_to=message.id)
-    turn_id = house.queue(message, "demo", {"content": EVIL}).card.id
+    turn_id = house.queue(message, "demo", {"content": EVIL}).turn.id
     house.move(turn_id, "running", status=EVIL)
     house.draft(turn_id, MARKDOWN)
     house.ask(turn_id, EVIL, EVIL, EVIL, may_answer=(evil,))
@@ -223,7 +223,7 @@ async def test_a_reload_in_mid_turn_shows_the_draft_and_the_question(
     page: Page, house: FakeHouse
 ) -> None:
     message = house.say(GENERAL, ANA, "@demo hi")
-    turn_id = house.queue(message, "demo", {}).card.id
+    turn_id = house.queue(message, "demo", {}).turn.id
     house.move(turn_id, "running")
     house.draft(turn_id, "So far")
     house.ask(turn_id, "Run a command?", "ls", "Yes", "No")

@@ -12,7 +12,7 @@ from gateway.core.ledger import TurnRequest
 from gateway.core.sql_ledger import SqlLedger
 from gateway.remembering.idle import LOOK_S, IdleSessions
 from gateway.settings.tables import MemoryTable
-from memory.layer import EndedSession
+from memory.layers import EndedSession
 from store.database import Store
 from store.transcript import Transcript
 from tests.doubles.model import ScriptedModel

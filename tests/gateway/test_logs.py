@@ -43,7 +43,7 @@ from tests.doubles.running import gateway
 HOUSE = Path(__file__).parents[2]
 log = structlog.stdlib.get_logger("moot.test")
 EVENT = re.compile(r"[a-z][a-z_]*\.[a-z][a-z_]*")
-ROOMS = ("bots", "adapters", "composer", "memory", "store", "gateway")
+ROOMS = ("bots", "adapters", "composer", "memory", "store", "llm", "gateway")
 
 
 def line(event: str, /, **fields: Any) -> dict[str, Any]:

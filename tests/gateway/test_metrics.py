@@ -250,14 +250,6 @@ class Slow:
         return Completion("", (), Usage(self.name))
 
 
-def test_a_screen_that_disagrees_is_counted_for_its_agent() -> None:
-    metrics = Metrics()
-    metrics.disagreed("codex")
-    metrics.disagreed("codex")
-    found = figures(metrics.text(waiting=0, sessions=Counted()))
-    assert of(found, "moot_screen_disagreements_total", agent="codex") == 2
-
-
 def test_refusals_questions_and_waits_are_counted() -> None:
     metrics = Metrics()
     metrics.refused("slack")

@@ -4,11 +4,13 @@ import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
+from gateway.audit.audit import Audit
 from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
@@ -54,7 +56,7 @@ class Stand:
             self.personas,
             Versions(store, lambda: datetime(2026, 4, 21, tzinfo=UTC)),
             own_folder=self.folder,
-            note=self.notes.note,
+            audit=cast(Audit, self.notes),
             changed=self.change,
         )
 

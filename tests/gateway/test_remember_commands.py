@@ -13,7 +13,7 @@ from sqlalchemy import Connection, insert, select
 from contract.chat import Inbound, Room, Speaker
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import MemoryTable
-from memory.layer import AnsweredTurn, EndedSession
+from memory.layers import AnsweredTurn, EndedSession
 from memory.recall.facts import NewFact, StoredFact, add_facts
 from store.schema import episodes, facts, insights, observations, staging
 from tests.doubles.index import WordIndex

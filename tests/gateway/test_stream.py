@@ -11,8 +11,8 @@ from typing import Any
 import aiohttp
 
 from contract.chat import Room, Speaker
-from gateway.core.cards import Message, SessionCard
 from gateway.core.events import AppEvent, MessagePosted, PersonasChanged
+from gateway.core.views import MessageView, SessionView
 from gateway.web import stream
 from gateway.web.stream import Hub, Outbox, frame
 from tests.doubles.house import FakeHouse
@@ -54,7 +54,7 @@ async def test_what_happens_is_told_in_order(client: Client, house: FakeHouse) -
         [hello] = await take(told, 1)
         assert (hello.type, hello.data) == ("hello", {"resumed": False})
         message = house.say(GENERAL, ANA, "@demo hi")
-        turn = house.queue(message, "demo", {"content": "@demo hi"}).card.id
+        turn = house.queue(message, "demo", {"content": "@demo hi"}).turn.id
         house.move(turn, "running")
         house.working(turn, "Reading")
         house.draft(turn, "He")
@@ -120,7 +120,7 @@ async def test_a_gap_that_cannot_be_filled_is_told(client: Client) -> None:
 async def test_a_terminal_is_shown_while_its_session_lives(
     client: Client, house: FakeHouse
 ) -> None:
-    house.session_cards = [SessionCard("s1", "demo", "web:general", "working", 42)]
+    house.session_cards = [SessionView("s1", "demo", "web:general", "working", 42)]
     house.pictures["s1"] = [[("> ", "b"), ("hi", "")]]
     async with client.get("/api/sessions/s1/terminal") as response:
         told = events(response)
@@ -202,7 +202,7 @@ async def test_what_is_kept_for_later_is_bounded(house: FakeHouse) -> None:
     hub.publish(MessagePosted(message))
     with hub.listen(None, start) as outbox:
         assert await outbox.take(1) == frame("hello", {"resumed": False}, f"{start[:-1]}1001")
-    large = Message("m", GENERAL.id, ANA, "x" * (stream.KEPT_BYTES // 2), message.at)
+    large = MessageView("m", GENERAL.id, ANA, "x" * (stream.KEPT_BYTES // 2), message.at)
     for _ in range(4):
         hub.publish(MessagePosted(large))
     assert hub._kept_bytes <= stream.KEPT_BYTES

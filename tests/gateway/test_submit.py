@@ -52,7 +52,7 @@ async def test_inject_and_passive_have_doors_of_their_own(client: Client, house:
 
 async def test_a_caller_who_waits_gets_the_replies(client: Client, house: FakeHouse) -> None:
     def answer_soon(record: Any) -> None:
-        asyncio.get_running_loop().call_soon(house.finish, record.card.id, "Hello Ana")
+        asyncio.get_running_loop().call_soon(house.finish, record.turn.id, "Hello Ana")
 
     house.script = answer_soon
     receipt = await post(client, "/api/submit", {**BODY, "wait": True})

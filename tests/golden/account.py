@@ -19,13 +19,16 @@ from typing import Any
 
 from contract.chat import Destination
 from tests.golden.script import Case
-from tests.golden.stage import START, Came
+from tests.golden.stage import START, Came, Prompt
 
 Row = Mapping[str, Any]
 JOINER = "\u2060"
 NOBODY = "-"
 
-_ID = re.compile(r"\b[0-9a-f]{32}\b")
+_ID = re.compile(
+    r"\b(?:(?:[0-9a-f]{16}){1,2}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+    r"|(?<=config_sha256\\\": \\\")[0-9a-f]+"
+)
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?( ms\b| s of work\b)")
 _DATE = re.compile(r"(?<!\d)(20\d\d-\d\d-\d\d)(?:( at)?([ T])\d\d:\d\d(?::[\d.]+)?)?")
 CALLERS = ("Ana", "ana")  # whose messages the HTTP API stamps
@@ -71,23 +74,34 @@ def _date(found: re.Match[str]) -> str:
 
 def account(case: Case, came: Came, folder: Path) -> str:
     """The whole of it."""
-    with closing(sqlite3.connect(folder / "moot.db")) as database:
-        database.row_factory = sqlite3.Row
+    parts = [f"{case.about}\n", *_prompts(came), *_platform(case, came), *_replies(came)]
+    personas = (*case.personas, *(name for names in case.siblings.values() for name in names))
+    own = ("moot", *personas, *CALLERS)
+    return written(parts, folder / "moot.db", folder, own, came.prompts)
+
+
+def written(
+    parts: Sequence[str],
+    database: Path,
+    folder: Path,
+    own: Sequence[str],
+    prompts: Sequence[Prompt] = (),
+) -> str:
+    """These parts and what stands in the database. folder, own: see Mask."""
+    with closing(sqlite3.connect(database)) as opened:
+        opened.row_factory = sqlite3.Row
         tables = {
-            name: [dict(row) for row in database.execute(f'SELECT * FROM "{name}" ORDER BY rowid')]
+            name: [dict(row) for row in opened.execute(f'SELECT * FROM "{name}" ORDER BY rowid')]
             for name in TABLES
         }
-    codes = [str(row["code"]) for row in tables["pairings"]]
-    personas = (*case.personas, *(name for names in case.siblings.values() for name in names))
-    mask = Mask(folder, tables["turns"], codes, ("moot", *personas, *CALLERS))
-    parts = [f"{case.about}\n"]
-    parts += _prompts(came)
-    parts += _platform(case, came)
-    parts += _replies(came)
+    mask = Mask(folder, tables["turns"], [str(row["code"]) for row in tables["pairings"]], own)
     said = sorted(tables["messages"], key=lambda row: str(row["room_id"]))  # a room's are in order
-    parts += [f"══ messages ══\n\n{_blocks(_message(row) for row in said)}"]
-    parts += [f"══ turns ══\n\n{_blocks(_turns(tables, came))}"]
-    parts += [text for name, columns in TABLES.items() if (text := _rest(name, columns, tables))]
+    parts = [
+        *parts,
+        f"══ messages ══\n\n{_blocks(_message(row) for row in said)}",
+        f"══ turns ══\n\n{_blocks(_turns(tables, prompts))}",
+        *(_rest(name, columns, tables) for name, columns in TABLES.items()),
+    ]
     return visible(mask("\n".join(part for part in parts if part)))
 
 
@@ -198,9 +212,9 @@ def _message(row: Row) -> str:
     return "\n".join(lines)
 
 
-def _turns(tables: Mapping[str, Sequence[Row]], came: Came) -> Iterator[str]:
+def _turns(tables: Mapping[str, Sequence[Row]], prompts: Sequence[Prompt]) -> Iterator[str]:
     given: dict[str, list[str]] = {}
-    for prompt in came.prompts:
+    for prompt in prompts:
         given.setdefault(prompt.persona, []).append(prompt.text)
     ids = {row["seq"]: str(row["message_id"]) for row in tables["messages"]}
     for row in tables["turns"]:
@@ -229,12 +243,14 @@ def _turn(
 
 
 def _record(record: Row) -> Iterator[str]:
-    """What is kept of how it was made, but for its times and its sections' texts."""
-    kept = {name: value for name, value in record.items() if name not in ("timings", "sections")}
+    """What is kept of how it was made, but for its sections' texts, times and what was late."""
+    kept = {
+        name: value
+        for name, value in record.items()
+        if name not in ("timings", "sections", "memory")
+    }
     for one in record.get("sections", ()):
-        yield f"  section: {one['name']}, {len(one['text'])} characters, {one['source']}"
-    if "memory" in kept:
-        kept["memory"] = {name: of for name, of in kept["memory"].items() if name != "ms"}
+        yield f"  section: {one['name']}, {one['source']}"
     for name, value in sorted(kept.items()):
         yield f"  {name}: {json.dumps(value, ensure_ascii=False, sort_keys=True)}"
 

@@ -10,7 +10,7 @@ import pytest
 
 from contract.chat import Deleted, Room
 from memory.landmarks import Landmarks, NewLandmark
-from memory.layer import BriefRequest
+from memory.layers import BriefRequest
 from memory.scopes import Invocation, ScopeError
 from store.database import Store
 from store.transcript import Transcript

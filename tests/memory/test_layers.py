@@ -10,8 +10,15 @@ import pytest
 
 from contract.briefing import Fact, Landmark
 from contract.chat import Room
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, Learner
-from memory.layers import Layers, Source
+from memory.layers import (
+    AnsweredTurn,
+    BriefRequest,
+    EndedSession,
+    LayerAnswers,
+    Layers,
+    Learner,
+    Source,
+)
 from memory.readable import ReadableMessages
 from memory.scopes import Invocation
 from store.database import Store

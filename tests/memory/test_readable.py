@@ -14,7 +14,7 @@ from contract.agent import ToolUse
 from contract.chat import Deleted, Edited, Room, Speaker
 from gateway.commands.pins import KEPT_OUT
 from gateway.settings.access import AccessTable
-from memory.layer import AnsweredTurn
+from memory.layers import AnsweredTurn
 from memory.readable import ReadableMessages
 from store.schema import rooms
 from tests.doubles.platform import ROOM, said

@@ -7,8 +7,9 @@ import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from alembic import command
@@ -22,6 +23,7 @@ from store.gateway_schema import metadata
 from store.upgrading import told
 from tests.conftest import NewUrl
 
+Made = TypeVar("Made")
 EARLIER = ["0001", "0002", "0003"]
 
 MESSAGE = """INSERT INTO messages (seq, room_id, message_id, scope, sender_id, sender_name,
@@ -36,6 +38,45 @@ ROOM = (
 )
 FACT = """INSERT INTO facts (seq, id, scope, kind, text, source, data, said_at, created_at)
  VALUES (5, 'f1', 'room:slack:C1', 'decision', '30 min', 'message', '{}', 1, 1)"""
+
+
+ROWS = Path(__file__).parent / "rows"  # of real conversations, see tests/golden/rows.py
+ROWS_OF = ["0004"]
+KEPT = {  # columns whose values no migration may change
+    "messages": "seq, room_id, message_id, scope, sender_id, content, hop, turn_id, sent_at",
+    "turns": "seq, id, message_seq, state, states, header, answer, answer_source, fault, hop",
+    "posts": "key, turn_id, kind, text, state, platform_id",
+    "landmarks": "seq, scope, kind, text, by_id",
+    "sessions": "persona, scope, agent, agent_session_id",
+    "grants": "seq, person_id, role",
+    "schedules": "seq, persona, words, cron, text",
+    "audit": "seq, act, by_id, detail, hash",
+    "usage": "seq, turn_id, person_id, input_tokens",
+    "facts": "seq, id, scope, text",
+}
+
+
+def statements(file: Path) -> list[str]:
+    """The INSERTs of a file of rows; their texts may have several lines."""
+    found, lines = [], ""
+    for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
+        lines += line
+        if sqlite3.complete_statement(lines):
+            found.append(lines.strip())
+            lines = ""
+    assert not lines
+    return found
+
+
+def kept(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    """The rows that must be there afterwards."""
+    return {
+        table: sorted(
+            tuple(map(str, row))
+            for row in connection.execute(text(f"SELECT {columns} FROM {table}"))
+        )
+        for table, columns in KEPT.items()
+    }
 
 
 def brought_to(connection: Connection, revision: str) -> None:
@@ -55,21 +96,27 @@ def filled(connection: Connection, revision: str) -> None:
 
 async def make(url: str, revision: str) -> None:
     """A database as a Moot of that time left it."""
+    await made(url, lambda connection: filled(connection, revision))
+
+
+async def made(url: str, work: Callable[[Connection], Made]) -> Made:
+    """What `work` returns, which fills an empty database in one transaction."""
     if url.startswith("sqlite"):
         Path(url.partition("///")[2]).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(url)
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         with engine.begin() as connection:
-            filled(connection, revision)
+            result = work(connection)
         engine.dispose()
-        return
+        return result
     from sqlalchemy.ext.asyncio import create_async_engine
 
     database = create_async_engine(url.replace("postgresql:", "postgresql+asyncpg:"))
     async with database.begin() as connected:
-        await connected.run_sync(filled, revision)
+        result = await connected.run_sync(work)
     await database.dispose()
+    return result
 
 
 def rows(connection: Connection) -> Mapping[str, list[tuple[object, ...]]]:
@@ -105,6 +152,25 @@ async def test_every_row_of_an_earlier_version_is_there_afterwards(
     assert len(found["facts"]) == (revision >= "0002")
     async with Store.open(url) as store:  # the second start has nothing to do
         assert await store.read(rows) == found
+
+
+@pytest.mark.parametrize("driver", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("revision", ROWS_OF)
+async def test_a_real_conversation_of_an_earlier_version_is_kept(
+    new_url: NewUrl, driver: str, revision: str
+) -> None:
+    url = await new_url(driver)
+
+    def conversed(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+        brought_to(connection, revision)
+        for statement in statements(ROWS / f"{revision}.sql"):
+            connection.exec_driver_sql(statement)
+        return kept(connection)
+
+    before = await made(url, conversed)
+    assert len(before["turns"]) == 31
+    async with Store.open(url) as store:
+        assert await store.read(kept) == before
 
 
 async def database(tmp_path: Path, revision: str = "0003") -> Path:

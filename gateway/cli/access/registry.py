@@ -22,7 +22,7 @@ from gateway.core.lock import InUse, address_of, hold
 from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.config import Config
 from gateway.web.access.api import DECISIONS, GrantBody
-from gateway.web.access.views import access_view, grant_view, pairing_view
+from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import parse
 from store.database import Store
 from store.transcript import Transcript
@@ -77,7 +77,7 @@ class _Stored:
     desk: AccessService
 
     async def overview(self) -> dict[str, Any]:
-        return access_view(await self.desk.overview())
+        return access_json(await self.desk.overview())
 
     async def grant(self, body: Mapping[str, Any]) -> dict[str, Any]:
         given = parse(GrantBody, body)
@@ -85,14 +85,14 @@ class _Stored:
         person = Speaker(given.person_id, name or given.person_id.partition(":")[2])
         span = GrantSpan(given.room_id, given.persona, given.where)
         kept = await self.desk.grant(person, given.role, span, SHELL, named=bool(name))
-        return grant_view(kept).json_ready()
+        return grant_json(kept)
 
     async def revoke(self, seq: int) -> None:
         await self.desk.revoke(seq, SHELL)
 
     async def decide(self, code: str, decision: str) -> dict[str, Any] | None:
         found = await self.desk.decide(code, DECISIONS[decision], SHELL)
-        return pairing_view(found).json_ready() if found else None
+        return pairing_json(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,32 +42,24 @@ def run_agents(arguments: argparse.Namespace) -> int:
 
 
 async def _examine_all(arguments: argparse.Namespace) -> list[AgentHealth]:
-    from tqdm import tqdm
-
     from gateway.cli.doctor.preflight import Preflight, wanted
 
     config = configured(arguments)
     environment = environment_of(arguments)
+
+    def told(name: str, what: str) -> None:
+        if what and sys.stderr.isatty():
+            sys.stderr.write(f"  {name}: {what} …\n")
+
     async with Preflight.open(config, environment) as preflight:
+
+        async def examine(name: str) -> AgentHealth:
+            health = await preflight.examine(name, told, asks=not arguments.list)
+            if not arguments.json:
+                print(health, flush=True)  # noqa: T201
+            return health
+
         names = wanted(preflight, arguments.names)
-        doing: dict[str, str] = {}
-        with tqdm(
-            total=len(names), unit="agent", leave=False, disable=not sys.stderr.isatty()
-        ) as bar:
-
-            def told(name: str, what: str) -> None:
-                doing.pop(name, None)
-                if what:
-                    doing[name] = what
-                bar.set_postfix_str("; ".join(f"{n}: {w}" for n, w in doing.items()))
-
-            async def examine(name: str) -> AgentHealth:
-                health = await preflight.examine(name, told, asks=not arguments.list)
-                bar.update()
-                if not arguments.json:
-                    bar.write(str(health), file=sys.stdout)
-                return health
-
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(examine(name), name=f"try-{name}") for name in names]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(examine(name), name=f"try-{name}") for name in names]
         return [task.result() for task in tasks]

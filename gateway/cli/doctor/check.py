@@ -28,7 +28,7 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """One line. mistake: Moot can't do what the files say until it is mended. warning: it can, and
+    """One line. mistake: Moot can't do what the files say until it is fixed. warning: it can, and
     somebody will be surprised."""
 
     text: str
@@ -93,7 +93,7 @@ def _second_person(config: Config) -> list[CheckFinding]:
 
 
 def _access(config: Config) -> list[CheckFinding]:
-    """Whether anybody on a platform may ask at all, and anybody can let somebody in."""
+    """True if anybody on a platform may ask at all, and anybody can let somebody in."""
     access = config.access
     if not config.bots:
         return []
@@ -117,7 +117,7 @@ def _access(config: Config) -> list[CheckFinding]:
 
 
 def weak_secrets(environment: Mapping[str, str]) -> list[str]:
-    """What can't be kept out of logs and answers; only what Moot or its bots and agents read."""
+    """Warn about secrets of Moot, its bots and agents that can't be kept out of logs."""
     return [
         f"{name} is too short, or a word: Moot can't take it out of its logs and answers; "
         "let it be long and random"

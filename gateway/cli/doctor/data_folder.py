@@ -1,4 +1,4 @@
-"""The part of `moot doctor` that looks at the data folder, its database and its back-ups."""
+"""The part of `moot doctor` that looks at the data folder, its database and its backups."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ WHOLE_BYTES = 2_000_000_000  # a larger database is looked through without its i
 
 
 class DataFolder:
-    """What Moot keeps, looked at from outside; it may run meanwhile."""
+    """Moot's data, looked at from outside; it may run meanwhile."""
 
     def __init__(self, config: Config, now: datetime) -> None:
         self._config, self._now = config, now
         self._folder = config.gateway.data_dir
 
     def lines(self) -> list[Diagnosis]:
-        """The disk, the lock, the database, the newest back-up. Reads the two whole: minutes."""
+        """The disk, the lock, the database, the newest backup. It reads the last two whole."""
         return [*self._data(), self._held(), *self._database(), self._backup()]
 
     def _data(self) -> list[Diagnosis]:

@@ -1,4 +1,4 @@
-"""What `moot doctor` finds: a line each."""
+"""Findings of `moot doctor`: a line each."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LETS_IN = "it lets Moot in"
 
 
 async def check_platforms(config: Config, environment: Mapping[str, str]) -> list[CheckFinding]:
-    """What every configured bot's platform says is missing.
+    """Missing rights and settings, as every configured bot's platform reports them.
 
     Nothing where a bot can't even be made: the configuration's own check has said why.
     """

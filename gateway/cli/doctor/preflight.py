@@ -41,7 +41,7 @@ Told = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class AgentHealth:
-    """What is known of one agent.
+    """Findings about one agent.
 
     version: as it tells; tested: the one that Moot was tested with. started_s, answered_s:
     seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence with what to
@@ -60,7 +60,7 @@ class AgentHealth:
 
     @property
     def well(self) -> bool:
-        """Whether it answered."""
+        """True if it answered."""
         return self.answered_s is not None
 
     def __str__(self) -> str:

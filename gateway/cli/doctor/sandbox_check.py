@@ -1,4 +1,4 @@
-"""What `moot check` says of the sandbox."""
+"""The sandbox's part of `moot check`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gateway.settings.personas.personas import Persona, Personas
 
 
 async def check_sandbox(config: Config, environment: Mapping[str, str]) -> list[CheckFinding]:
-    """Whether sandboxes can be made here, where a persona wants one."""
+    """Findings on whether sandboxes can be made here, where a persona wants one."""
     personas = Personas(config.personas_folder).all().values()
     asking = [persona for persona in personas if wanted(config, persona).mode != "off"]
     if not asking:

@@ -22,7 +22,7 @@ from gateway.settings.tables import AgentTable
 async def try_bot(
     config: Config, number: int, environment: Mapping[str, str]
 ) -> Sequence[CheckFinding]:
-    """What the platform of one [[bots]] table says. A MootError is a finding, too."""
+    """The report of one [[bots]] table's platform. A MootError is a finding, too."""
     alone = config.model_copy(update={"bots": (config.bots[number],)})
     try:
         bots: list[Bot] = list(

@@ -9,7 +9,7 @@ from typing import TextIO
 from contract.errors import ConfigError
 
 Fault = Callable[[str], str]
-"""What is wrong with an answer, as a sentence; "": nothing."""
+"""The mistake in an answer, as a sentence; "": none."""
 
 
 def fine(_: str) -> str:

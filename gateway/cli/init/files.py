@@ -34,11 +34,11 @@ class File:
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to write."""
+        """True if there is anything to write."""
         return self.text != self.before
 
     def diff(self) -> str:
-        """What changes, for people; of secrets only that they change."""
+        """The changes, for people; of secrets only that they change."""
         if self.path.name == ENV_NAME:
             return f"{self.path}: secrets, mode 600"
         if self.before is None:

@@ -1,4 +1,4 @@
-"""What `moot init` has to know of each platform: which secrets, whose ids, what to do next."""
+"""Each platform's part of `moot init`: its secrets, whose ids it asks for, the next step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Value:
     hidden: bool = True
 
     def fault(self, value: str) -> str:
-        """What is wrong with it, without telling it; "": nothing."""
+        """The mistake in it, without quoting it; "": none."""
         if re.fullmatch(self.looks, value):
             return ""
         return f"{self.key} looks wrong: it is {self.title}"

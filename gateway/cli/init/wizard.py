@@ -28,7 +28,7 @@ _PERSON = re.compile(rf"({'|'.join(form.prefix for form in FORMS.values())}):[^\
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line said; empty: not said. urls: platform → address."""
+    """The options of the command line; empty: not given. urls: platform → address."""
 
     file: Path
     platforms: Sequence[str] = ()
@@ -73,7 +73,7 @@ class Wizard:
 
     @property
     def afterwards(self) -> Sequence[str]:
-        """What to do next, a line each."""
+        """The next steps, a line each."""
         config = f" --config {self._given.file}" if self._given.file.name != "moot.toml" else ""
         listen = self._config().gateway.listen
         last = self._next or [f"open http://{listen} and ask @{self._persona}"]
@@ -272,7 +272,7 @@ class Wizard:
         self._put(form, way.table)
 
     def _lets_in(self, form: PlatformForm) -> bool:
-        """Whether the platform takes it; says what is missing. Quiet: raises ConfigError."""
+        """True if the platform takes it; says what is missing. Quiet: raises ConfigError."""
         config = self._config()
         wanted = (form.platform, self._given.name or None)
         [number] = [

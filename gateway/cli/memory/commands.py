@@ -1,4 +1,4 @@
-"""Opens the house for one command of `moot memory`, and runs it."""
+"""Opens the store, the index and the model for one command of `moot memory`, and runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The open house that every command of `moot memory` works with."""
+"""The opened store, index and model that every command of `moot memory` works with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from tqdm import tqdm
-
 from contract.errors import ConfigError
 from gateway.cli.command_line import printable
 from gateway.settings.config import Config
@@ -22,7 +20,7 @@ from store.database import Store
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """An open house. index, model: None when there is none. given: the command line."""
+    """Opened resources. index, model: None when there is none. given: the command line."""
 
     config: Config
     store: Store
@@ -56,15 +54,28 @@ def shown(text: str) -> str:
 
 @contextmanager
 def progress(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
-    """A bar on standard error, where that is a terminal; yields what moves it on."""
-    off = not sys.stderr.isatty()
-    with tqdm(total=total, desc=what, unit=f" {unit}", file=sys.stderr, disable=off) as bar:
-        yield bar.update
+    """A line on standard error that counts, where that is a terminal; yields what adds to it."""
+    done = 0
+
+    def add(more: int) -> None:
+        nonlocal done
+        done += more
+        if sys.stderr.isatty():
+            of = "" if total is None else f" of {total}"
+            sys.stderr.write(f"\r{what}: {done}{of} {unit}")
+            sys.stderr.flush()
+
+    add(0)
+    try:
+        yield add
+    finally:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
 
 
 @dataclass(slots=True)
 class CountedIndex:
-    """An index that tells how many entries it took in."""
+    """An index that reports how many entries it took in."""
 
     index: Index
     count: Callable[[int], object]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from contract.chat import MOOT
 from contract.errors import MootError
 from gateway.audit.anchor import ANCHOR, write_anchor
 from gateway.audit.audit import append, row_of
@@ -19,9 +20,7 @@ from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
-from gateway.turns.briefing import MOOT
-from memory.erasure.gateway_rows import erased_rows
-from memory.erasure.person import erase_person, person_ids, plan_erasure
+from memory.erasure.person import erase_person, erased_rows, person_ids, plan_erasure
 from memory.erasure.plan import ErasurePlan
 from memory.recall.facts import fact_ids
 from memory.transfer.rows import is_person
@@ -59,7 +58,7 @@ async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
 
 
 def _workspaces(on: MemoryContext) -> list[Path]:
-    """Working directories that somebody configured: they are not the house's."""
+    """Working directories that somebody configured: they are not Moot's to delete."""
     personas = Personas(on.config.personas_folder)
     given = [persona.front.workspace for persona in personas.all().values()]
     given += [agent.workspace for agent in on.config.agents.values()]

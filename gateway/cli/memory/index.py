@@ -7,8 +7,8 @@ from functools import partial
 from gateway.cli.memory.context import CountedIndex, MemoryContext, progress
 from gateway.core.clock import clock
 from memory.browse.admin_stats import compare, count_waiting, forget_index
-from memory.calls import Calls
-from memory.extraction.consolidation import Consolidation, Outcome, scopes_to_consolidate
+from memory.consolidation.consolidation import Consolidation, Outcome, scopes_to_consolidate
+from memory.model import Calls
 from memory.recall.recall import Recall
 from memory.scopes import check_scope
 
@@ -33,7 +33,7 @@ async def rebuild(on: MemoryContext) -> int:
 
 
 async def check(on: MemoryContext) -> int:
-    """What the index lacks, and what it has too much."""
+    """Compare: facts that the index lacks, and entries that belong to no fact."""
     index = on.searched()
     held = await index.ids()
     found = await on.store.read(partial(compare, held=held, index=index.name))

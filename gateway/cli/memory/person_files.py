@@ -1,4 +1,4 @@
-"""What lies on disk of a person beside the database: attachments, and the folders of agents."""
+"""A person's files on disk beside the database: attachments, and the folders of agents."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def find(
 
 
 def _beside(folder: Path, kept: Sequence[Path]) -> list[Path]:
-    """What is in a folder, without what is kept and the way to it."""
+    """The contents of a folder, without what is kept and the way to it."""
     found: list[Path] = []
     for entry in sorted(folder.iterdir()):
         if entry in kept:

@@ -1,4 +1,4 @@
-"""What is wrong with a persona file's text: every fault with its place. Pure.
+"""Finds every fault in a persona file's text, with its place. Pure.
 
 Lines and columns count from 1, in characters; an end is behind the last character.
 """
@@ -38,7 +38,7 @@ Front = TypeVar("Front", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class PersonaFinding:
-    """One fault. suggestion: what would mend it, "" when the message says so itself."""
+    """One fault. suggestion: what would fix it, "" when the message says so itself."""
 
     severity: Severity
     line: int
@@ -54,7 +54,7 @@ class PersonaFinding:
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What a persona's file is held against.
+    """The surroundings that a persona's file is checked against.
 
     agents: names that `agent` may have; empty: not known here. taken: names and aliases of the
     other personas, each with whose it is. sections: names of the header's sections.
@@ -76,7 +76,7 @@ class Checked(Generic[Front]):
 
     @property
     def errors(self) -> tuple[PersonaFinding, ...]:
-        """What keeps it from working."""
+        """The faults that keep it from working."""
         return tuple(f for f in self.findings if f.severity == "error")
 
 

@@ -1,4 +1,4 @@
-"""Why an edit of a persona was not made, with what helps to mend it."""
+"""Reasons why an edit of a persona was refused, with what helps to fix it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def digest(data: bytes) -> str:
-    """What an edit carries to say which form of the file it began from."""
+    """The mark by which an edit says which form of the file it began from."""
     return hashlib.sha256(data).hexdigest()[:32]
 
 
@@ -113,7 +113,7 @@ def copy_all(source: Path, target: Path) -> None:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made there."""
+    """True if files can be made there."""
     return os.access(folder, os.W_OK | os.X_OK)
 
 

@@ -83,11 +83,11 @@ class Persona:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What people may call it: its name and aliases, lower case."""
+        """The names that people may call it by: its own and its aliases, lower case."""
         return (self.name, *self.front.aliases)
 
     def start(self) -> tuple[object, ...]:
-        """What its program is started with: a session that began with another can't go on."""
+        """The settings its program starts with: a session that began with others can't go on."""
         front = self.front.model_dump(exclude=set(SHOWN))
         return (self.body, *front.items())
 
@@ -98,7 +98,7 @@ def check_persona(name: str, text: str, around: CheckContext | None = None) -> C
 
 
 def parse_persona(name: str, text: str) -> Persona:
-    """Read a persona file's text. Raises ConfigError: what is wrong, and how to mend it."""
+    """Read a persona file's text. Raises ConfigError: what is wrong, and how to fix it."""
     return _persona(name, text, check_persona(name, text))
 
 
@@ -111,7 +111,7 @@ def _persona(name: str, text: str, checked: Checked[FrontMatter]) -> Persona:
 
 
 def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """What shows that a persona's file was changed, or another one put in its place."""
+    """Stats that show that a persona's file was changed, or another one put in its place."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             stem, suffix = os.path.splitext(entry.name)
@@ -208,7 +208,7 @@ class Personas:
         log.info("persona.loaded", name=name, agent=persona.front.agent)
 
     def around(self, name: str) -> CheckContext:
-        """What the file of that name is held against."""
+        """The surroundings that the file of that name is checked against."""
         taken = {
             called: other.name
             for other in self._good.values()

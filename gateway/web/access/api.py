@@ -16,7 +16,7 @@ from gateway.access.grants import GrantSpan
 from gateway.access.pairing_rows import Decision
 from gateway.settings.access import Role
 from gateway.settings.person_ids import is_person_id
-from gateway.web.access.views import access_view, grant_view, pairing_view
+from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import Chooser, answer, error, parse, read_object
 from gateway.web.protocols import WebServiceProtocol
 
@@ -53,7 +53,7 @@ class GrantBody(ByBody):
 
 
 class DecisionBody(ByBody):
-    """What becomes of a code."""
+    """A decision on a code."""
 
     decision: Literal["approve", "refuse"]
 
@@ -63,7 +63,7 @@ DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused"}
 
 @dataclass(frozen=True, slots=True)
 class AccessApi:
-    """The routes, over the House. Who gets here is an owner: see doorman.py."""
+    """The routes. Whoever reaches them is an owner: see web/auth.py."""
 
     house: WebServiceProtocol
 
@@ -78,7 +78,7 @@ class AccessApi:
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
-        return answer(access_view(await self.house.roles.overview()))
+        return answer(access_json(await self.house.roles.overview()))
 
     async def grant(self, request: web.Request) -> web.Response:
         body = parse(GrantBody, await read_object(request))
@@ -88,7 +88,7 @@ class AccessApi:
         given = await self.house.roles.grant(
             person, body.role, span, body.speaker(), named=bool(name)
         )
-        return answer(grant_view(given), 201)
+        return answer(grant_json(given), 201)
 
     async def revoke(self, request: web.Request) -> web.Response:
         seq = request.match_info["seq"]
@@ -99,7 +99,7 @@ class AccessApi:
         gone = await self.house.roles.revoke(int(seq), body.speaker()) if known else None
         if gone is None:
             return error(404, "no such role was given; moot.toml's are changed there")
-        return answer(grant_view(gone))
+        return answer(grant_json(gone))
 
     async def decide(self, request: web.Request) -> web.Response:
         body = parse(DecisionBody, await read_object(request))
@@ -107,4 +107,4 @@ class AccessApi:
         found = await self.house.roles.decide(code, decision, body.speaker())
         if found is None:
             return error(404, "no such code waits: a code is good for 24 hours, and once")
-        return answer(pairing_view(found))
+        return answer(pairing_json(found))

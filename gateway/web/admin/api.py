@@ -1,4 +1,4 @@
-"""The routes below /api/admin: the whole house, for whoever administers it."""
+"""The routes below /api/admin: all of Moot, for whoever administers it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,9 @@ from aiohttp import web
 
 from contract.errors import Rejected
 from gateway.web.admin.values import SessionAct, WantedTurns
-from gateway.web.admin.views import (
-    BotView,
-    TurnPageView,
-    days_view,
-    room_line_view,
-    session_line_view,
-    summary_view,
-)
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object
 from gateway.web.protocols import WebServiceProtocol
+from gateway.web.rendering import to_json
 
 END = 2**62  # after every turn
 PAGE, MOST_PAGE = 50, 200
@@ -28,7 +21,7 @@ MOST_SLOW_MS = 24 * 3_600_000
 
 
 class ActBody(ChoosingBody):
-    """What is to be done with a session, and who says so."""
+    """An act on a session, and who asks for it."""
 
     act: SessionAct
 
@@ -52,19 +45,18 @@ class AdminApi:
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
-        return answer(summary_view(await self.house.admin.summary()))
+        summary = await self.house.admin.summary()
+        well = not any(problem.grave for problem in summary.problems)
+        return answer({"ok": well, **to_json(summary)})
 
     async def bots(self, request: web.Request) -> web.Response:
-        bots = [BotView.model_validate(bot) for bot in self.house.admin.bots()]
-        return answer({"bots": [bot.json_ready() for bot in bots]})
+        return answer({"bots": self.house.admin.bots()})
 
     async def rooms(self, request: web.Request) -> web.Response:
-        lines = await self.house.admin.rooms()
-        return answer({"rooms": [room_line_view(line).json_ready() for line in lines]})
+        return answer({"rooms": await self.house.admin.rooms()})
 
     async def sessions(self, request: web.Request) -> web.Response:
-        lines = await self.house.admin.sessions()
-        return answer({"sessions": [session_line_view(line).json_ready() for line in lines]})
+        return answer({"sessions": await self.house.admin.sessions()})
 
     async def act(self, request: web.Request) -> web.Response:
         body = parse(ActBody, await read_object(request))
@@ -96,11 +88,11 @@ class AdminApi:
         before = _number(request, "before", 0, END) or END
         limit = _number(request, "limit", 1, MOST_PAGE) or PAGE
         page = await self.house.admin.turns(wanted, before=before, limit=limit)
-        return answer(TurnPageView.model_validate(page))
+        return answer(page)
 
     async def statistics(self, request: web.Request) -> web.Response:
         count = _number(request, "days", 1, MOST_DAYS) or DAYS
-        return answer(days_view(await self.house.admin.days(count)))
+        return answer({"days": await self.house.admin.days(count)})
 
 
 def _number(request: web.Request, name: str, least: int, most: int) -> int | None:

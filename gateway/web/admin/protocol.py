@@ -8,7 +8,7 @@ from typing import Protocol
 from contract.chat import Speaker
 from gateway.web.admin.values import (
     Acted,
-    BotCard,
+    BotView,
     Day,
     RoomLine,
     SessionAct,
@@ -23,9 +23,9 @@ class Admin(Protocol):
     """Looks over the whole house. Whoever reaches the page is an owner."""
 
     async def summary(self) -> Summary:
-        """Whether all is well, and what waits for somebody."""
+        """True if all is well, and what waits for somebody."""
 
-    def bots(self) -> Sequence[BotCard]:
+    def bots(self) -> Sequence[BotView]:
         """Every bot, in the order of the configuration."""
 
     async def rooms(self) -> Sequence[RoomLine]:

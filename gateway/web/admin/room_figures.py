@@ -1,4 +1,4 @@
-"""What lately happened in rooms and sessions: functions of a connection, see statistics."""
+"""Recent activity in rooms and sessions: functions of a connection, see statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _F, _U = figures.c, usage.c
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What happened in a room. people: the most talkative first."""
+    """Recent activity in a room. people: the most talkative first."""
 
     messages: int
     people: Sequence[Speaker]
@@ -43,7 +43,7 @@ _CHOSEN = select(room_settings.c.scope, room_settings.c.persona, room_settings.c
 
 
 def rooms_lately(connection: Connection, since: int) -> dict[str, Lately]:
-    """What happened in each room since a time in microseconds; rooms without any left out."""
+    """Activity in each room since a time in microseconds; rooms without any left out."""
     talk: dict[str, list[tuple[int, Speaker]]] = defaultdict(list)
     first = _first_since(connection, since)
     for room_id, sender_id, kind, name, count in connection.execute(_TALK, {"first": first}):

@@ -11,22 +11,23 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
-from gateway.app.supervisor import BotHealth
 from gateway.audit.audit import Audit
-from gateway.core import show
-from gateway.core.cards import RoomCard
+from gateway.core import views
+from gateway.core.bot_health import BotHealth
 from gateway.core.ledger import UnusedSession
+from gateway.core.views import RoomView
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
+from gateway.web import records
 from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of, last_day
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
 from gateway.web.admin.values import (
     Acted,
-    BotCard,
+    BotView,
     Day,
     Disk,
     Problem,
@@ -88,9 +89,9 @@ class AdminService:
             disk=disk,
         )
 
-    def bots(self) -> Sequence[BotCard]:
+    def bots(self) -> Sequence[BotView]:
         return [
-            BotCard(
+            BotView(
                 name=name,
                 platform=health.bot.platform,
                 personas=tuple(health.bot.personas),
@@ -128,7 +129,7 @@ class AdminService:
         nothing = Lately(0, (), ())
         return [
             RoomLine(
-                card=RoomCard(room, at),
+                room=RoomView(room, at),
                 platform=room.source,
                 people=found.people,
                 personas=found.personas,
@@ -155,11 +156,10 @@ class AdminService:
             lambda c: spent_since(c, live.room.id, live.persona, since), small=True
         )
         return SessionLine(
-            card=show.session(live),
+            session=records.session(live),
             room_name=live.room.name,
             room_kind=live.room.kind,
             agent=live.program.title,
-            scope=live.scope,
             used_at=live.used_at,
             memory_bytes=taken.memory_bytes if taken else None,
             cpu_s=taken.cpu_s if taken else None,
@@ -203,14 +203,14 @@ class AdminService:
 
 
 def _id(live: LiveSession) -> str:
-    return show.session_id(live.persona, live.scope)
+    return views.session_id(live.persona, live.scope)
 
 
 def _scope(room: Room) -> str:
     return f"{'gdm' if room.kind == 'gdm' else 'room'}:{room.id}"
 
 
-def _bots_down(bots: Sequence[BotCard]) -> list[Problem]:
+def _bots_down(bots: Sequence[BotView]) -> list[Problem]:
     remedy = "It is tried again by itself; moot check asks the platform what is missing."
     return [
         Problem("bot", bot.name, f"{bot.name} is down: {bot.error or 'it has not started'}", remedy)

@@ -1,4 +1,4 @@
-"""What the administrator's plots are drawn from: functions of a connection.
+"""The figures behind the administrator's plots: functions of a connection.
 
 They run inside `Store.read`, off the loop, and read narrow rows of a few days by an index.
 """
@@ -91,7 +91,7 @@ def _percentile(
 
 
 def last_day(connection: Connection, since: int, until: int, waiting: int) -> Today:
-    """What a stretch of time came to."""
+    """The totals of a stretch of time."""
     within = {"since": since, "until": until}
     ended = _by_state(connection, within)
     p50_ms = _percentile(connection, within, ended.get("posted", 0), 50)

@@ -1,4 +1,4 @@
-"""What an administrator sees of the house: the values behind the page's administrator side.
+"""The values that the page's administrator side shows.
 
 Sequences are ordered as their docstrings say; times are aware; durations are milliseconds.
 """
@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from contract.chat import Speaker
-from gateway.core.cards import OpenQuestion, RoomCard, SessionCard
+from gateway.core.views import OpenQuestion, RoomView, SessionView, View
 
 SessionAct = Literal["stop", "renew", "sleep"]
 Acted = Literal["done", "nothing", "busy", "unknown"]
@@ -19,7 +19,7 @@ Acted = Literal["done", "nothing", "busy", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class BotCard:
+class BotView(View):
     """How a bot fares. state: up, connecting, down. since: of its present run."""
 
     name: str
@@ -34,7 +34,7 @@ class BotCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(View):
     """Something that is not well. kind: bot, persona, agent, disk, database. remedy: what to do."""
 
     kind: str
@@ -45,7 +45,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnLine:
+class TurnLine(View):
     """A turn in a list. The steps are None where it didn't come to them. error: one line."""
 
     seq: int
@@ -72,7 +72,7 @@ class TurnLine:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPage:
+class TurnPage(View):
     """Turns, newest first. next_before: for the next page; None at the end."""
 
     items: Sequence[TurnLine]
@@ -91,8 +91,8 @@ class WantedTurns:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonaUsage:
-    """What a persona's turns of a day took, where its agent tells.
+class PersonaUsage(View):
+    """The tokens and cost of a persona's turns of a day, where its agent reports them.
 
     cached_tokens: a part of the input's.
     """
@@ -105,8 +105,8 @@ class PersonaUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """A day of the house, in its zone. turns: by how they ended, commands left out.
+class Day(View):
+    """A day in Moot's zone. turns: by how they ended, commands left out.
 
     p50_ms, p95_ms: of answered turns, from the question to the posted answer. facts: how many
     there were at its end.
@@ -121,13 +121,13 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomLine:
+class RoomLine(View):
     """A room and what happened there lately. people: who spoke, the most talkative first.
 
     messages: in so many days. models: what `!model` chose, by persona.
     """
 
-    card: RoomCard
+    room: RoomView
     platform: str
     people: Sequence[Speaker]
     personas: Sequence[str]
@@ -138,17 +138,16 @@ class RoomLine:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
+class SessionLine(View):
     """A living session, what its program takes now, and what it took since it began.
 
-    room: None when it was deleted. cpu_s: since its start. tokens, cost_usd: None where unknown.
+    cpu_s: since its start. tokens, cost_usd: None where unknown.
     """
 
-    card: SessionCard
+    session: SessionView
     room_name: str
     room_kind: str
     agent: str
-    scope: str
     used_at: datetime
     memory_bytes: int | None
     cpu_s: float | None
@@ -157,7 +156,7 @@ class SessionLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(View):
     """Where the data lies, in bytes. database: None where it is not a file."""
 
     free_bytes: int
@@ -166,7 +165,7 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
-class Today:
+class Today(View):
     """The last 24 hours, commands left out."""
 
     turns: int
@@ -176,11 +175,11 @@ class Today:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(View):
     """Is everything well? failed: of the last 24 hours, newest first; questions: oldest first."""
 
     at: datetime
-    bots: Sequence[BotCard]
+    bots: Sequence[BotView]
     problems: Sequence[Problem]
     questions: Sequence[OpenQuestion]
     failed: Sequence[TurnLine]

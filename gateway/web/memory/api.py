@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import groupby
+from typing import Any
 
 from aiohttp import web
 
 from contract.errors import Rejected
 from gateway.web.body import answer, error
-from gateway.web.memory.views import (
-    FactsView,
-    TitlesView,
-    found_view,
-    memory_view,
-    observation_view,
-)
+from gateway.web.memory.room_memory import Overview
 from gateway.web.protocols import WebServiceProtocol
+from gateway.web.rendering import to_json
 from memory.browse.pages import END
-from memory.browse.view_rows import ObservationFilter
+from memory.browse.view_rows import ObservationContext, ObservationFilter, TitleRow
 
 MOST_QUERY = 1_000  # characters; a question, not a document
 
@@ -42,13 +39,13 @@ class MemoryApi:
 
     async def overview(self, request: web.Request) -> web.Response:
         found = await self.house.memory.overview(_room(request))
-        return _no_room() if found is None else answer(memory_view(found))
+        return _no_room() if found is None else answer(_overview(found))
 
     async def facts(self, request: web.Request) -> web.Response:
         page = await self.house.memory.facts(
             _room(request), before=_before(request), replaced=_flag(request, "replaced")
         )
-        return _no_room() if page is None else answer(FactsView.model_validate(page))
+        return _no_room() if page is None else answer(page)
 
     async def observations(self, request: web.Request) -> web.Response:
         sought = ObservationFilter(*(_text(request, name) for name in ("text", "concept", "file")))
@@ -57,7 +54,7 @@ class MemoryApi:
             sought if sought != ObservationFilter() else None,
             before=_before(request),
         )
-        return _no_room() if page is None else answer(TitlesView.model_validate(page))
+        return _no_room() if page is None else answer(page)
 
     async def observation(self, request: web.Request) -> web.Response:
         found = await self.house.memory.observation(
@@ -65,14 +62,33 @@ class MemoryApi:
         )
         if found is None:
             return error(404, "there is no such observation in this room")
-        return answer(observation_view(found))
+        return answer({"record": found.record, "timeline": _timeline(found)})
 
     async def search(self, request: web.Request) -> web.Response:
         query = _text(request, "q")
         if not query:
             raise Rejected("q", "is required")
         found = await self.house.memory.search(_room(request), query)
-        return _no_room() if found is None else answer(found_view(found))
+        return _no_room() if found is None else answer(found)
+
+
+def _overview(found: Overview) -> dict[str, Any]:
+    """The first page of every section; insights by person."""
+    parts = {field.name: getattr(found, field.name) for field in fields(found)}
+    people = [
+        {"id": sender_id, "name": notes[0].sender_name, "notes": notes}
+        for sender_id, group in groupby(found.insights, key=lambda note: note.sender_id)
+        for notes in [list(group)]
+    ]
+    return parts | {"insights": people}
+
+
+def _timeline(found: ObservationContext) -> list[dict[str, Any]]:
+    """The titles around an observation, oldest first. here: the one that was asked for."""
+    here = TitleRow.of(found.record)
+    return [
+        {**to_json(entry), "here": entry is here} for entry in (*found.earlier, here, *found.later)
+    ]
 
 
 def _no_room() -> web.Response:

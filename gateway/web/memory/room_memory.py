@@ -1,4 +1,4 @@
-"""What is remembered of one room, for people who look at it on the page or by the API."""
+"""The memory of one room, for people who look at it on the page or through the API."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import structlog
 from sqlalchemy import Connection
 
 from contract.chat import Room
+from gateway.core.views import View
 from gateway.web.submission import DIRECT
 from memory.browse import pages
 from memory.browse.view_rows import (
@@ -52,8 +53,8 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class MemorySearch:
-    """What a search found, facts best first. by: the words alone where recall gives no answer."""
+class MemorySearch(View):
+    """The findings of a search, best first. by: the words alone where recall gives no answer."""
 
     facts: tuple[FactRow, ...]
     observations: tuple[TitleRow, ...]
@@ -142,7 +143,7 @@ class RoomMemoryService:
         return await self._store.read(lambda connection: work(connection, scopes))
 
     async def _scopes(self, room_id: str) -> frozenset[str] | None:
-        """What may be read for somebody who looks at a room; None: no such room."""
+        """The scopes that somebody who looks at a room may read; None: no such room."""
         room = await self._transcript.room(room_id)
         if room is None:
             return None
@@ -152,7 +153,7 @@ class RoomMemoryService:
 
 
 def scopes_of(room: Room) -> frozenset[str]:
-    """The scopes of a room whose id tells them: a room, a group DM, a DM on the page."""
+    """The scopes of a room that follow from its id: a room, a group DM, a DM on the page."""
     if direct := DIRECT.fullmatch(room.id):
         person, persona = f"web:{direct['person']}", direct["persona"]
         return frozenset({home_scope(replace(room, kind="dm"), person, persona)})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bots.bot import PlatformCapabilities
 from contract.agent import Option, Question
+from contract.errors import PlatformError
 from tests.golden.script import (
     DM,
     Act,
+    Break,
     Case,
     Delete,
     Pin,
@@ -24,6 +26,8 @@ BY_TWO = {"access": APPROVED["access"] | {"second_person": "always"}}
 OPTIONS = (Option("Yes"), Option("Yes, always"), Option("No", refuses=True))
 QUESTION = Question("q1", "Run this command?", "ls -la\nand more", OPTIONS)
 ASKS = Act("chose {}", asks=QUESTION)
+SLOW = (PlatformError("slow down", outcome="retry", retry_after_s=1.0),)
+"""The session's summary is made while the answer to `!new` waits: it never holds that answer."""
 PERSONA = "---\nagent: scripted\ndescription: {0}\n---\nYou are {0}.\n"
 
 CASES = (
@@ -114,6 +118,7 @@ CASES = (
         "Commands to several personas: once for each, or once.",
         (
             Say("@ada hello"),
+            Break(SLOW),
             Say("!new"),
             Say("!new bob"),
             Say("!new zoe"),
@@ -128,7 +133,7 @@ CASES = (
     Case(
         "new",
         "`!new`: the next turn begins a session of its own.",
-        (Say("@demo one"), Say("!new"), Say("@demo two"), Say("@demo three")),
+        (Say("@demo one"), Break(SLOW), Say("!new"), Say("@demo two"), Say("@demo three")),
     ),
     Case(
         "stop",

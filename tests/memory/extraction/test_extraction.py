@@ -15,12 +15,12 @@ from sqlalchemy import Connection, insert, select
 from contract.agent import Completion, Tool, ToolCall, Usage
 from contract.chat import Room
 from contract.errors import ModelError
-from memory.calls import Calls
 from memory.cursors import ReadCursor, read_cursor
 from memory.extraction.conversation import MESSAGE_CHARS
 from memory.extraction.extracted import TOOL_NAME
 from memory.extraction.extraction import INSTRUCTIONS, Extraction
-from memory.layer import EndedSession
+from memory.layers import EndedSession
+from memory.model import Calls
 from store.schema import fact_speakers, model_calls, staging
 from store.timestamps import micros
 from tests.doubles.chat import Chat, Dump, open_chat

@@ -10,7 +10,7 @@ import pytest
 
 from contract.chat import Room
 from memory.extraction.plain import MOST_CHARS, MessageFacts
-from memory.layer import EndedSession
+from memory.layers import EndedSession
 from memory.recall.facts import NewFact, add_facts
 from tests.doubles.chat import Chat, open_chat
 from tests.doubles.platform import ROOM

@@ -18,7 +18,7 @@ from contract.errors import ModelError
 from memory.gate import Gate
 from memory.insights.insights import WRITE_NOTES, Insights, own
 from memory.insights.rows import StoredNote, remove_notes
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model
 from memory.scopes import Invocation, home_scope
 from store.database import Store

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, func, select
 from contract.agent import ToolUse
 from contract.chat import Room, Speaker
 from contract.errors import ModelError
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession
 from memory.model import Model
 from memory.observations.observer import Observer, most_important
 from memory.observations.records import NewObservation
@@ -251,7 +251,7 @@ async def test_without_a_model_a_turn_is_one_observation_that_says_so(kept: Kept
     assert "2 uses of Edit, Bash; 1 failed" in item.narrative
     assert await kept.waiting() == 0
     await kept.observer().end(ENDED)
-    session = await kept.store.read(lambda c: find_session(c, item.session))
+    session = await kept.store.read(lambda c: find_session(c, item.session_id))
     assert session
     assert session.title == "Please make the token live longer"
     assert session.overview == (
@@ -263,8 +263,8 @@ async def test_the_plain_form_is_the_same_for_the_same_turn(kept: Kept) -> None:
     await kept.observer().learn(TURN)
     await kept.observer().learn(replace(TURN, turn_id="t2", session_id="s2"))
     one, other = await kept.found()
-    assert replace(one, seq=0, id="", session="", turn_id="") == replace(
-        other, seq=0, id="", session="", turn_id=""
+    assert replace(one, seq=0, id="", session_id="", turn_id="") == replace(
+        other, seq=0, id="", session_id="", turn_id=""
     )
 
 
@@ -306,7 +306,7 @@ async def test_sessions_of_one_name_in_two_scopes_are_two(kept: Kept) -> None:
     await kept.observer().learn(TURN)
     await kept.observer().learn(replace(TURN, scope=dm, turn_id="t2"))
     (room,), (other,) = await kept.found(), await kept.found(dm)
-    assert room.session != other.session
+    assert room.session_id != other.session_id
     assert room.id.endswith("_001")
     assert other.id.endswith("_001")
 

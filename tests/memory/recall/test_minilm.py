@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from contract.errors import ConfigError
-from memory.recall.minilm import MiniLM, gelu
-from memory.recall.wordpiece import WordPiece
+from memory.recall.minilm import MiniLM, WordPiece, gelu
 
 PIECES = [
     "[PAD]",

@@ -7,8 +7,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from memory.recall.cosine import CHOSEN, EXACT, CosineIndex
-from memory.recall.inverted_index import IndexedText, InvertedIndex, one_slip
+from memory.recall.inverted_index import (
+    CHOSEN,
+    EXACT,
+    CosineIndex,
+    IndexedText,
+    InvertedIndex,
+    one_slip,
+)
 from memory.recall.ranking import rank
 from memory.recall.words import entry_terms, question
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from contract.chat import Room
-from memory.layer import BriefRequest
+from memory.layers import BriefRequest
 from memory.recall.facts import NewFact, StoredFact, add_facts, remove_facts, replace_facts
 from memory.recall.index import Hit
 from memory.recall.recall import Recall

@@ -18,14 +18,20 @@ from contract.agent import Completion, Tool, ToolUse
 from contract.briefing import Budget
 from contract.chat import Room, Speaker
 from contract.errors import ModelError, MootError
-from memory.layer import AnsweredTurn, BriefRequest, EndedSession
-from memory.layers import Layers
+from memory.layers import AnsweredTurn, BriefRequest, EndedSession, Layers
 from memory.model import Model
 from memory.readable import ReadableMessages
 from memory.scopes import Invocation
 from memory.summaries.episodes import Episodes
-from memory.summaries.rows import Episode, Progress, SessionRecord, newest_episode, progress
-from memory.summaries.unsummarised import LABEL_CHARS, weights
+from memory.summaries.rows import (
+    LABEL_CHARS,
+    Episode,
+    Progress,
+    SessionRecord,
+    newest_episode,
+    progress,
+    weights,
+)
 from store.database import Store
 from store.schema import episodes, messages, tool_uses, turns
 from store.transcript import Transcript

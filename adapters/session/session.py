@@ -1,0 +1,172 @@
+"""The part of an agent's session that every driver shares: ask, time-out, interrupt, settle.
+
+ask ──────── its work ends ───────────────────────────────▶ the answer, or an AgentError
+ │                                                            ▲
+ ├─ `interrupt`, the time-out or the caller cancels the work   │ with what was said so far
+ └─ the run is not finished: it settles (is broken off) in the background, and the next
+    ask waits for that; a program that does not become idle is ended
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Generic, Protocol, TypeVar
+
+from contract.agent import Usage
+from contract.errors import AgentError, AgentFault
+
+PARTIAL_S = 0.7  # `interrupt` has a second
+BREAK_OFF_S = 3.0  # for an interrupt to work
+DRAFT_S = 0.1  # between drafts
+EXIT_S = 2.0  # from the end of a program's output to its own
+
+
+class Run(Protocol):
+    """One prompt on its way to an answer."""
+
+    def partial(self) -> str:
+        """All that was said so far."""
+
+    def usage(self) -> Usage | None:
+        """The tokens that it took so far; None when nobody counts them."""
+
+    def unfinished(self) -> bool:
+        """True while the program may still work on it."""
+
+    async def break_off(self) -> bool:
+        """Have the program stop; True when it takes the next prompt."""
+
+
+R = TypeVar("R", bound=Run)
+T = TypeVar("T")
+
+
+class AgentSession(Generic[R]):
+    """One ask at a time, each of which ends: an `Agent` inherits it.
+
+    A driver sets `_run` once its program has a prompt, and implements `alive` and `_end`. name:
+    in logs; title: begins the sentences that people read.
+    """
+
+    def __init__(self, name: str, title: str) -> None:
+        self._name = name
+        self._title = title
+        self._run: R | None = None
+        self._work: asyncio.Task[Any] | None = None
+        self._interrupted = False
+        self._idle = asyncio.Event()  # no ask runs
+        self._idle.set()
+        self._settling: asyncio.Task[None] | None = None
+
+    def alive(self) -> bool:
+        """See `Agent.alive`."""
+        raise NotImplementedError
+
+    async def _end(self) -> None:
+        """End the program if one runs."""
+        raise NotImplementedError
+
+    def _half_started(self) -> bool:
+        """True when a start was broken off that can't be gone on with."""
+        return False
+
+    async def _within(self, limit_s: float | None, work: Coroutine[Any, Any, T]) -> T:
+        """The result of the work, unless it is interrupted or takes too long. Raises AgentError."""
+        self._interrupted = False
+        self._idle.clear()
+        self._work = asyncio.create_task(work, name=f"ask-{self._name}")
+        caller = asyncio.current_task()
+        assert caller
+        try:
+            async with asyncio.timeout(limit_s):
+                result: T = await self._work
+                return result
+        except asyncio.CancelledError:
+            if not self._interrupted or caller.cancelling():
+                raise
+            await self._break_off()
+            raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
+        except TimeoutError:
+            assert limit_s is not None
+            say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
+            raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
+        finally:
+            self._leave()
+
+    async def interrupt(self) -> None:
+        """See `Agent.interrupt`."""
+        if self._work and not self._interrupted:
+            self._interrupted = True
+            self._work.cancel()
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        """See `Agent.close`."""
+        await self.interrupt()
+        if self._settling:
+            self._settling.cancel()
+            await asyncio.wait({self._settling})
+        await self._end()
+
+    def _fault(self, kind: AgentFault, message: str, say: str) -> AgentError:
+        """An error of the run, with what was said and spent until then."""
+        run = self._run
+        partial = run.partial() if run else ""
+        error = AgentError(kind, f"{self._name}: {message}", say=say, partial=partial)
+        error.usage = run.usage() if run else None
+        return error
+
+    # ── What an ask leaves unfinished ───────────────────────────────────────────────────
+
+    def _leave(self) -> None:
+        """The ask is over: break off what it left unfinished."""
+        self._work = None
+        self._begin_settling()
+        if not self._settling or self._settling.done():
+            self._run = None
+        self._idle.set()
+
+    def _begin_settling(self) -> None:
+        """Interrupt the program in the background, unless it has finished."""
+        run = self._run if self._run and self._run.unfinished() and self.alive() else None
+        if not self._settling and (run or self._half_started()):
+            name = f"break-off-{self._name}"
+            self._settling = asyncio.create_task(self._settle(run), name=name)
+
+    async def _break_off(self) -> None:
+        """Interrupt the program, and wait a little for what it still has to say."""
+        self._begin_settling()
+        if self._settling:
+            await asyncio.wait({self._settling}, timeout=PARTIAL_S)
+
+    async def _settle(self, run: R | None) -> None:
+        """Interrupt the program; end it when it does not become idle."""
+        try:
+            idle = run is not None and await run.break_off()
+        finally:
+            if not self._work:
+                self._run = None
+        if not idle:
+            await self._end()
+
+    async def _settled(self) -> None:
+        """Wait until the program has done with the ask before."""
+        if self._settling:
+            await asyncio.wait({self._settling})
+            self._settling = None
+
+
+def readable(text: str) -> str:
+    """The text without U+2060, which keeps an `@` from being taken for a file."""
+    return text.replace("\u2060", "")
+
+
+SHOWN = 200  # characters of the screen in an error
+
+
+def last_words(text: str) -> str:
+    """The last lines of a screen on one line, without rules and boxes."""
+    lines = [" ".join(line.strip("─━═│┃╭╮╰╯┌┐└┘ ").split()) for line in text.split("\n")]
+    shown = " / ".join(line for line in lines if line)
+    return shown if len(shown) <= SHOWN else f"…{shown[1 - SHOWN :]}"

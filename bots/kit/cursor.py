@@ -1,0 +1,80 @@
+"""How far a bot has read, and the rest that it must not forget: each value in a file of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from bots.kit.files import write
+
+M = TypeVar("M", bound=BaseModel)
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+
+class JsonState(Generic[M]):
+    """A value as JSON on disk, written whole or not at all, readable by its owner only."""
+
+    def __init__(self, path: Path, model: type[M]) -> None:
+        self.path = path
+        self._model = model
+        self._lock = threading.Lock()  # a writer whose task was cancelled goes on
+        self._asked = self._written = 0
+        self._text: str | None = None
+
+    def read(self) -> M | None:
+        """What was saved last; None: nothing ever. Raises OSError, ValidationError.
+
+        Blocks its thread.
+        """
+        try:
+            return self._model.model_validate_json(self.path.read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def load(self, *, otherwise: str) -> M | None:
+        """What was saved last; None, and a warning, when it can't be read. Blocks its thread.
+
+        otherwise: what comes of that, as the log tells it.
+        """
+        try:
+            return self.read()
+        except (OSError, ValidationError) as error:
+            log.warning(
+                "state.unreadable",
+                reason=f"{self.path} can't be read ({type(error).__name__}): {otherwise}",
+            )
+            return None
+
+    async def save(self, value: M) -> None:
+        """Write it as it is now, unless it stands there already. Raises OSError.
+
+        The last call wins, whichever thread comes first.
+        """
+        self._asked += 1
+        await asyncio.to_thread(self._write, value.model_dump_json(), self._asked)
+
+    async def keep(self, value: M) -> bool:
+        """Save it; False, and a warning, when the disk fails.
+
+        A cursor that is behind costs a second delivery, which the gateway drops.
+        """
+        try:
+            await self.save(value)
+        except OSError as error:
+            log.warning("cursor.not_kept", reason=error)
+            return False
+        return True
+
+    def _write(self, text: str, number: int) -> None:
+        with self._lock:
+            if number < self._written:
+                return
+            if text != self._text:
+                write(self.path, text.encode())
+            self._text, self._written = text, number

@@ -1,0 +1,65 @@
+"""The events that platforms report alike, as values.
+
+A message itself differs too much from one platform to the next: each has a `NewMessage` of its own.
+`R` is the platform's own value for where something happened, `P` that for a person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+R = TypeVar("R")
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file beside a message.
+
+    url: where its bytes are; "" when they aren't the platform's, None when another call tells.
+    """
+
+    id: str
+    name: str
+    mime: str
+    size_bytes: int
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMessage(Generic[R]):
+    """The message `id` has a new text. by: who edited it, where the platform says so."""
+
+    room: R
+    id: str
+    content: str
+    at: datetime
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessage(Generic[R]):
+    """The message `id` is gone. by: who removed it, where the platform says so."""
+
+    room: R
+    id: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PinChange(Generic[R, P]):
+    """Somebody pinned the message `id`, by the platform's pin or a 📌, or took the pin back."""
+
+    room: R
+    id: str
+    by: P
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RenamedRoom:
+    """The name that is known of this room is out of date."""
+
+    room: str

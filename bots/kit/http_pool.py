@@ -1,0 +1,61 @@
+"""One pool of HTTP connections an account, and aiohttp's failures as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import aiohttp
+
+from contract.errors import PlatformError
+
+# A connection that isn't there after this time was never made: nothing was sent.
+CONNECT_S = 5.0
+
+
+class HttpPool:
+    """Connections that open at the first call, and again at a call after `close`."""
+
+    def __init__(self, connect_s: float = CONNECT_S) -> None:
+        self._connect_s = connect_s
+        self._session: aiohttp.ClientSession | None = None
+
+    def session(self) -> aiohttp.ClientSession:
+        """The open pool, for `request` and `ws_connect`."""
+        if self._session is None or self._session.closed:
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect_s)
+            self._session = aiohttp.ClientSession(timeout=timeout)
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+        self._session = None
+
+
+@contextmanager
+def call_errors(server: str, what: str) -> Iterator[None]:
+    """A call whose failures become PlatformError: "retry" where nothing was sent, else "unknown".
+
+    server: its name at the beginning of a sentence. what: the call, for the log.
+    """
+    try:
+        yield
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        raise PlatformError(f"{server} can't be reached: {error}", outcome="retry") from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise PlatformError(f"{what}: {reason_of(error)}", outcome="unknown") from error
+
+
+@contextmanager
+def file_errors(what: str = "a file can't be read") -> Iterator[None]:
+    """Bytes on their way whose failures become PlatformError "retry": nobody has seen them yet."""
+    try:
+        yield
+    except (aiohttp.ClientError, OSError) as error:
+        raise PlatformError(f"{what}: {type(error).__name__}", outcome="retry") from error
+
+
+def reason_of(error: Exception) -> str:
+    """A failure in a few words that name no address."""
+    return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__

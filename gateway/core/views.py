@@ -1,0 +1,306 @@
+"""Messages, rooms, turns and questions as the page and the HTTP API show them.
+
+Ids are strings. Times are aware datetimes. Sequences are ordered as their docstrings say. All that
+a `View` holds may be seen by whoever may see the page: `web/rendering.py` makes JSON of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from contract.agent import Answer, Question
+from contract.briefing import Trim
+from contract.chat import Attachment, Inbound, Room, Speaker
+from gateway.core.ledger import Post, State, Turn
+from store.timestamps import moment
+from store.transcript import StoredMessage
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A value that is shown with all its fields, in their order."""
+
+
+TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
+
+
+# ── What was said ───────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView(View):
+    """A stored message. id: unique in its room.
+
+    turn_id: the turn whose answer this is. draft: the answer is still being written.
+    legacy: written before the contract; the page strips its baked prefix for display only.
+    """
+
+    id: str
+    room_id: str
+    by: Speaker
+    text: str
+    at: datetime
+    edited_at: datetime | None = None
+    thread_id: str | None = None
+    reply_to: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    turn_id: str | None = None
+    draft: bool = False
+    legacy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoomView(View):
+    """A room in a list. last_at: of its newest message."""
+
+    room: Room
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaView(View):
+    """A persona. agent: its program's title. hint: how to get the program when not available."""
+
+    name: str
+    description: str
+    agent: str
+    available: bool = True
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView(View):
+    """A living session of an agent's program. state: e.g. "starting", "idle", "working"."""
+
+    id: str
+    persona: str
+    room_id: str
+    state: str
+    pid: int | None = None
+    started_at: datetime | None = None
+    terminal: bool = True  # it has a picture
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView(View):
+    """A turn as the room sees it. ahead: turns before it in its session's queue while queued.
+
+    message_id: of the message that asked. draft: the newest snapshot. error: one line.
+    """
+
+    id: str
+    room_id: str
+    persona: str
+    state: TurnState
+    at: datetime
+    message_id: str | None = None
+    thread_id: str | None = None
+    session_id: str | None = None
+    ahead: int = 0
+    draft: str = ""
+    status: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion(View):
+    """A question waiting in a room. may_answer: who may; empty: everybody in the room.
+
+    danger: why it is a dangerous one, in a few words; None: nothing says so.
+    """
+
+    question: Question
+    room_id: str
+    turn_id: str
+    persona: str
+    at: datetime
+    may_answer: tuple[Speaker, ...] = ()
+    expires_at: datetime | None = None
+    danger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineView(View):
+    """A stretch of a room, oldest first. more: older messages exist.
+
+    turns and questions: those that are open now; only with the newest stretch.
+    """
+
+    messages: tuple[MessageView, ...]
+    more: bool = False
+    turns: tuple[TurnView, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
+
+
+# ── Why an answer is what it is ─────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Scored(View):
+    """One item of a section with the score it was chosen by."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRecord(View):
+    """A section of the header. source: the layer it came from."""
+
+    name: str
+    text: str
+    source: str
+    items: tuple[Scored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timing(View):
+    """How long a step took. after_ms: its start, from the turn's acceptance; None: unknown."""
+
+    name: str
+    ms: float
+    after_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange(View):
+    """When a turn entered a state."""
+
+    state: TurnState
+    at: datetime
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PostRecord(View):
+    """A post of a turn's answer. message_id: None until its outcome is known."""
+
+    key: str
+    message_id: str | None
+    state: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut(View):
+    """A layer of the memory that gave nothing. reason: for people."""
+
+    layer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord(View):
+    """All that is on record of a turn. raw: the message that asked, content and metadata.
+
+    left_out: layers of the memory that gave nothing. persona_version: which form of the persona's
+    file it was made with.
+    """
+
+    turn: TurnView
+    agent: str
+    raw: Mapping[str, Any]
+    header: str = ""
+    sections: tuple[SectionRecord, ...] = ()
+    trims: tuple[Trim, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    states: tuple[StateChange, ...] = ()
+    answer: Answer | None = None
+    posts: tuple[PostRecord, ...] = ()
+    hop: int = 0
+    persona_version: int | None = None
+
+
+# ── Made from what is stored ────────────────────────────────────────────────────────────
+
+ENDED: frozenset[TurnState] = frozenset({"posted", "failed", "stopped"})
+
+
+def message(stored: StoredMessage) -> MessageView:
+    """A stored message for a list."""
+    return MessageView(
+        id=stored.message_id,
+        room_id=stored.room_id,
+        by=stored.by,
+        text=stored.content,
+        at=stored.sent_at,
+        edited_at=stored.edited_at,
+        thread_id=stored.thread_id,
+        reply_to=stored.reply_to,
+        attachments=stored.attachments,
+        turn_id=stored.turn_id,
+    )
+
+
+def inbound(inbound: Inbound) -> MessageView:
+    """A message that was just stored, for a list."""
+    return MessageView(
+        id=inbound.message_id,
+        room_id=inbound.room.id,
+        by=inbound.meta.speaker(),
+        text=inbound.content,
+        at=inbound.sent_at,
+        thread_id=inbound.thread_id,
+        reply_to=inbound.reply_to,
+        attachments=inbound.attachments,
+    )
+
+
+def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
+    """A posted answer for a list. first: its first post, whose id the whole answer bears."""
+    return MessageView(
+        id=first.platform_id or first.key,
+        room_id=turn.room.id,
+        by=by,
+        text=turn.answer or "",
+        at=moment(turn.states[-1][1]),
+        thread_id=turn.thread_id,
+        turn_id=turn.id,
+    )
+
+
+def state(turn: Turn, name: State) -> TurnState:
+    """A turn's state in the page's words: one that ended without an answer says how."""
+    if name == "dropped" or (name == "posted" and turn.fault == "stopped"):
+        return "stopped"
+    if name == "posted" and turn.fault is not None:
+        return "failed"
+    return name
+
+
+def turn_view(
+    turn: Turn, *, message_id: str | None = None, ahead: int = 0, draft: str = ""
+) -> TurnView:
+    """A turn for a list."""
+    return TurnView(
+        id=turn.id,
+        room_id=turn.room.id,
+        persona=turn.persona,
+        state=state(turn, turn.state),
+        at=moment(turn.states[0][1]),
+        message_id=message_id,
+        thread_id=turn.thread_id,
+        session_id=session_id(turn.persona, turn.scope),
+        ahead=ahead,
+        draft=draft,
+        error=(turn.answer or "") if turn.fault else "",
+    )
+
+
+def session_id(persona: str, scope: str) -> str:
+    """The id of a persona's session in a scope."""
+    return f"{persona}@{scope}"
+
+
+def left_out(turn: Turn) -> tuple[LeftOut, ...]:
+    """The layers of the memory that gave nothing for a turn, and why."""
+    memory = turn.record.get("memory", {})
+    late = memory.get("late", ())
+    return tuple(
+        LeftOut(layer, "took too long" if layer in late else "failed")
+        for layer in memory.get("missing", ())
+    )

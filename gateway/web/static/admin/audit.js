@@ -1,0 +1,149 @@
+// @ts-check
+// The audit log: who let which agent do what, newest first, and whether its chain holds.
+
+import * as api from "../lib/api.js";
+import { address, empty, exactly, folded, roomTitle } from "./parts.js";
+import { FilteredList } from "./filtered.js";
+import { filledIn, h, icon } from "../lib/dom.js";
+import { state } from "../lib/store.js";
+import { plural } from "../lib/words.js";
+import { showWhy } from "../chat/why.js";
+
+const FILTERS = ["act", "person", "persona", "room", "turn"];
+const list = new FilteredList("/api/audit", FILTERS);
+
+/** @type {Page.Section} */
+export const audit = {
+  name: "audit",
+  title: "Audit log",
+  probe: "/api/audit?limit=1",
+  async load({ query }) {
+    const [found, checked] = await Promise.all([list.load(query), api.get("/api/audit/verify")]);
+    return { ...found, checked };
+  },
+  /**
+   * @param {{ items: Api.EntryView[], more: boolean, checked: Api.VerdictView }} found
+   * @param {Page.Context} context
+   */
+  draw({ items, more, checked }, { query, refresh }) {
+    const filtered = list.filters(query);
+    return [
+      badge(checked),
+      folded(filters(query), filtered),
+      items.length
+        ? h("ul", { class: "admin-rows", "aria-label": "Audit log, newest first" }, ...items.map(entry))
+        : empty(filtered ? "Nothing fits the filter." : "Nothing is on record yet."),
+      more ? list.olderButton("Older ones", refresh) : null,
+    ];
+  },
+};
+
+/** @param {Api.VerdictView} given */
+function badge({ ok, rows, broken, broken_seq: at }) {
+  if (ok)
+    return h(
+      "p",
+      { class: "verdict good" },
+      icon("check"),
+      `Verified: ${plural(rows, "entry", "entries")}, none changed.`,
+    );
+  return h(
+    "p",
+    { class: "verdict bad", role: "alert" },
+    icon("close"),
+    `The chain is broken${at === null ? " at its end" : ` at ${at}`}: ${broken}`,
+  );
+}
+
+/**
+ * A hash by its beginning, as people compare them; everything else as it is.
+ * @param {string | number | boolean | null} value
+ */
+const brief = (value) => (/^[0-9a-f]{32,}$/.test(String(value)) ? `${String(value).slice(0, 12)}…` : value);
+
+/** @param {Api.EntryView} given */
+function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, detail }) {
+  const room = state.rooms.get(roomId ?? "");
+  const more = Object.entries(detail ?? {})
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`)
+    .join(", ");
+  return h(
+    "li",
+    { class: "admin-row" },
+    h(
+      "div",
+      { class: "row-head" },
+      h("span", { class: "number" }, `#${seq}`),
+      h("b", {}, act.replaceAll("_", " ")),
+      h("span", { class: "soft" }, `by ${by ? by.name || by.id : "somebody who was erased"}`),
+      h(
+        "span",
+        { class: "row-end" },
+        exactly(at),
+        turn
+          ? h(
+              "button",
+              {
+                type: "button",
+                class: "mini",
+                "data-key": `audit-${seq}`,
+                "aria-label": `Why: turn of entry ${seq}`,
+                on: { click: () => showWhy(turn) },
+              },
+              "Why",
+            )
+          : null,
+      ),
+    ),
+    h(
+      "p",
+      { class: "row-about" },
+      [
+        persona ? `@${persona}` : null,
+        roomId ? `in ${room ? roomTitle(room.name, room.kind) : roomId}` : null,
+        more || null,
+      ]
+        .filter(Boolean)
+        .join(" · "),
+    ),
+  );
+}
+
+/** @param {Record<string, string>} query */
+function filters(query) {
+  /**
+   * @param {string} name
+   * @param {string} label
+   */
+  const field = (name, label) =>
+    h(
+      "label",
+      { class: "filter" },
+      h("span", {}, label),
+      h("input", {
+        name,
+        class: "field",
+        value: query[name] ?? "",
+        autocomplete: "off",
+        maxlength: 300,
+        "data-key": `audit-${name}`,
+      }),
+    );
+  const form = h(
+    "form",
+    { class: "admin-filters", "aria-label": "Which entries" },
+    field("act", "Act"),
+    field("person", "Person's id"),
+    field("persona", "Persona"),
+    field("room", "Room's id"),
+    h("button", { class: "button", "data-key": "audit-filter" }, "Filter"),
+    list.filters(query) ? h("a", { class: "button", href: address("audit") }, "Clear") : null,
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const to = address("audit", filledIn(form));
+    location.hash = to;
+  });
+  return form;
+}

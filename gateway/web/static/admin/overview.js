@@ -1,0 +1,271 @@
+// @ts-check
+// Is everything well, and what waits for me?
+
+import * as api from "../lib/api.js";
+import { action, address, ago, empty, figure, me, note, roomTitle, section, short, stateMark, when } from "./parts.js";
+import { confirmDialog } from "../lib/dialogs.js";
+import { announce, h, icon } from "../lib/dom.js";
+import { dangerLine } from "../chat/live.js";
+import { state } from "../lib/store.js";
+import { duration, platformName, plural, size } from "../lib/words.js";
+import { turnRow } from "./turns.js";
+
+// A choice that opens a door for good.
+const LASTING = /\b(always|don.t ask|all edits|everything|every time|never ask|bypass|for this session)\b/i;
+
+/** How many things wait for somebody. */
+export async function waits() {
+  const [{ questions }, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
+  return questions.length + (access?.pairings.length ?? 0);
+}
+
+/** @type {Page.Section} */
+export const overview = {
+  name: "",
+  title: "Overview",
+  ages: true,
+  async load() {
+    const [summary, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
+    return { summary, pairings: access?.pairings ?? [] };
+  },
+  /**
+   * @param {{ summary: Api.SummaryView, pairings: Api.PairingView[] }} given
+   * @param {Page.Context} given
+   */
+  draw({ summary, pairings }, { refresh }) {
+    const waiting = [
+      ...summary.questions.map((asked) => questionCard(asked, refresh)),
+      ...pairings.map((one) => pairingCard(one, refresh)),
+    ];
+    return [
+      verdict(summary, waiting.length),
+      waiting.length ? section("Waiting for you", h("ul", { class: "cards-list" }, ...waiting)) : null,
+      summary.problems.length
+        ? section(
+            summary.problems.some((problem) => problem.grave) ? "Not well" : "Worth a look",
+            h("ul", { class: "cards-list" }, ...summary.problems.map(problemRow)),
+          )
+        : null,
+      tiles(summary),
+      section("Bots", h("ul", { class: "admin-rows" }, ...summary.bots.map(botRow))),
+      failures(summary),
+    ];
+  },
+};
+
+/**
+ * @param {Api.SummaryView} given
+ * @param {number} waiting
+ */
+function verdict({ problems }, waiting) {
+  const grave = problems.filter((problem) => problem.grave).length;
+  const parts = [
+    grave ? plural(grave, "thing is", "things are") + " not well" : null,
+    waiting ? plural(waiting, "thing waits", "things wait") + " for you" : null,
+  ].filter(Boolean);
+  const css = grave ? "bad" : waiting ? "wait" : "good";
+  const quiet = problems.length
+    ? `Nothing is broken. ${plural(problems.length, "thing is", "things are")} worth a look.`
+    : "Everything is well. Nothing waits for you.";
+  return h(
+    "p",
+    { class: `verdict ${css}`, role: "status" },
+    icon(grave ? "close" : waiting ? "dots" : "check"),
+    parts.length ? parts.join(", ") : quiet,
+  );
+}
+
+/** @param {Api.SummaryView} given */
+function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
+  return section(
+    "The last 24 hours",
+    h(
+      "dl",
+      { class: "tiles" },
+      figure("Turns", short(today.turns), today.waiting ? `${today.waiting} at work or waiting` : ""),
+      figure("Failed", short(today.failed)),
+      figure("Typical answer", today.p50_ms === null ? "–" : duration(today.p50_ms)),
+      figure("Sessions", `${sessions} of ${most}`, asleep ? `${asleep} asleep` : ""),
+      figure(
+        "Free disk",
+        size(disk.free_bytes),
+        disk.database_bytes === null ? "" : `database ${size(disk.database_bytes)}`,
+      ),
+    ),
+  );
+}
+
+/** @param {Api.BotView} bot */
+function botRow(bot) {
+  const parts = [
+    bot.since ? h("span", {}, bot.state === "connecting" ? "trying since " : "since ", when(bot.since)) : null,
+    bot.event_at ? h("span", {}, "last event ", when(bot.event_at)) : null,
+    bot.restarts ? h("span", {}, plural(bot.restarts, "restart")) : null,
+  ].filter(Boolean);
+  return h(
+    "li",
+    { class: "admin-row" },
+    h(
+      "div",
+      { class: "row-head" },
+      h("b", {}, bot.name),
+      bot.name.toLowerCase() === platformName(bot.platform).toLowerCase()
+        ? null
+        : h("span", { class: "soft" }, platformName(bot.platform)),
+      stateMark(bot.state),
+    ),
+    h("p", { class: "row-about" }, ...dotted(parts)),
+    bot.error
+      ? h(
+          "p",
+          { class: "row-about" },
+          "Last error ",
+          when(bot.error_at),
+          ": ",
+          h("span", { class: bot.state === "up" ? "" : "bad-text" }, bot.error),
+        )
+      : null,
+  );
+}
+
+/** @param {Page.Child[]} parts */
+const dotted = (parts) => parts.flatMap((part, index) => (index ? [" · ", part] : [part]));
+
+/** @param {Api.ProblemView} given */
+function problemRow({ text, remedy, grave }) {
+  return h(
+    "li",
+    { class: `card ${grave ? "bad" : "wait"}` },
+    h("p", { class: "card-title" }, text),
+    remedy ? h("p", { class: "row-about" }, remedy) : null,
+  );
+}
+
+/** @param {Api.SummaryView} given */
+function failures({ failed, today }) {
+  if (!failed.length) return section("Failed turns", empty("None in the last 24 hours."));
+  const most = Math.max(...failed.map((turn) => turn.total_ms ?? 0), 1);
+  const more =
+    today.failed > failed.length
+      ? h("p", {}, h("a", { href: address("turns", { state: "failed" }) }, `All ${today.failed}`))
+      : null;
+  return section("Failed turns", h("ul", { class: "admin-rows" }, ...failed.map((turn) => turnRow(turn, most))), more);
+}
+
+// ── Questions and pairings ────────────────────────────────────────────────────────────────
+
+/**
+ * @param {Api.QuestionView} asked
+ * @param {() => void} refresh
+ */
+function questionCard(asked, refresh) {
+  const { id, title, detail, options, persona, room_id: roomId, at, expires_at: until } = asked;
+  const room = state.rooms.get(roomId);
+  const name = room ? roomTitle(room.name, room.kind) : roomId;
+  const buttons = options.map((option, index) =>
+    action(`answer-${id}-${index}`, option.label, () => choose(asked, index, refresh), {
+      css: option.refuses || needsSure(asked, option) ? "" : "primary",
+      name: `${option.label}: ${title}`,
+      sure: needsSure(asked, option)
+        ? () =>
+            confirmDialog({
+              title: "Are you sure?",
+              text: stakes(asked, option),
+              yes: option.label,
+            })
+        : null,
+    }),
+  );
+  return h(
+    "li",
+    { class: "card wait", "data-acts": true },
+    h("p", { class: "card-title" }, title),
+    h(
+      "p",
+      { class: "row-about" },
+      `@${persona} in `,
+      h("a", { href: `#${encodeURIComponent(roomId)}` }, name),
+      " · ",
+      when(at),
+      until ? ` · refused ${ago(until)} unless somebody answers` : "",
+    ),
+    dangerLine(asked),
+    detail
+      ? h("pre", { class: "card-detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, detail)
+      : null,
+    h("div", { class: "card-buttons" }, ...buttons),
+  );
+}
+
+/**
+ * @param {Api.QuestionView} asked
+ * @param {Api.OptionView} option
+ */
+const needsSure = (asked, option) => !option.refuses && (asked.danger || LASTING.test(option.label));
+
+/**
+ * What is risked by a choice that is asked a second time.
+ * @param {Api.QuestionView} given
+ * @param {Api.OptionView} given
+ */
+function stakes({ danger, persona, title }, { label }) {
+  const parts = [
+    danger ? `This is dangerous: ${danger}.` : null,
+    LASTING.test(label) ? `“${label}” lets @${persona} go on without asking.` : null,
+  ];
+  return [...parts, title].filter(Boolean).join(" ");
+}
+
+/**
+ * @param {Api.QuestionView} given
+ * @param {number} option
+ * @param {() => void} refresh
+ */
+async function choose({ id }, option, refresh) {
+  const by = me();
+  if (!by) return;
+  try {
+    await api.post(`/api/questions/${encodeURIComponent(id)}`, { option, by });
+    announce("Answered");
+  } finally {
+    refresh();
+  }
+}
+
+/**
+ * @param {Api.PairingView} one
+ * @param {() => void} refresh
+ */
+function pairingCard(one, refresh) {
+  /** @param {"approve" | "refuse"} decision */
+  const decide = (decision) => async () => {
+    const by = me();
+    if (!by) return;
+    await api.post(`/api/access/pairings/${encodeURIComponent(one.code)}`, { decision, by });
+    announce(decision === "approve" ? `${one.person_name} is let in` : `${one.person_name} is refused`);
+    refresh();
+  };
+  return h(
+    "li",
+    { class: "card wait", "data-acts": true },
+    h("p", { class: "card-title" }, `${one.person_name} asks to be let in`),
+    h(
+      "p",
+      { class: "row-about" },
+      one.person_id,
+      ` · through ${one.bot}`,
+      one.persona ? ` · for @${one.persona}` : "",
+      " · code ",
+      h("code", {}, one.code),
+      " · ",
+      when(one.at),
+    ),
+    note("Compare the code with the one that they were shown."),
+    h(
+      "div",
+      { class: "card-buttons" },
+      action(`pair-${one.code}`, "Let in", decide("approve"), { css: "primary", name: `Let in ${one.person_name}` }),
+      action(`refuse-${one.code}`, "Refuse", decide("refuse"), { name: `Refuse ${one.person_name}` }),
+    ),
+  );
+}

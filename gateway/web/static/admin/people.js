@@ -1,0 +1,222 @@
+// @ts-check
+// People and what they may do: roles that were given here can be taken back here.
+
+import * as api from "../lib/api.js";
+import { action, empty, me, note, roomTitle, section, when } from "./parts.js";
+import { confirmDialog } from "../lib/dialogs.js";
+import { announce, byKey, filledIn, h } from "../lib/dom.js";
+import { state } from "../lib/store.js";
+
+const ROLES = [
+  ["guest", "guest: is heard"],
+  ["member", "member: may ask"],
+  ["owner", "owner: may do all"],
+];
+/** @type {Record<string, string>} */
+const WHERE = { rooms: "in rooms", dms: "in direct messages" };
+/** @type {Record<string, string>} */
+const RULES = {
+  closed: "closed: only those named below",
+  open: "open to everybody",
+  pairing: "strangers get a code that you approve",
+};
+
+/** @type {Page.Section} */
+export const people = {
+  name: "people",
+  title: "People",
+  probe: "/api/access",
+  load: async () => ({ access: await api.get("/api/access"), known: (await api.get("/api/people")).people }),
+  /**
+   * @param {{ access: Api.Access, known: Api.SpeakerView[] }} given
+   * @param {Page.Context} given
+   */
+  draw({ access, known }, { refresh }) {
+    const held = new Set(access.grants.map((grant) => grant.person_id));
+    return [
+      note(
+        `Rooms are ${RULES[access.rooms] ?? access.rooms}. ` +
+          `Direct messages: ${RULES[access.dms] ?? access.dms}. See [access] in moot.toml.`,
+      ),
+      section(
+        "Roles given here",
+        access.grants.length
+          ? h("ul", { class: "admin-rows" }, ...access.grants.map((grant) => grantRow(grant, refresh)))
+          : empty("None yet."),
+      ),
+      section("Give a role", grantForm(known, refresh)),
+      access.configured.length
+        ? section("Roles of moot.toml", h("ul", { class: "admin-rows" }, ...access.configured.map(configuredRow)))
+        : null,
+      section(
+        "Who has spoken",
+        known.length
+          ? h(
+              "ul",
+              { class: "admin-rows" },
+              ...known.map((person) =>
+                h(
+                  "li",
+                  { class: "admin-row" },
+                  h(
+                    "div",
+                    { class: "row-head" },
+                    h("b", {}, person.name),
+                    h("span", { class: "soft" }, person.id),
+                    held.has(person.id) ? h("span", { class: "tag" }, "has a role") : null,
+                  ),
+                ),
+              ),
+            )
+          : empty("Nobody yet."),
+      ),
+    ];
+  },
+};
+
+/** @param {Api.GrantView} given */
+function scopeWords({ room_name: name, room_id: id, persona, where }) {
+  const room = id ? `in ${name ? roomTitle(name, "room") : id}` : (WHERE[where] ?? "everywhere");
+  return `${room}, ${persona ? `with @${persona}` : "with every persona"}`;
+}
+
+/**
+ * @param {Api.GrantView} grant
+ * @param {() => void} refresh
+ */
+function grantRow(grant, refresh) {
+  const take = async () => {
+    const by = me();
+    if (!by) return;
+    await api.remove(`/api/access/grants/${grant.seq}`, { by });
+    announce(`Taken back from ${grant.person_name}`);
+    refresh();
+  };
+  const sure = () =>
+    confirmDialog({
+      title: "Take it back?",
+      text: `${grant.person_name} is no longer ${grant.role} ${scopeWords(grant)}.`,
+      yes: "Take back",
+    });
+  return h(
+    "li",
+    { class: "admin-row", "data-acts": true },
+    h(
+      "div",
+      { class: "row-head" },
+      h("b", {}, grant.person_name),
+      h("span", { class: "tag" }, grant.role),
+      h(
+        "span",
+        { class: "row-end" },
+        action(`revoke-${grant.seq}`, "Take back", take, {
+          name: `Take back: ${grant.person_name}, ${grant.role}`,
+          sure,
+        }),
+      ),
+    ),
+    h(
+      "p",
+      { class: "row-about" },
+      `${grant.person_id} · ${scopeWords(grant)} · by ${grant.by_name} · `,
+      when(grant.at),
+    ),
+  );
+}
+
+/** @param {Api.ConfiguredView} given */
+function configuredRow({ role, people: who, rooms, personas, where }) {
+  const names = who
+    .map((id) => (id === "*" ? "everybody" : (state.people.find((person) => person.id === id)?.name ?? id)))
+    .join(", ");
+  const places = [
+    rooms.length ? rooms.join(", ") : (WHERE[where] ?? "everywhere"),
+    personas.length ? personas.map((name) => `@${name}`).join(", ") : "every persona",
+  ];
+  return h(
+    "li",
+    { class: "admin-row" },
+    h("div", { class: "row-head" }, h("b", {}, names), h("span", { class: "tag" }, role)),
+    h("p", { class: "row-about" }, places.join(" · ")),
+  );
+}
+
+/**
+ * @param {Api.SpeakerView[]} known
+ * @param {() => void} refresh
+ */
+function grantForm(known, refresh) {
+  /**
+   * @param {string} label
+   * @param {Node} input
+   */
+  const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
+  /**
+   * @param {string} name
+   * @param {string[][]} options
+   */
+  const select = (name, options) =>
+    h(
+      "select",
+      { name, class: "field", "data-key": `grant-${name}` },
+      ...options.map(([value, words]) =>
+        h("option", { value, selected: name === "role" && value === "member" }, words),
+      ),
+    );
+  const rooms = [...state.rooms.values()]
+    .filter((room) => !room.id.startsWith("web:"))
+    .map((room) => [room.id, roomTitle(room.name, room.kind)]);
+  const form = h(
+    "form",
+    { class: "admin-filters", "data-acts": true, "data-keep": true },
+    field(
+      "Person's id",
+      h("input", {
+        name: "person_id",
+        class: "field",
+        required: true,
+        list: "known-people",
+        autocomplete: "off",
+        placeholder: "slack:U06STGBF4Q0",
+        maxlength: 300,
+        "data-key": "grant-person",
+      }),
+    ),
+    h(
+      "datalist",
+      { id: "known-people" },
+      ...known
+        .filter((person) => !person.id.startsWith("web:"))
+        .map((person) => h("option", { value: person.id }, person.name)),
+    ),
+    field("Role", select("role", ROLES)),
+    field("Room", select("room_id", [["", "everywhere"], ...rooms])),
+    field(
+      "Persona",
+      select("persona", [
+        ["", "every persona"],
+        ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
+      ]),
+    ),
+    action(
+      "grant",
+      "Give",
+      async () => {
+        const by = me();
+        if (!by || !form.reportValidity()) return;
+        const given = Object.fromEntries(Object.entries(filledIn(form)).filter(([, value]) => value));
+        const name = known.find((person) => person.id === given.person_id)?.name;
+        await api.post("/api/access/grants", { ...given, ...(name ? { person_name: name } : {}), by });
+        announce("Given");
+        form.reset();
+        refresh();
+      },
+      { css: "primary" },
+    ),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    byKey(form, "grant")?.click();
+  });
+  return form;
+}

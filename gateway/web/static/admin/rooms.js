@@ -1,0 +1,164 @@
+// @ts-check
+// Rooms, and one room with its sessions, schedules, memory and settings.
+
+import * as api from "../lib/api.js";
+import { address, empty, facts, roomTitle, section, when } from "./parts.js";
+import { scheduleRow } from "./schedules.js";
+import { sessionCard } from "./sessions.js";
+import { scaleOf, turnRow } from "./turns.js";
+import { h, icon } from "../lib/dom.js";
+import { toggleMemory } from "../memory/panel.js";
+import { mine } from "../lib/store.js";
+import { platformName, plural } from "../lib/words.js";
+
+/**
+ * @typedef {object} OneRoom
+ * @property {Api.RoomLineView} room
+ * @property {Api.SessionLineView[]} sessions
+ * @property {Api.TurnLineView[]} items
+ * @property {Api.Schedule[] | null} schedules
+ */
+
+/** @type {Page.Section} */
+export const rooms = {
+  name: "rooms",
+  title: "Rooms",
+  ages: true,
+  async load({ path }) {
+    const { rooms: all } = await api.get("/api/admin/rooms");
+    if (!path) return { all };
+    const room = all.find((one) => one.id === path);
+    if (!room) throw new Error("There is no such room.");
+    const [{ sessions }, { items }, schedules] = await Promise.all([
+      api.get("/api/admin/sessions"),
+      api.get(`/api/admin/turns?${new URLSearchParams({ room: path, limit: "10" })}`),
+      api.optional("/api/schedules"),
+    ]);
+    return {
+      room,
+      sessions: sessions.filter((one) => one.room_id === path),
+      items,
+      schedules: schedules?.schedules.filter((one) => one.room_id === path) ?? null,
+    };
+  },
+  /** `data`: the one room that the address names, or `all`. */
+  draw: (data, context) => (data.room ? one(data, context) : list(data.all)),
+};
+
+/** @param {Api.RoomLineView[]} all */
+function list(all) {
+  if (!all.length) return [empty("No rooms yet.")];
+  return [
+    h(
+      "ul",
+      { class: "admin-rows" },
+      ...all.map((room) =>
+        h(
+          "li",
+          { class: "admin-row" },
+          h(
+            "div",
+            { class: "row-head" },
+            h(
+              "a",
+              {
+                class: "row-link",
+                href: address(`rooms/${encodeURIComponent(room.id)}`),
+                "data-key": `room-${room.id}`,
+              },
+              icon(room.kind === "room" ? "hash" : "lock"),
+              room.name.replace(/^#/, ""),
+            ),
+            h("span", { class: "soft" }, platformName(room.platform)),
+            room.project ? h("span", { class: "tag" }, room.project) : null,
+            h(
+              "span",
+              { class: "row-end" },
+              room.last_at ? when(room.last_at) : h("span", { class: "soft" }, "nobody spoke yet"),
+            ),
+          ),
+          h("p", { class: "row-about" }, lately(room)),
+        ),
+      ),
+    ),
+  ];
+}
+
+/** @param {Api.RoomLineView} given */
+function lately({ messages, days, people, personas }) {
+  const daily = messages / days;
+  const parts = [
+    messages ? `${daily >= 10 ? Math.round(daily) : daily.toFixed(1)} messages a day` : `quiet for ${days} days`,
+    people.length
+      ? `${people
+          .slice(0, 3)
+          .map((by) => by.name)
+          .join(", ")}${people.length > 3 ? ` and ${people.length - 3} more` : ""}`
+      : null,
+    personas.length ? personas.map((name) => `@${name}`).join(", ") : null,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+/**
+ * @param {OneRoom} found
+ * @param {Page.Context} context
+ */
+function one({ room, sessions, items, schedules }, { refresh }) {
+  const models = Object.entries(room.models);
+  return [
+    h("p", {}, h("a", { href: address("rooms") }, "← All rooms")),
+    h("h2", { class: "admin-name" }, roomTitle(room.name, room.kind)),
+    h(
+      "div",
+      { class: "card-buttons" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button",
+          "data-key": "memory",
+          on: { click: () => toggleMemory(room, "An administrator looks.", { beside: false }) },
+        },
+        icon("book"),
+        "Memory",
+      ),
+      mine(room) ? h("a", { class: "button", href: `#${encodeURIComponent(room.id)}` }, "Open") : null,
+      h("a", { class: "button", href: address("turns", { room: room.id }) }, "Turns"),
+    ),
+    section(
+      "About",
+      facts([
+        ["Platform", platformName(room.platform)],
+        ["Id", h("code", {}, room.id)],
+        room.project ? ["Project", room.project] : null,
+        ["Last heard", room.last_at ? when(room.last_at) : "never"],
+        ["Lately", `${plural(room.messages, "message")} in ${room.days} days`],
+        ["People", room.people.map((by) => by.name).join(", ") || "nobody spoke lately"],
+        ["Personas", room.personas.map((name) => `@${name}`).join(", ") || "none was asked lately"],
+        ["Memory", room.in_memory ? "is kept" : "is off: nothing said here is remembered"],
+        models.length ? ["Models", models.map(([persona, model]) => `@${persona}: ${model}`).join(", ")] : null,
+      ]),
+    ),
+    section(
+      "Sessions",
+      sessions.length
+        ? h("ul", { class: "cards-list" }, ...sessions.map((session) => sessionCard(session, refresh)))
+        : empty("No agent lives here now."),
+    ),
+    schedules === null
+      ? null
+      : section(
+          "Schedules",
+          schedules.length
+            ? h("ul", { class: "cards-list" }, ...schedules.map((schedule) => scheduleRow(schedule, refresh)))
+            : empty("Nothing is scheduled here."),
+        ),
+    section(
+      "Latest turns",
+      items.length
+        ? h("ul", { class: "admin-rows" }, ...items.map((turn) => turnRow(turn, scaleOf(items))))
+        : empty("Nobody has asked an agent here yet."),
+    ),
+  ];
+}

@@ -1,0 +1,156 @@
+// @ts-check
+// Turns: newest first, by room, persona, person, state, and how long they took.
+
+import * as api from "../lib/api.js";
+import { address, empty, exactly, folded, money, roomTitle, short, stateMark, stepLegend, timeBar } from "./parts.js";
+import { FilteredList } from "./filtered.js";
+import { byKey, filledIn, h, targetOf } from "../lib/dom.js";
+import { state } from "../lib/store.js";
+import { duration } from "../lib/words.js";
+import { showWhy } from "../chat/why.js";
+
+const FILTERS = ["room", "persona", "person", "state", "slow_ms"];
+const STATES = [
+  ["", "any"],
+  ["open", "at work"],
+  ["posted", "answered"],
+  ["failed", "failed"],
+  ["stopped", "stopped"],
+];
+const SLOW = [
+  ["", "any time"],
+  ["10000", "over 10 s"],
+  ["30000", "over 30 s"],
+  ["60000", "over 1 min"],
+  ["300000", "over 5 min"],
+];
+const PAGE = 50;
+
+const list = new FilteredList("/api/admin/turns", FILTERS, PAGE);
+
+/** @type {Page.Section} */
+export const turns = {
+  name: "turns",
+  title: "Turns",
+  load: ({ query }) => list.load(query),
+  /**
+   * @param {{ items: Api.TurnLineView[], more: boolean }} found
+   * @param {Page.Context} context
+   */
+  draw({ items, more }, { query, refresh }) {
+    const filtered = list.filters(query);
+    const most = scaleOf(items);
+    return [
+      folded(filters(query), filtered),
+      items.length ? stepLegend() : null,
+      items.length
+        ? h(
+            "ul",
+            { class: "admin-rows", "aria-label": "Turns, newest first" },
+            ...items.map((turn) => turnRow(turn, most)),
+          )
+        : empty(
+            filtered ? "No turn fits the filter." : "No turns yet. One is listed as soon as somebody asks an agent.",
+          ),
+      more ? list.olderButton("Older turns", refresh) : null,
+    ];
+  },
+};
+
+/**
+ * What a full bar stands for: nearly the slowest, so that one that hung doesn't flatten all others.
+ * @param {Api.TurnLineView[]} items
+ */
+export function scaleOf(items) {
+  const all = items.map((turn) => turn.total_ms ?? 0).sort((a, b) => a - b);
+  return Math.max(all[Math.floor(all.length * 0.95)] ?? 0, 1);
+}
+
+/** @param {Record<string, string>} query */
+function filters(query) {
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {string[][]} options
+   */
+  const select = (name, label, options) => {
+    const known = options.some(([value]) => value === (query[name] ?? ""))
+      ? options
+      : [...options, [query[name], query[name]]];
+    return h(
+      "label",
+      { class: "filter" },
+      h("span", {}, label),
+      h(
+        "select",
+        { name, class: "field", "data-key": `filter-${name}` },
+        ...known.map(([value, words]) => h("option", { value, selected: value === (query[name] ?? "") }, words)),
+      ),
+    );
+  };
+  const rooms = [...state.rooms.values()]
+    .map((room) => [room.id, roomTitle(room.name, room.kind)])
+    .sort((a, b) => a[1].localeCompare(b[1]));
+  const form = h(
+    "form",
+    { class: "admin-filters", "aria-label": "Which turns" },
+    select("room", "Room", [["", "any"], ...rooms]),
+    select("persona", "Persona", [["", "any"], ...state.personas.map((persona) => [persona.name, `@${persona.name}`])]),
+    select("person", "Person", [["", "any"], ...state.people.map((person) => [person.id, person.name])]),
+    select("state", "State", STATES),
+    select("slow_ms", "Took", SLOW),
+    list.filters(query) ? h("a", { class: "button", href: address("turns") }, "Clear") : null,
+  );
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("change", (event) => {
+    const key = targetOf(event).dataset.key;
+    location.hash = address("turns", filledIn(form));
+    requestAnimationFrame(() => byKey(document.body, key ?? "")?.focus());
+  });
+  return form;
+}
+
+/**
+ * A turn in a list; `most`: what a full bar stands for.
+ * @param {Api.TurnLineView} turn
+ * @param {number} most
+ */
+export function turnRow(turn, most) {
+  const name = roomTitle(turn.room_name, turn.room_kind);
+  const why = h(
+    "button",
+    {
+      type: "button",
+      class: "mini",
+      "data-key": `why-${turn.id}`,
+      "aria-label": `Why: @${turn.persona} for ${turn.person_name}`,
+      on: { click: () => showWhy(turn.id) },
+    },
+    "Why",
+  );
+  const spent = [
+    turn.tokens ? `${short(turn.tokens)} tokens` : null,
+    turn.cost_usd !== null && turn.cost_usd !== undefined ? money(turn.cost_usd) : null,
+  ].filter(Boolean);
+  return h(
+    "li",
+    { class: "admin-row turn-row" },
+    h(
+      "div",
+      { class: "row-head" },
+      stateMark(turn.state),
+      h("b", {}, turn.command ? "Command" : `@${turn.persona}`),
+      h("span", { class: "soft" }, `for ${turn.person_name} in ${name}`),
+      h("span", { class: "row-end" }, exactly(turn.at), why),
+    ),
+    turn.total_ms === null || turn.total_ms === undefined
+      ? null
+      : h(
+          "div",
+          { class: "row-time" },
+          timeBar(turn, most * 1.02) ?? h("span", {}),
+          h("span", { class: "soft" }, [duration(turn.total_ms), ...spent].join(" · ")),
+        ),
+    turn.error ? h("p", { class: "bad-text" }, turn.error) : null,
+  );
+}

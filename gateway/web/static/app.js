@@ -1,0 +1,341 @@
+// @ts-check
+// The page: puts the parts together and carries what happens between them.
+
+import { adminEvent, adminShown, openAdmin, setUpAdmin } from "./admin/sections.js";
+import * as api from "./lib/api.js";
+import { Composer } from "./chat/composer.js";
+import { Conversation } from "./chat/conversation.js";
+import { switcher, whoDialog } from "./lib/dialogs.js";
+import { $, announce, h, icon } from "./lib/dom.js";
+import { personasChanged, showPersonas } from "./personas/views.js";
+import { memoryChanged, toggleMemory } from "./memory/panel.js";
+import { closePanel, panelKind, setUpPanel } from "./lib/panel.js";
+import { setUpSidebar } from "./chat/sidebar.js";
+import * as store from "./lib/store.js";
+import { on, state, tell } from "./lib/store.js";
+import { follow } from "./lib/stream.js";
+import { showTerminal } from "./chat/terminal.js";
+import { TimelineView } from "./chat/timeline.js";
+import { drawWelcome } from "./chat/welcome.js";
+import { showWhy } from "./chat/why.js";
+import { platformName } from "./lib/words.js";
+
+const HOME = "web:general"; // where one is who names no room
+/** @type {Map<string, Conversation>} */
+const conversations = new Map(); // by the room's id
+const composer = new Composer(send);
+const timeline = new TimelineView({ onOlder: older, onSeen: seen });
+/** @type {Page.Room | null} */
+let room = null;
+let sent = Promise.resolve(); // messages go out one after the other, in the order they were written
+
+/** @param {string} [roomId] */
+function conversation(roomId = state.roomId ?? HOME) {
+  const known = conversations.get(roomId) ?? new Conversation(roomId);
+  conversations.set(roomId, known);
+  return known;
+}
+
+// ── Rooms ─────────────────────────────────────────────────────────────────────────────────
+
+/** @param {Page.Room} of */
+function readOnly(of) {
+  const platform = of.id.split(":")[0];
+  return platform === "web" ? "" : `This room lives in ${platformName(platform)}. Write there; Moot shows it here.`;
+}
+
+/** @param {string} roomId */
+function open(roomId) {
+  const target = store.roomOf(roomId);
+  if (!target || !store.mine(target)) return open(HOME);
+  const hash = `#${encodeURIComponent(roomId)}`;
+  if (location.hash !== hash) history.pushState(null, "", hash);
+  if (showPersonas()) return; // somebody has not saved yet
+  openAdmin(hash); // which is none of its own: it leaves
+  if (panelKind()) closePanel();
+  room = target;
+  state.roomId = roomId;
+  tell("room");
+  drawHead(room);
+  composer.open(roomId, store.roomLabel(room), readOnly(room));
+  timeline.open(conversation(), { readOnly: readOnly(room) });
+  if (!matchMedia("(pointer: coarse)").matches) composer.focus();
+  return load();
+}
+
+async function load() {
+  const opened = conversation();
+  try {
+    await opened.load();
+  } catch (error) {
+    say(error.message);
+    return;
+  }
+  if (!room || opened.roomId !== state.roomId) return;
+  timeline.refresh();
+  drawWelcome(room, opened);
+  drawHead(room);
+  seen();
+}
+
+async function older() {
+  const opened = conversation();
+  if (!opened.loaded) return;
+  try {
+    await opened.older();
+  } catch (error) {
+    say(error.message);
+    return;
+  }
+  if (opened.roomId !== state.roomId) return;
+  timeline.draw();
+  timeline.lookUp();
+}
+
+function seen() {
+  if (!document.hidden && state.roomId && conversation().loaded) store.markRead(state.roomId, conversation().newest);
+}
+
+/** @param {Page.Room} of */
+function drawHead(of) {
+  const persona = store.personaOf(of);
+  $("room-name").textContent = store.roomLabel(of);
+  const about = persona ? persona.agent : of.project ? `Project ${of.project}` : "";
+  $("room-about").textContent = about;
+  $("room-about").hidden = !about;
+  const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
+  const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
+  document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(of)} · Moot`;
+}
+
+function fromAddress() {
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  return wanted && store.roomOf(wanted) ? wanted : HOME;
+}
+
+// ── Messages out ──────────────────────────────────────────────────────────────────────────
+
+/** @param {Page.Draft} given */
+function send({ text, replyTo = null, attachments = [], extra = {} }) {
+  if (!state.me || !room) {
+    whoDialog();
+    return;
+  }
+  /** @type {Page.Outgoing} */
+  const message = {
+    id: api.newId(),
+    room_id: room.id,
+    by: { ...state.me, kind: "human", role: null },
+    text,
+    at: new Date().toISOString(),
+    edited_at: null,
+    thread_id: replyTo?.thread_id ?? null,
+    reply_to: replyTo?.id ?? null,
+    attachments,
+    turn_id: null,
+    draft: false,
+    sending: true,
+    to: room,
+    extra,
+  };
+  timeline.atEnd = true;
+  deliver(message);
+}
+
+/** @param {Page.Outgoing} message */
+function deliver(message) {
+  const into = conversation(message.room_id);
+  into.keep({ ...message, failed: null });
+  changed(into);
+  sent = sent.then(() => transmit(message, into));
+}
+
+/**
+ * @param {Page.Outgoing} message
+ * @param {Conversation} into
+ */
+async function transmit(message, into) {
+  try {
+    const receipt = await api.post("/api/submit", submission(message));
+    if (receipt.message_id !== message.id) into.messages.delete(message.id);
+    else if (into.messages.get(message.id)?.sending) into.keep({ ...message, sending: false });
+    if (!state.rooms.has(message.room_id)) store.setRoom({ ...message.to, last_at: message.at });
+  } catch (error) {
+    if (into.messages.get(message.id)?.sending) into.keep({ ...message, failed: error.message });
+    announce(`Not sent: ${error.message}`);
+  }
+  changed(into);
+}
+
+/**
+ * The ingest contract: content is what was typed; everything else stands beside it.
+ * @param {Page.Outgoing} given
+ */
+function submission({ id, to, by, text, thread_id, reply_to, attachments, extra }) {
+  return {
+    content: text,
+    metadata: {
+      source: "web",
+      sender_id: by.id,
+      sender_display_name: by.name,
+      sender_type: "human",
+      channel_external_id: to.id.slice("web:".length),
+      ...extra,
+    },
+    room: { id: to.id, name: to.name, kind: to.kind, project: to.project },
+    message_id: id,
+    thread_id,
+    reply_to,
+    attachments: attachments.map((file) => ({ id: file.id })),
+  };
+}
+
+// ── What happens ──────────────────────────────────────────────────────────────────────────
+
+/**
+ * @param {string} type
+ * @param {any} data
+ */
+function onEvent(type, data) {
+  adminEvent(type);
+  switch (type) {
+    case "hello":
+      if (!data.resumed) catchUp();
+      return;
+    case "reload":
+      catchUp();
+      return;
+    case "personas":
+      store.fetchPersonas().then(drawAll);
+      personasChanged();
+      return;
+    case "room":
+      store.setRoom(data.room);
+      return;
+    case "stopping":
+      say("Moot is stopping. What you write now is answered after its next start.");
+      return;
+    case "memory":
+      memoryChanged(data.room_id);
+      return;
+  }
+  if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
+  const known = conversations.get(data.room_id);
+  if (type === "message") arrived(data.message);
+  if (!known) return;
+  known.apply(type, data);
+  if (type === "message" && data.message.by.id !== state.me?.id && known.roomId === state.roomId) timeline.news();
+  if (type === "question" && known.roomId === state.roomId)
+    announce(`${data.question.persona} asks: ${data.question.title}`);
+  changed(known);
+}
+
+/** @param {Api.MessageView} message */
+function arrived(message) {
+  store.meet(message.by);
+  const known = state.rooms.get(message.room_id);
+  if (known) store.setRoom({ ...known, last_at: message.at });
+}
+
+/** @param {Conversation} of */
+function changed(of) {
+  if (!room || of.roomId !== state.roomId) return;
+  timeline.refresh();
+  drawWelcome(room, of);
+  if (timeline.atEnd) seen();
+}
+
+/** Fetch what the events did not tell: at the start, and after a gap. */
+async function catchUp() {
+  try {
+    await store.fetchAll();
+  } catch (error) {
+    say(error.message);
+    return;
+  }
+  memoryChanged(null);
+  for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
+  if (!adminShown() && room) {
+    await load();
+    return;
+  }
+  go();
+  if (!state.me) whoDialog();
+}
+
+/** Show what the address says. */
+function go() {
+  if (/^#personas\b/.test(location.hash)) openAdmin(); // which is none of its own: it leaves
+  const beside = showPersonas();
+  if (!beside && !openAdmin()) open(fromAddress());
+  else if (!beside && state.roomId) {
+    state.roomId = null;
+    tell("room");
+  }
+}
+
+function drawAll() {
+  if (!room || adminShown()) return;
+  drawHead(room);
+  drawWelcome(room, conversation());
+}
+
+/** @param {"open" | "lost"} connection */
+function onState(connection) {
+  const lost = connection === "lost";
+  $("connection").hidden = !lost;
+  $("connection").textContent = lost ? "Connection lost. Reconnecting…" : "";
+  document.body.classList.toggle("offline", lost);
+}
+
+/** @param {string} text */
+function say(text) {
+  $("connection").hidden = false;
+  $("connection").textContent = text;
+}
+
+// ── Together ──────────────────────────────────────────────────────────────────────────────
+
+/** @param {string} id */
+async function showMessage(id) {
+  while (!timeline.reveal(id) && (await conversation().older())) timeline.draw();
+}
+
+on("open", open);
+on("try", (text) => composer.put(text));
+on("reply", (message) => composer.reply(message));
+on("pin", (message) => send({ text: "!pin", replyTo: message }));
+on("retry", (message) => deliver({ ...message, failed: null }));
+on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
+on("command", (text) => send({ text }));
+on("why", showWhy);
+on("watch", showTerminal);
+on("show-message", showMessage);
+on("rooms", drawAll);
+on("me", () => {
+  if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : HOME);
+});
+
+$("show-memory").append(icon("book"), h("span", {}, "Memory"));
+$("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
+$("show-terminal").append(icon("terminal"), h("span", {}, "Terminal"));
+$("show-terminal").addEventListener("click", () => (panelKind() === "terminal" ? closePanel() : showTerminal()));
+new MutationObserver(() => {
+  for (const kind of ["memory", "terminal"])
+    $(`show-${kind}`).setAttribute("aria-pressed", String(panelKind() === kind));
+}).observe($("side"), { attributes: true, attributeFilter: ["hidden", "class"] });
+$("jump").addEventListener("click", switcher);
+if (/Mac|iPhone|iPad/.test(navigator.platform)) $("jump-key").textContent = "⌘K";
+document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    if (!document.querySelector("dialog[open]")) switcher();
+  }
+});
+window.addEventListener("popstate", go);
+document.addEventListener("visibilitychange", seen);
+
+setUpPanel();
+setUpSidebar(open);
+setUpAdmin();
+follow({ onEvent, onState });

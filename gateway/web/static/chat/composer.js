@@ -1,0 +1,124 @@
+// @ts-check
+// The message box: what you type, what you answer, what you attach.
+
+import { Attachments } from "./attach.js";
+import { Completion } from "./complete.js";
+import { $, h, icon } from "../lib/dom.js";
+import { plainText } from "../lib/markdown.js";
+
+const HINT = "Enter sends, Shift+Enter makes a new line, @ mentions";
+
+export class Composer {
+  /**
+   * `onSend({ text, replyTo, attachments })` is told of each message.
+   * @param {(draft: Page.Draft) => void} onSend
+   */
+  constructor(onSend) {
+    this.onSend = onSend;
+    this.text = $("text");
+    this.replyTo = null;
+    this.unsent = new Map(); // room id -> text
+    this.sent = ""; // the last message, for the up arrow
+    this.roomId = null;
+    this.attachments = new Attachments();
+    this.completion = new Completion(this.text);
+    $("send").append(icon("send"));
+    $("hint").textContent = HINT;
+    $("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.send();
+    });
+    this.text.addEventListener("input", () => this.changed());
+    this.text.addEventListener("keydown", (event) => this.key(event));
+    this.text.addEventListener("paste", (event) => this.attachments.paste(event));
+  }
+
+  /**
+   * Belong to another room; what was not sent stays with its room.
+   * @param {string} roomId
+   * @param {string} label
+   * @param {string} readOnly
+   */
+  open(roomId, label, readOnly) {
+    if (this.roomId) this.unsent.set(this.roomId, this.text.value);
+    this.roomId = roomId;
+    this.text.value = this.unsent.get(roomId) ?? "";
+    this.text.placeholder = `Message ${label}`;
+    this.text.setAttribute("aria-label", `Message ${label}`);
+    this.completion.close();
+    this.reply(null);
+    $("composer").hidden = Boolean(readOnly);
+    $("read-only").hidden = !readOnly;
+    $("read-only").textContent = readOnly;
+    this.changed();
+  }
+
+  focus() {
+    this.text.focus();
+  }
+
+  /** @param {string} text */
+  put(text) {
+    this.text.value = text;
+    this.changed();
+    this.text.focus();
+    this.text.setSelectionRange(text.length, text.length);
+  }
+
+  /** @param {Page.Message | null} message */
+  reply(message) {
+    this.replyTo = message;
+    $("replying").hidden = !message;
+    if (!message) return;
+    const cancel = h(
+      "button",
+      { type: "button", class: "icon-button small", "aria-label": "Do not reply" },
+      icon("close"),
+    );
+    cancel.addEventListener("click", () => {
+      this.reply(null);
+      this.focus();
+    });
+    $("replying").replaceChildren(
+      icon("reply"),
+      h("span", {}, "Replying to ", h("b", {}, message.by.name)),
+      h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)),
+      cancel,
+    );
+    this.focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (this.completion.handle(event)) return;
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      this.send();
+    } else if (event.key === "ArrowUp" && !this.text.value && this.sent) {
+      event.preventDefault();
+      this.put(this.sent);
+    } else if (event.key === "Escape" && this.replyTo) {
+      event.stopPropagation();
+      this.reply(null);
+    }
+  }
+
+  changed() {
+    this.text.style.height = "auto";
+    this.text.style.height = `${Math.min(this.text.scrollHeight, window.innerHeight * 0.4)}px`;
+    $("send").classList.toggle("ready", Boolean(this.text.value.trim()));
+  }
+
+  send() {
+    const attachments = this.attachments.references;
+    if (this.attachments.busy || (!this.text.value.trim() && !attachments.length)) return;
+    const message = { text: this.text.value, replyTo: this.replyTo, attachments };
+    this.sent = this.text.value;
+    this.text.value = "";
+    this.attachments.clear();
+    this.reply(null);
+    this.completion.close();
+    this.changed();
+    this.onSend(message);
+  }
+}

@@ -1,0 +1,172 @@
+// @ts-check
+// What is still open in a room: turns that wait or run, and questions of an agent.
+
+import * as api from "../lib/api.js";
+import { avatar, personaSpeaker } from "../lib/avatar.js";
+import { h, icon } from "../lib/dom.js";
+import { markdown } from "../lib/markdown.js";
+import { head } from "./message.js";
+import { mentions, state, tell } from "../lib/store.js";
+import { clock, elapsed, plural } from "../lib/words.js";
+
+/** @type {Record<string, string>} */
+const UNANSWERED = { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." };
+/** @type {Record<string, string>} */
+const ENDED = { failed: "could not answer", stopped: "was stopped" };
+
+/**
+ * An element for a turn, and the function that brings it up to date.
+ * @param {Page.Turn} first
+ */
+export function turnElement(first) {
+  const speaker = personaSpeaker(first.persona);
+  const text = h("div", { class: "text drafting", "aria-live": "off" });
+  const spinner = h("span", { class: "spinner", "aria-hidden": "true" });
+  const words = h("span", { class: "turn-words" });
+  const time = h("span", { class: "turn-time", "aria-hidden": "true" });
+  const stop = h("button", { type: "button", class: "mini stop" }, icon("stop"), "Stop");
+  const watch = h("button", { type: "button", class: "mini" }, icon("terminal"), "Watch");
+  const why = h("button", { type: "button", class: "mini" }, "Why");
+  const element = h(
+    "article",
+    { class: "message bot turn", "data-turn": first.id, "aria-label": `${first.persona} is working` },
+    avatar(speaker),
+    h(
+      "div",
+      { class: "message-body" },
+      head({ by: speaker }, true),
+      text,
+      h("div", { class: "turn-foot" }, spinner, words, time, stop, watch, why),
+    ),
+  );
+  let turn = first;
+  let shown = "";
+  const tick = () => {
+    time.textContent = turn.state === "running" ? elapsed(Date.now() - Date.parse(turn.since ?? turn.at)) : "";
+  };
+  const timer = setInterval(() => (element.isConnected ? tick() : clearInterval(timer)), 1_000);
+  stop.addEventListener("click", () => tell("stop", turn));
+  watch.addEventListener("click", () => tell("watch", turn.session_id));
+  why.addEventListener("click", () => tell("why", turn.id));
+
+  /** @param {Page.Turn} now */
+  function update(now) {
+    turn = now;
+    const ended = ENDED[turn.state];
+    element.classList.toggle("ended", Boolean(ended));
+    element.setAttribute(
+      "aria-label",
+      `${turn.persona} ${ended ?? (turn.state === "queued" ? "is waiting" : "is working")}`,
+    );
+    if (shown !== turn.draft) {
+      shown = turn.draft;
+      text.replaceChildren(markdown(turn.draft, mentions()));
+    }
+    text.hidden = !turn.draft;
+    words.textContent = wording(turn);
+    spinner.hidden = Boolean(ended) || turn.state === "queued";
+    stop.hidden = Boolean(ended);
+    watch.hidden = Boolean(ended) || !turn.session_id || turn.state === "queued";
+    why.hidden = !ended;
+    element.classList.toggle("queued", turn.state === "queued");
+    tick();
+  }
+  update(first);
+  return { element, update };
+}
+
+/** @param {Page.Turn} turn */
+function wording(turn) {
+  if (turn.state === "queued") return turn.ahead > 0 ? `Waiting its turn, ${turn.ahead} before it` : "Waiting its turn";
+  if (turn.state === "failed") return turn.error || "Could not answer.";
+  if (turn.state === "stopped") return turn.error || "Stopped.";
+  if (turn.state === "answered") return "Posting";
+  return turn.asks ? "Waiting for a decision" : turn.status || "Working";
+}
+
+/**
+ * An element for a question with its real choices as buttons.
+ * @param {Page.Question} question
+ */
+export function questionElement(question) {
+  const id = `question-${question.id.replace(/\W/g, "-")}`;
+  const wrong = h("p", { class: "failure", role: "alert", hidden: true });
+  const allowed = !question.may_answer.length || question.may_answer.some((person) => person.id === state.me?.id);
+  const buttons = question.options.map((option, index) => {
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: `button ${option.refuses ? "quiet" : index === 0 ? "primary" : ""}`,
+        disabled: !allowed,
+      },
+      h("kbd", {}, `!${index + 1}`),
+      h("span", {}, option.label),
+    );
+    button.addEventListener("click", () => choose(index));
+    return button;
+  });
+
+  /** @param {number} option */
+  async function choose(option) {
+    for (const button of buttons) button.disabled = true;
+    wrong.hidden = true;
+    try {
+      await api.post(`/api/questions/${encodeURIComponent(question.id)}`, {
+        option,
+        by: { id: state.me?.id, name: state.me?.name },
+      });
+    } catch (error) {
+      wrong.textContent = error.message;
+      wrong.hidden = false;
+      for (const button of buttons) button.disabled = !allowed;
+    }
+  }
+
+  const closed = question.closed;
+  return h(
+    "section",
+    { role: "group", class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
+    h("p", { class: "question-from" }, icon("lock"), `${question.persona} asks for permission`),
+    h("h2", { id }, question.title),
+    question.detail
+      ? h(
+          "pre",
+          { class: "detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" },
+          question.detail,
+        )
+      : null,
+    closed ? null : dangerLine(question),
+    closed ? h("p", { class: "question-end" }, ending(question)) : h("div", { class: "choices" }, ...buttons),
+    closed ? null : h("p", { class: "note" }, who(question, allowed)),
+    wrong,
+  );
+}
+
+/**
+ * Why it is a dangerous one, for whoever is about to say yes; null: nothing says so.
+ * @param {{ danger: string | null }} given
+ */
+export const dangerLine = ({ danger }) =>
+  danger ? h("p", { class: "danger-line" }, h("b", {}, "Dangerous"), `: ${danger}`) : null;
+
+/**
+ * @param {Page.Question} question
+ * @param {boolean} allowed
+ */
+function who(question, allowed) {
+  const names = question.may_answer.map((person) => person.name);
+  const may = names.length
+    ? `${new Intl.ListFormat("en").format(names)} may answer`
+    : "Everybody in this room may answer";
+  const until = question.expires_at ? `; refused at ${clock(question.expires_at)} when nobody does` : "";
+  return `${may}${names.length && !allowed ? ", not you" : ""}${until}.`;
+}
+
+/** @param {Page.Question} question */
+function ending(question) {
+  const { option, by, reason = "" } = question.closed ?? {};
+  if (option === null || option === undefined) return UNANSWERED[reason] ?? `Closed: ${reason}.`;
+  const label = question.options[option]?.label ?? plural(option + 1, "option");
+  return `${by ? by.name : "Somebody"} chose “${label}”.`;
+}

@@ -1,0 +1,193 @@
+// @ts-check
+// One message of the conversation.
+
+import { avatar } from "../lib/avatar.js";
+import { copyButton, h, icon } from "../lib/dom.js";
+import { markdown, plainText } from "../lib/markdown.js";
+import { mentions, state, tell } from "../lib/store.js";
+import { clock, full, size } from "../lib/words.js";
+
+const GROUP_MS = 5 * 60_000;
+const MOOT = "bot:moot"; // who answers commands
+
+/**
+ * Whether a message continues the one before it: same author, soon after, no reply.
+ * @param {Page.Message} message
+ * @param {Page.Message | null} before
+ */
+export function continues(message, before) {
+  return (
+    before !== null &&
+    before.by.id === message.by.id &&
+    before.by.name === message.by.name &&
+    !message.reply_to &&
+    before.turn_id === message.turn_id &&
+    message.time - before.time < GROUP_MS
+  );
+}
+
+/**
+ * When this string changes the message is drawn again.
+ * @param {Page.Message} message
+ * @param {boolean} compact
+ * @param {Page.Message | undefined} quoted
+ */
+export const signature = (message, compact, quoted) => `${message.version} ${compact} ${quoted?.version}`;
+
+/**
+ * The element. `compact`: without the author. `quoted`: the message it answers, if known.
+ * @param {Page.Message} message
+ * @param {{ compact: boolean, quoted: Page.Message | undefined, readOnly: string }} given
+ */
+export function messageElement(message, { compact, quoted, readOnly }) {
+  const bot = message.by.kind === "bot";
+  const classes = [
+    "message",
+    bot && "bot",
+    compact && "compact",
+    message.sending && "sending",
+    message.failed && "failed",
+  ];
+  return h(
+    "article",
+    {
+      class: classes.filter(Boolean).join(" "),
+      "data-id": message.id,
+      "aria-label": `${message.by.name}, ${clock(message.at)}`,
+    },
+    compact ? h("span", { class: "gutter", "aria-hidden": "true" }, clock(message.at)) : avatar(message.by),
+    h(
+      "div",
+      { class: "message-body" },
+      compact ? null : head(message, bot),
+      quote(message, quoted),
+      body(message),
+      files(message.attachments),
+      message.failed ? failure(message) : null,
+      bot && message.turn_id && !message.draft ? answerFoot(message) : null,
+    ),
+    message.sending || message.failed ? null : actions(message, readOnly),
+  );
+}
+
+/**
+ * @param {{ by: Page.Figure & { role?: string | null }, at?: string }} message
+ * @param {boolean} bot
+ */
+export function head(message, bot) {
+  const agent = bot ? state.personas.find((persona) => persona.name === message.by.name)?.agent : null;
+  return h(
+    "header",
+    { class: "message-head" },
+    h("span", { class: "author" }, message.by.name),
+    bot ? h("span", { class: "tag" }, agent ?? "bot") : null,
+    message.by.role ? h("span", { class: "role" }, message.by.role) : null,
+    message.at ? h("time", { datetime: message.at, title: full(message.at) }, clock(message.at)) : null,
+  );
+}
+
+/**
+ * @param {Page.Message} message
+ * @param {Page.Message | undefined} quoted
+ */
+function quote(message, quoted) {
+  const id = message.reply_to ?? message.thread_id;
+  if (!id || id === message.id) return null;
+  const words = quoted ? plainText(quoted.text).slice(0, 140) : "an earlier message";
+  const label = message.reply_to ? "Reply to" : "In the thread of";
+  const button = h(
+    "button",
+    { type: "button", class: "quote" },
+    icon("reply"),
+    h("span", { class: "sr-only" }, label),
+    h("b", {}, quoted?.by.name ?? ""),
+    h("span", {}, words),
+  );
+  button.addEventListener("click", () => tell("show-message", id));
+  return button;
+}
+
+/** @param {Page.Message} message */
+function body(message) {
+  const element = h("div", { class: `text ${message.draft ? "drafting" : ""}` }, markdown(message.text, mentions()));
+  if (message.edited_at && !message.turn_id)
+    element.append(h("span", { class: "edited", title: full(message.edited_at) }, "edited"));
+  return element;
+}
+
+/** @param {Api.FileView[]} attachments */
+function files(attachments) {
+  if (!attachments?.length) return null;
+  return h("ul", { class: "files" }, ...attachments.map((file) => h("li", {}, fileElement(file))));
+}
+
+/** @param {Api.FileView} file */
+function fileElement(file) {
+  const about = `${file.name}, ${size(file.size_bytes)}`;
+  if (file.image && file.url) {
+    return h(
+      "a",
+      { href: file.url, target: "_blank", rel: "noopener", class: "image" },
+      h("img", { src: file.url, alt: file.name, loading: "lazy", title: about }),
+    );
+  }
+  const inside = [
+    icon("file"),
+    h("span", { class: "file-name" }, file.name),
+    h("span", { class: "row-more" }, size(file.size_bytes)),
+  ];
+  if (file.url) return h("a", { href: file.url, class: "file", download: file.name }, ...inside);
+  return h("span", { class: "file" }, ...inside);
+}
+
+/** @param {Page.Message} message */
+function failure(message) {
+  const again = h("button", { type: "button", class: "mini" }, "Try again");
+  again.addEventListener("click", () => tell("retry", message));
+  return h("p", { class: "failure", role: "alert" }, `Not sent: ${message.failed} `, again);
+}
+
+/** @param {Page.Message} message */
+function answerFoot(message) {
+  const why = h("button", { type: "button", class: "mini why", "aria-haspopup": "true" }, "Why this answer");
+  why.addEventListener("click", () => tell("why", message.turn_id));
+  return h(
+    "footer",
+    { class: "answer-foot" },
+    why,
+    copyButton(() => message.text),
+  );
+}
+
+/**
+ * @param {Page.Message} message
+ * @param {string} readOnly
+ */
+function actions(message, readOnly) {
+  if (readOnly) return null;
+  /**
+   * @param {Parameters<typeof icon>[0]} name
+   * @param {string} label
+   * @param {() => void} run
+   */
+  const action = (name, label, run) => {
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "icon-button small",
+        "aria-label": `${label}: ${message.by.name}, ${clock(message.at)}`,
+        title: label,
+      },
+      icon(name),
+    );
+    button.addEventListener("click", run);
+    return button;
+  };
+  return h(
+    "div",
+    { class: "actions" },
+    action("reply", "Reply", () => tell("reply", message)),
+    message.by.id === MOOT ? null : action("pin", "Pin", () => tell("pin", message)),
+  );
+}

@@ -1,0 +1,184 @@
+// @ts-check
+// The agent's terminal as it is now, beside the conversation.
+
+import { $, h, icon } from "../lib/dom.js";
+import { closePanel, openPanel } from "../lib/panel.js";
+import { fetchSessions, state } from "../lib/store.js";
+
+const PAPER = "#12110f";
+const INK = "#d8d5cc";
+const PALETTE = [
+  "#3a3833",
+  "#e5786d",
+  "#8fc46d",
+  "#e0b65c",
+  "#7aa7ea",
+  "#c594e0",
+  "#66c2c2",
+  "#cfccc2",
+  "#8c877b",
+  "#ff9a8f",
+  "#aee08a",
+  "#f5d07a",
+  "#9cc0f7",
+  "#dcb0f2",
+  "#86dada",
+  "#f4f2ec",
+];
+const CHARACTER = 0.602; // width of a monospaced character, in its font's size
+const SMALLEST_PX = 8;
+const LARGEST_PX = 13;
+
+/** Open the panel with one session's terminal, or the room's first. */
+export async function showTerminal(sessionId = "") {
+  const screen = new Screen();
+  const pick = h("select", { class: "pick", "aria-label": "Session" });
+  const wide = h(
+    "button",
+    { type: "button", class: "icon-button widen", "aria-label": "Use the whole width", "aria-pressed": "false" },
+    icon("wide"),
+  );
+  wide.addEventListener("click", () => {
+    const on = $("app").classList.toggle("wide-side");
+    wide.setAttribute("aria-pressed", String(on));
+  });
+  pick.addEventListener("change", () => screen.follow(pick.value));
+  openPanel({
+    kind: "terminal",
+    title: "Terminal",
+    content: screen.element,
+    tools: [pick, wide],
+    onClose: () => screen.close(),
+  });
+  try {
+    await fetchSessions();
+  } catch (error) {
+    screen.say(error.message);
+    return;
+  }
+  const sessions = state.sessions.filter(
+    (session) => session.terminal && (session.room_id === state.roomId || session.id === sessionId),
+  );
+  pick.hidden = sessions.length < 2;
+  pick.replaceChildren(
+    ...sessions.map((session) => h("option", { value: session.id }, `${session.persona}, ${session.state}`)),
+  );
+  const chosen = sessions.find((session) => session.id === sessionId) ?? sessions[0];
+  if (!chosen) {
+    screen.say("No agent runs in this room now. Mention one, and its terminal shows here.");
+    return;
+  }
+  pick.value = chosen.id;
+  screen.follow(chosen.id);
+}
+
+export const hideTerminal = closePanel;
+
+/**
+ * A run in its colours: `fg-2` from the palette, `fg-xrrggbb` as it says; `rev` swaps them.
+ * @param {string} text
+ * @param {string} classes
+ */
+function run(text, classes) {
+  const span = h("span", { class: classes }, text);
+  const names = classes.split(" ");
+  /** @param {string} kind */
+  const colour = (kind) => {
+    const value = names.find((name) => name.startsWith(`${kind}-`))?.slice(3);
+    if (value === undefined) return null;
+    return /^x[0-9a-f]{6}$/i.test(value) ? `#${value.slice(1)}` : (PALETTE[Number(value)] ?? null);
+  };
+  let [front, back] = [colour("fg"), colour("bg")];
+  if (names.includes("rev")) [front, back] = [back ?? PAPER, front ?? INK];
+  if (front) span.style.color = front;
+  if (back) span.style.backgroundColor = back;
+  return span;
+}
+
+class Screen {
+  constructor() {
+    this.rows = h("pre", { class: "screen", tabindex: "0", role: "region", "aria-label": "The agent's terminal" });
+    this.note = h("p", { class: "note screen-note", role: "status" }, "Connecting…");
+    this.element = h("div", { class: "side-body screen-body" }, this.note, this.rows);
+    /** @type {string[]} */
+    this.shown = []; // a row's JSON, to draw only what changed
+    this.columns = 80;
+    /** @type {EventSource | null} */
+    this.source = null;
+    this.session = "";
+    this.resize = new ResizeObserver(() => this.fit());
+    this.resize.observe(this.element);
+    this.whenVisible = () => (document.hidden ? this.source?.close() : this.session && this.follow(this.session));
+    document.addEventListener("visibilitychange", this.whenVisible);
+  }
+
+  /** @param {string} text */
+  say(text) {
+    this.note.textContent = text;
+    this.note.hidden = !text;
+  }
+
+  /** @param {string} session */
+  follow(session) {
+    this.source?.close();
+    this.session = session;
+    this.shown = [];
+    this.rows.replaceChildren();
+    const source = (this.source = new EventSource(`/api/sessions/${encodeURIComponent(session)}/terminal`));
+    source.addEventListener("picture", (event) => this.draw(JSON.parse(event.data).rows));
+    source.addEventListener("closed", () => this.end());
+    source.addEventListener("error", () => {
+      if (source.readyState === EventSource.CLOSED) this.end();
+    });
+  }
+
+  end() {
+    this.source?.close();
+    this.say("This session has ended.");
+  }
+
+  /** @param {Array<Array<[string, string]>>} rows */
+  draw(rows) {
+    this.say("");
+    const columns = Math.max(20, ...rows.map((row) => row.reduce((sum, [text]) => sum + text.length, 0)));
+    rows.forEach((row, index) => this.drawRow(row, index));
+    while (this.rows.children.length > rows.length) this.rows.lastChild?.remove();
+    this.shown.length = rows.length;
+    if (columns !== this.columns) {
+      this.columns = columns;
+      this.fit();
+    }
+  }
+
+  /**
+   * @param {Array<[string, string]>} row
+   * @param {number} index
+   */
+  drawRow(row, index) {
+    const key = JSON.stringify(row);
+    if (this.shown[index] === key) return;
+    this.shown[index] = key;
+    const line = h(
+      "div",
+      { class: "screen-row" },
+      ...row.map(([text, classes]) => (classes ? run(text, classes) : text)),
+      "\n",
+    );
+    const known = this.rows.children[index];
+    if (known) known.replaceWith(line);
+    else this.rows.append(line);
+  }
+
+  /** As large as the panel lets every column show, within what can be read. */
+  fit() {
+    const width = this.element.clientWidth - 32;
+    const size = Math.max(SMALLEST_PX, Math.min(LARGEST_PX, width / (this.columns * CHARACTER)));
+    this.rows.style.fontSize = `${size.toFixed(2)}px`;
+  }
+
+  close() {
+    this.source?.close();
+    this.resize.disconnect();
+    document.removeEventListener("visibilitychange", this.whenVisible);
+  }
+}

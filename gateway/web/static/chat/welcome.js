@@ -1,0 +1,100 @@
+// @ts-check
+// What an empty room says: what this is, and what to try.
+
+import { $, fill, h } from "../lib/dom.js";
+import { personaOf, roomLabel, state, tell } from "../lib/store.js";
+
+const TRY = {
+  demo: [
+    ["what do you know about this room?", "See what an agent is told about the room"],
+    ["slow", "Watch an answer being written"],
+    ["permission", "Answer a permission question"],
+    ["table", "See tables and code"],
+  ],
+  other: [
+    ["what do you know about this room?", "See what an agent is told about the room"],
+    ["which files are in your workspace?", "Let it use its tools"],
+  ],
+};
+
+/**
+ * @param {Page.Room} room
+ * @param {import("./conversation.js").Conversation} conversation
+ */
+export function drawWelcome(room, conversation) {
+  const empty = conversation.loaded && !conversation.messages.size && !conversation.turns.size;
+  $("welcome").hidden = !empty;
+  if (!empty) return;
+  const direct = personaOf(room);
+  fill(
+    $("welcome"),
+    h("h2", {}, direct ? `You and ${direct.name}` : `This is ${roomLabel(room)}`),
+    h(
+      "p",
+      {},
+      direct
+        ? `${direct.description} What you say here stays between you and ${direct.name}.`
+        : "People and agents talk here together. " +
+            "Mention an agent with @ and it answers in the room; everybody sees it work.",
+    ),
+    ...(direct && !direct.available ? [install(direct)] : []),
+    chips(direct),
+    direct ? null : personas(),
+  );
+}
+
+/** @param {Api.PersonaView} persona */
+function install(persona) {
+  return h(
+    "p",
+    { class: "install" },
+    `${persona.agent} is not installed here. `,
+    persona.hint ? h("span", {}, "To get it: ", h("code", {}, persona.hint)) : null,
+  );
+}
+
+/** @param {Api.PersonaView | null} direct */
+function chips(direct) {
+  const persona =
+    direct ?? state.personas.find((card) => card.name === "demo") ?? state.personas.find((card) => card.available);
+  if (!persona?.available) return null;
+  const list = TRY[persona.name === "demo" ? "demo" : "other"];
+  return h(
+    "ul",
+    { class: "tries", "aria-label": "Things to try" },
+    ...list.map(([text, why]) => {
+      const words = direct ? text : `@${persona.name} ${text}`;
+      const button = h(
+        "button",
+        { type: "button", class: "try" },
+        h("span", { class: "try-text" }, words),
+        h("span", { class: "try-why" }, why),
+      );
+      button.addEventListener("click", () => tell("try", words));
+      return h("li", {}, button);
+    }),
+  );
+}
+
+function personas() {
+  if (!state.personas.length) return h("p", { class: "note" }, "No persona is set up yet.");
+  return h(
+    "section",
+    { class: "cards", "aria-label": "Agents" },
+    h("h3", {}, "Agents"),
+    h(
+      "ul",
+      {},
+      ...state.personas.map((persona) =>
+        h(
+          "li",
+          { class: persona.available ? "" : "away" },
+          h("b", {}, `@${persona.name}`),
+          h("span", {}, persona.description),
+          h("span", { class: "row-more" }, persona.available ? persona.agent : `${persona.agent} is not installed`),
+          persona.available || !persona.hint ? null : h("code", {}, persona.hint),
+        ),
+      ),
+    ),
+  );
+}

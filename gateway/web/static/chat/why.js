@@ -1,0 +1,157 @@
+// @ts-check
+// Why an answer is what it is: what the agent was given, word for word, and where it came from.
+
+import * as api from "../lib/api.js";
+import { chart, scoreBar, steps } from "./chart.js";
+import { copyButton, fill, h } from "../lib/dom.js";
+import { exactText, foldedText, length } from "../lib/exact.js";
+import { openPanel } from "../lib/panel.js";
+import { clock, full, plural, seconds, title } from "../lib/words.js";
+
+/**
+ * Open the panel for a turn.
+ * @param {string} turnId
+ */
+export async function showWhy(turnId) {
+  const content = h("div", { class: "side-body" }, h("p", { class: "note" }, "Loading…"));
+  openPanel({ kind: "why", title: "Why this answer", content });
+  try {
+    const record = await api.get(`/api/turns/${encodeURIComponent(turnId)}`);
+    fill(content, ...parts(record));
+  } catch (error) {
+    content.replaceChildren(h("p", { class: "failure", role: "alert" }, error.message));
+  }
+}
+
+/** @param {Api.TurnRecordView} record */
+function parts(record) {
+  return [
+    summary(record),
+    part("Time", chart(steps(record)), states(record.states)),
+    part("What it was given", ...record.sections.map(section), leftOut(record.left_out)),
+    record.trims.length ? part("Left out to stay within its budget", trims(record.trims)) : null,
+    part("The exact text", exact(record.header)),
+    record.posts.length ? part("Posts", posts(record.posts)) : null,
+    part("The message as it came", exactText(JSON.stringify(record.raw, null, 2), "The message as it came")),
+  ];
+}
+
+/**
+ * @param {string} title
+ * @param {...Page.Child} content
+ */
+function part(title, ...content) {
+  return h("section", { class: "part" }, h("h3", {}, title), ...content);
+}
+
+/** @param {Api.TurnRecordView} record */
+function summary(record) {
+  const answer = record.answer;
+  /** @type {Array<[string, Page.Child] | null | undefined | "" | false>} */
+  const rows = [
+    ["Agent", `@${record.persona}, ${record.agent}`],
+    record.persona_version !== null && [
+      "Persona",
+      h("a", { href: `#personas/${record.persona}` }, `version ${record.persona_version}`),
+    ],
+    ["State", record.error ? `${record.state}: ${record.error}` : record.state],
+    ["Asked by", record.hop > 0 ? `a bot, hop ${record.hop}` : "a person"],
+    answer && ["Read from", answer.source === "record" ? "the program's own record" : "its screen"],
+    answer?.ended_by && ["Ended by", answer.ended_by],
+    answer?.tools.length ? ["Tools", answer.tools.join(", ")] : null,
+    record.session_id && ["Session", record.session_id],
+    ["Turn", record.id],
+  ];
+  return h(
+    "dl",
+    { class: "facts" },
+    ...rows.map((row) => row && h("div", {}, h("dt", {}, row[0]), h("dd", {}, row[1]))),
+  );
+}
+
+/** @param {Api.StateView[]} list */
+function states(list) {
+  return h(
+    "ol",
+    { class: "states" },
+    ...list.map((state) =>
+      h(
+        "li",
+        { title: full(state.at) },
+        h("b", {}, state.state),
+        " ",
+        h("time", { datetime: state.at }, seconds(state.at)),
+        state.detail ? ` ${state.detail}` : "",
+      ),
+    ),
+  );
+}
+
+/** @param {Api.SectionView} given */
+function section({ name, text, source, items }) {
+  const scores = items.length
+    ? h(
+        "ul",
+        { class: "scores" },
+        ...items.map((item) =>
+          h("li", {}, scoreBar(item.score), h("b", {}, item.score.toFixed(2)), h("span", {}, item.text)),
+        ),
+      )
+    : null;
+  return foldedText(name, text, { about: `${source}, `, before: scores });
+}
+
+/** @param {Api.LeftOutView[]} list */
+function leftOut(list) {
+  if (!list.length) return null;
+  return h(
+    "p",
+    { class: "note left-out" },
+    `left out: ${list.map(({ layer, reason }) => `${layer} (${reason})`).join(", ")}`,
+  );
+}
+
+/** @param {Api.TrimView[]} list */
+function trims(list) {
+  return h(
+    "ul",
+    { class: "trims" },
+    ...list.map((trim) =>
+      h(
+        "li",
+        {},
+        h("b", {}, title(trim.section)),
+        ` ${trim.what}`,
+        h("span", { class: "row-more" }, plural(trim.chars, "character")),
+      ),
+    ),
+  );
+}
+
+/** @param {Api.PostView[]} list */
+function posts(list) {
+  return h(
+    "ul",
+    { class: "trims" },
+    ...list.map((post) =>
+      h(
+        "li",
+        {},
+        h("b", {}, post.state),
+        ` ${post.message_id ?? "outcome not known yet"}`,
+        h("span", { class: "row-more" }, post.at ? clock(post.at) : ""),
+      ),
+    ),
+  );
+}
+
+/** @param {string} header */
+function exact(header) {
+  if (!header) return h("p", { class: "note" }, "It has not been composed yet.");
+  return h(
+    "div",
+    { class: "exact" },
+    h("div", { class: "code-head" }, h("span", {}, length(header)), copyButton(header)),
+    exactText(header, "The exact text"),
+  );
+}

@@ -1,0 +1,38 @@
+// @ts-check
+// Texts word for word: a preformatted block, and its length.
+
+import { h } from "./dom.js";
+import { plural, title } from "./words.js";
+
+/**
+ * A text as it is, which can be scrolled by keys.
+ * @param {string} text
+ * @param {string} label
+ */
+export const exactText = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);
+
+/**
+ * How long a text is, in whole characters.
+ * @param {string} text
+ */
+export const length = (text) => plural([...text].length, "character");
+
+/**
+ * A section of what an agent is given, folded up. `about`: what else stands beside its name.
+ * @param {string} name
+ * @param {string} text
+ * @param {{ about?: string, before?: Page.Child }} [given]
+ */
+export const foldedText = (name, text, { about = "", before = null } = {}) =>
+  h(
+    "details",
+    { class: "section" },
+    h(
+      "summary",
+      {},
+      h("span", { class: "section-name" }, title(name)),
+      h("span", { class: "row-more" }, `${about}${length(text)}`),
+    ),
+    before,
+    exactText(text, name),
+  );

@@ -1,0 +1,119 @@
+// @ts-check
+// The forms that a persona's file had: what changed, and the way back.
+
+import * as api from "../lib/api.js";
+import { h } from "../lib/dom.js";
+import { dated, full } from "../lib/words.js";
+
+/** @type {Record<string, string>} */
+const HOW = { file: "Edited", page: "Edited", rollback: "Rolled back", delete: "Deleted" };
+
+export class Versions {
+  /**
+   * `path` gives the file's address; `onBack(number)` goes back to a version.
+   * @param {() => string} path
+   * @param {(number: number) => void} onBack
+   */
+  constructor(path, onBack) {
+    this.path = path;
+    this.onBack = onBack;
+    this.element = h("div", { class: "versions" });
+  }
+
+  async refresh() {
+    try {
+      /** @type {{ versions: Api.VersionView[] }} */
+      const { versions } = await api.get(`${this.path()}/history`);
+      if (versions.length)
+        this.element.replaceChildren(
+          h("ol", { class: "held-rows" }, ...versions.map((version, index) => this.row(version, index === 0))),
+        );
+      else this.none();
+    } catch (error) {
+      if (error.status === 404) this.none();
+      else this.element.replaceChildren(h("p", { class: "note" }, error.message));
+    }
+  }
+
+  none() {
+    this.element.replaceChildren(h("p", { class: "note" }, "Nothing was saved yet."));
+  }
+
+  /**
+   * @param {Api.VersionView} given
+   * @param {boolean} newest
+   */
+  row({ number, why, by, at }, newest) {
+    const who = by ? `by ${by.name}` : "outside of Moot";
+    const shown = h("div", { class: "diff-place" });
+    const compare = h(
+      "button",
+      { type: "button", class: "mini", "aria-expanded": "false" },
+      newest ? "What changed" : "Compare with now",
+    );
+    compare.addEventListener("click", () => this.compare(number, newest, compare, shown));
+    const back =
+      newest || why === "delete"
+        ? null
+        : h("button", { type: "button", class: "mini", on: { click: () => this.onBack(number) } }, "Roll back to it");
+    return h(
+      "li",
+      {},
+      h(
+        "p",
+        { class: "held-text" },
+        h("b", {}, `Version ${number}`),
+        newest ? h("span", { class: "tag" }, why === "delete" ? "deleted" : "newest") : null,
+      ),
+      h(
+        "div",
+        { class: "held-foot" },
+        h(
+          "span",
+          { class: "held-about" },
+          `${HOW[why]} ${who}, `,
+          h("time", { datetime: at, title: full(at) }, dated(at)),
+        ),
+        h("span", { class: "held-buttons" }, number === 1 && newest ? null : compare, back),
+      ),
+      shown,
+    );
+  }
+
+  /**
+   * @param {number} number
+   * @param {boolean} newest
+   * @param {HTMLButtonElement} button
+   * @param {HTMLElement} shown
+   */
+  async compare(number, newest, button, shown) {
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) {
+      shown.replaceChildren();
+      return;
+    }
+    const query = newest ? `from=${number - 1}&to=${number}` : `from=${number}`;
+    try {
+      const { diff } = await api.get(`${this.path()}/diff?${query}`);
+      shown.replaceChildren(diffView(diff));
+    } catch (error) {
+      shown.replaceChildren(h("p", { class: "failure" }, error.message));
+    }
+  }
+}
+
+/**
+ * A unified diff; each line says by its sign what it is, and by its colour.
+ * @param {string} diff
+ */
+export function diffView(diff) {
+  if (!diff) return h("p", { class: "note" }, "The same text.");
+  /** @param {string} line */
+  const kind = (line) => (/^(---|\+\+\+)/.test(line) ? "of" : ({ "+": "in", "-": "out", "@": "at" }[line[0]] ?? ""));
+  return h(
+    "pre",
+    { class: "diff", tabindex: "0", role: "group", "aria-label": "What changed" },
+    ...diff.split("\n").map((line) => h("span", { class: `diff-line ${kind(line)}` }, `${line}\n`)),
+  );
+}

@@ -1,0 +1,210 @@
+"""The Messages API through its SDK: one request, one answer, whole or streamed.
+
+The SDK takes a second to import: not before the first call, and never on the loop's own thread. It
+repeats by itself what the API did not take. This is the one place where its errors become ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from contract.agent import Usage
+from llm.errors import PASSING_TYPES, ApiError, fault_of
+
+if TYPE_CHECKING:
+    from anthropic import APIStatusError, AsyncAnthropic
+
+API = "https://api.anthropic.com"
+MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RuntimeError)  # the SDK's, of it
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """One message of the model. content: blocks, as they go back to the API.
+
+    usage: `input_tokens` counts what came from the cache and what was written to it.
+    written_tokens: those of the input that were written to the cache, which cost more.
+    """
+
+    content: tuple[Json, ...]
+    stop_reason: str
+    usage: Usage
+    written_tokens: int
+
+
+class AnthropicClient:
+    """Calls the API with one key. Whoever makes it closes it.
+
+    base_url: without the /v1. timeout_s: how long the API may be silent. max_retries: of a request
+    that the API did not take; the SDK waits 0.5 to 8 s between them, or as long as the API says.
+    """
+
+    def __init__(
+        self, *, api_key: str, base_url: str = API, timeout_s: float, max_retries: int
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._sdk: AsyncAnthropic | None = None
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> AsyncAnthropic:
+        """Load the SDK, once. Nothing is connected yet."""
+        async with self._opening:
+            if self._sdk is None:
+                with ThreadPoolExecutor(1, "anthropic-import") as executor:
+                    loop = asyncio.get_running_loop()
+                    self._sdk = await loop.run_in_executor(executor, self._load)
+            return self._sdk
+
+    def _load(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            timeout=self._timeout_s,
+            max_retries=self._max_retries,
+        )
+
+    async def close(self) -> None:
+        """Close its connections."""
+        sdk, self._sdk = self._sdk, None
+        if sdk is not None:
+            await sdk.close()
+
+    async def create(self, request: Json) -> ModelAnswer:
+        """The answer to a request, whole. Raises ApiError."""
+        sdk = await self.open()
+        with self._border():
+            message: Any = await sdk.messages.create(**request)
+            body = message.to_dict() if hasattr(message, "to_dict") else message
+            return _answer(body, request["model"])
+
+    async def stream(
+        self, request: Json, *, on_text: Callable[[str], None], on_block: Callable[[str], None]
+    ) -> ModelAnswer:
+        """The answer; its text goes to `on_text` while it comes. Raises ApiError.
+
+        on_block gets the type of each block that begins.
+        """
+        sdk = await self.open()
+        with self._border() as call:
+            async with sdk.messages.stream(**request) as stream:
+                async for event in stream:
+                    call.began = True
+                    if event.type == "text":
+                        on_text(event.text)
+                    elif event.type == "content_block_start":
+                        on_block(event.content_block.type)
+                    await asyncio.sleep(0)  # thousands may lie in one buffer, each takes 0.1 ms
+                if not call.began:
+                    raise self._malformed()
+                whole = stream.current_message_snapshot
+            if whole.stop_reason is None:
+                raise ApiError("unreachable", f"{self._base_url}: ended too early", broken=True)
+            return _answer(whole.to_dict(exclude_none=True), request["model"])
+
+    @contextmanager
+    def _border(self) -> Iterator[_Call]:
+        """Within it, the SDK's errors become ours."""
+        import anthropic
+        import httpx2
+
+        call = _Call()
+        try:
+            yield call
+        except anthropic.APIStatusError as error:
+            raise _refusal(error, began=call.began) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:
+            late = isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException)
+            reason = "silent for too long" if late else "can't be reached"
+            raise ApiError(
+                "timeout" if late else "unreachable",
+                f"{self._base_url}: {reason}",
+                broken=call.began,
+            ) from error
+        except (anthropic.AnthropicError, *MALFORMED) as error:
+            raise self._malformed() from error
+
+    def _malformed(self) -> ApiError:
+        return ApiError("malformed", f"{self._base_url}: not an Anthropic API")
+
+
+@dataclass(slots=True)
+class _Call:
+    """How far a call came. began: something of the answer is there."""
+
+    began: bool = False
+
+
+def _refusal(error: APIStatusError, *, began: bool) -> ApiError:
+    words = error.api_message or ""
+    wait = error.response.headers.get("retry-after", "")
+    kind = error.type or ""
+    return ApiError(
+        fault_of(error.status_code, kind, words.lower()),
+        f"HTTP {error.status_code} {kind}".strip(),
+        status=error.status_code,
+        words=words,
+        retry_after_s=int(wait) if wait.isdecimal() else 0,
+        broken=began and kind in PASSING_TYPES,
+    )
+
+
+# ── What comes back ─────────────────────────────────────────────────────────────────────
+
+
+class _Tokens(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Block(BaseModel):
+    """A text, a call of a tool (with `name` and `input`), or something else."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    type: str
+    text: str = ""
+    name: str = ""
+    input: Mapping[str, Any] = {}
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    model: str = ""
+    content: list[_Block]
+    stop_reason: str
+    usage: _Tokens
+
+
+def _answer(message: object, asked: str) -> ModelAnswer:
+    """A message of the API, checked. asked: the model's name in the request. Raises ValueError."""
+    answer = _Answer.model_validate(message)
+    tokens = answer.usage
+    read = tokens.cache_read_input_tokens or 0
+    written = tokens.cache_creation_input_tokens or 0
+    usage = Usage(
+        model=answer.model or asked,
+        input_tokens=tokens.input_tokens + read + written,
+        output_tokens=tokens.output_tokens,
+        cached_tokens=read,
+    )
+    content = tuple(block.model_dump(exclude_unset=True) for block in answer.content)
+    return ModelAnswer(content, answer.stop_reason, usage, written)

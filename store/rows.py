@@ -1,0 +1,48 @@
+"""Rows of the tables as values of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar
+
+from sqlalchemy import Row
+
+from store.timestamps import moment
+
+T = TypeVar("T")
+
+
+def from_row(kind: Callable[..., T], row: Row[*tuple[Any, ...]], **given: Any) -> T:
+    """A dataclass made of a row: each field is the column of its name, unless it is given.
+
+    A field that is declared a datetime is read from its microseconds, a tuple from a JSON list;
+    what a model wrote in place of a list of texts becomes an empty one.
+    """
+    columns = row._mapping
+    for name, read in _read_by(kind):
+        if name not in given:
+            value = columns[name]
+            given[name] = value if read is None else read(value)
+    return kind(**given)
+
+
+@cache
+def _read_by(kind: Any) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
+    return tuple((field.name, _reader(str(field.type))) for field in fields(kind))
+
+
+def _reader(declared: str) -> Callable[[Any], Any] | None:
+    if declared.startswith("datetime"):
+        return _moment
+    return _texts if declared.startswith("tuple[str") else None
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
