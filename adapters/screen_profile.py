@@ -1,244 +1,125 @@
-"""What the programs look like on a screen: one `ScreenProfile` for each, as data.
+"""How a program looks on a screen: where its replies, questions and errors stand, as data.
 
-Taken from terminals recorded in November 2026: Claude Code 2.1.197, Codex 0.169.0, Gemini CLI
-0.61.0, Qwen Code 0.24.4, opencode 1.18.33, Copilot CLI 1.0.102, Mistral Vibe 3.0.2, aider
-0.86.2, hermes-agent 0.19.0, llm 0.36. Marks of older versions are kept where they are known.
+Each agent's own stands in its file of `adapters.profiles`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 NEVER = re.compile(r"(?!)")
 RULE = r"[─━═╌▀▄]{10,}"
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenProfile:
-    """How to find a reply, and what is not part of it. Patterns match at a row's beginning.
+class PromptRows:
+    """How a prompt shows: typed, and in the input box."""
 
-    echo: a row of a prompt as the program shows it after Enter; group 1 is its text.
-    echo_coloured: only rows whose mark is coloured are echoes.
-    echo_end: the row that ends the echo, where the prompt's further rows look like a reply's.
-    input: the row of the input box; input_muted: only when what it holds is blank or grey.
-    above: rows that may stand between a reply and its box.
-    bullet: how the first row of a message begins; None when messages have no mark, and every
-    row indented by `margin` belongs to one.
-    margin: columns before the reply's text. spare: columns left empty at the right margin.
-    tool: the first row of a tool's call; messages before it are not the last reply.
-    tool_bold: only when the first word is bold.
-    muted_tool: the same for rows that begin in grey, with or without a mark.
-    result: a row of a tool's output below a bullet; directly behind the echo, group 1 is an
-    error in the reply's place.
-    aside: rows that belong to no message, with what is indented under them; muted_aside,
-    coloured_aside: only if they begin in grey, or in a colour.
-    tail: rows that are no part of a message when nothing but such rows follows.
-    fault: an error of the program; group 1 is its text. broken_off: shows that the turn was: then
-    what was said before its last tool is no reply.
-    last_block: only the last message is the reply.
-    panel: columns of a panel at the right, shown when the screen has more than `panel_from`.
-    scrollbar: characters of a scroll bar in the last column. numbered: code has line numbers.
-    fence_names: the language's name stands above code.
-    choices: labels of a question whose choices stand in one row.
-    unknown: nothing is known of how a reply looks.
-    """
-
-    name: str
     echo: re.Pattern[str]
+    """A row of a prompt as the program shows it after Enter; group 1 is its text."""
     input: re.Pattern[str]
-    bullet: re.Pattern[str] | None = None
-    margin: int = 0
-    spare: int = 0
+    """The row of the input box."""
     echo_coloured: bool = False
+    """Only rows whose mark is coloured are echoes."""
     echo_end: re.Pattern[str] = NEVER
+    """The row that ends the echo, where the prompt's further rows look like a reply's."""
+    input_muted: bool = False
+    """A row is the input box only when what it holds is blank or grey."""
     above: re.Pattern[str] = re.compile(RULE)
+    """Rows that may stand between a reply and its box."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRows:
+    """How a message of the agent shows."""
+
+    bullet: re.Pattern[str] | None = None
+    """How its first row begins; None when messages have no mark, and every row indented by `margin`
+    belongs to one."""
+    margin: int = 0
+    """Columns before its text."""
+    spare: int = 0
+    """Columns left empty at the right margin."""
+    tail: re.Pattern[str] = NEVER
+    """Rows that are no part of it when nothing but such rows follows."""
+    last_block: bool = False
+    """Only the last message is the reply."""
+    numbered: bool = False
+    """Code has line numbers."""
+    fence_names: bool = False
+    """The language's name stands above code."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRows:
+    """How the use of a tool shows."""
+
     tool: re.Pattern[str] = NEVER
+    """The first row of a call; messages before it are not the last reply."""
     tool_bold: bool = False
+    """Only when the first word is bold."""
     muted_tool: re.Pattern[str] = NEVER
+    """The same for rows that begin in grey, with or without a mark."""
     result: re.Pattern[str] = NEVER
+    """A row of a tool's output below a bullet; directly behind the echo, group 1 is an error in the
+    reply's place."""
+
+
+@dataclass(frozen=True, slots=True)
+class AsideRows:
+    """Rows that belong to no message, with what is indented under them."""
+
     aside: re.Pattern[str] = NEVER
     muted_aside: re.Pattern[str] = NEVER
+    """Only if they begin in grey."""
     coloured_aside: re.Pattern[str] = NEVER
-    tail: re.Pattern[str] = NEVER
+    """Only if they begin in a colour."""
     fault: re.Pattern[str] = NEVER
+    """An error of the program; group 1 is its text."""
     broken_off: re.Pattern[str] = NEVER
-    last_block: bool = False
+    """Shows that the turn was broken off: then what was said before its last tool is no reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenFrame:
+    """What stands around the conversation."""
+
     panel: int = 0
+    """Columns of a panel at the right."""
     panel_from: int = 0
+    """It is shown when the screen has more columns than this."""
     scrollbar: str = ""
-    numbered: bool = False
-    fence_names: bool = False
+    """Characters of a scroll bar in the last column."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenProfile:
+    """How to find a reply on a program's screen. Patterns match at a row's beginning."""
+
+    name: str
+    prompt: PromptRows
+    reply: ReplyRows = field(default_factory=ReplyRows)
+    tools: ToolRows = field(default_factory=ToolRows)
+    asides: AsideRows = field(default_factory=AsideRows)
+    frame: ScreenFrame = field(default_factory=ScreenFrame)
     choices: re.Pattern[str] = NEVER
-    input_muted: bool = False
+    """Labels of a question whose choices stand in one row."""
     unknown: bool = False
+    """Nothing is known of how a reply looks."""
+    older: tuple[ScreenProfile, ...] = ()
+    """How the program's older versions looked."""
+
+    def unstyled(self) -> ScreenProfile:
+        """The same on a screen without colours and bold: what depends on them is left out."""
+        aside = re.compile(f"{self.asides.aside.pattern}|{self.asides.coloured_aside.pattern}")
+        return replace(
+            self,
+            prompt=replace(self.prompt, echo_coloured=False, input_muted=False),
+            asides=replace(self.asides, aside=aside),
+            older=tuple(look.unstyled() for look in self.older),
+        )
 
     def text_cols(self, cols: int) -> int:
         """The columns that are left for the conversation on a screen of `cols`."""
-        return cols - self.panel if cols > self.panel_from else cols
-
-
-CLAUDE_CODE = ScreenProfile(
-    name="claude-code",
-    echo=re.compile(r"[❯>] (.+)"),
-    input=re.compile(r'[❯>](?:\xa0|\s*$| Try ")|[│┃] >'),
-    above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}"),
-    bullet=re.compile(r"[●⏺] "),
-    margin=2,
-    tool=re.compile(r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"),
-    tool_bold=True,
-    muted_tool=re.compile(r"  [A-Z]\w+ .*\d"),
-    result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
-    aside=re.compile(
-        r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:|(?:Read|Referenced|Listed) )"
-    ),
-    muted_aside=re.compile(r"  Thought for \d"),
-    broken_off=re.compile(r"  ⎿[ \xa0]{2}Interrupted"),
-    coloured_aside=re.compile(  # at work
-        r"[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
-    ),
-    fault=re.compile(
-        r"(?:[●⏺] |  ⎿[ \xa0]{2})((?:API Error|Invalid API key|Not logged in|Prompt is too long"
-        r"|Credit balance|.*usage limit reached|.*hit your .*limit).*)"
-    ),
-)
-
-CODEX = ScreenProfile(
-    name="codex",
-    echo=re.compile(r"› (.+)"),
-    input=re.compile(r"›(?: |$)"),
-    above=NEVER,
-    bullet=re.compile(r"• "),
-    margin=2,
-    tool=re.compile(
-        r"• (?:Ran|Running|Explor(?:ed|ing)|Edit(?:ed|ing)|Added|Deleted|Updated Plan|Proposed Plan"
-        r"|Call(?:ed|ing)|Search(?:ed|ing)|Viewed Image|Wait(?:ed|ing)|Chang(?:ed|ing))\b"
-    ),
-    tool_bold=True,
-    result=re.compile(r"  └ "),
-    aside=re.compile(r"• (?:.*esc to interrupt\)|Reconnecting\.\.\. \d)"),
-    tail=re.compile(r"  Worked for <?\d+\w*(?: \d+\w*)*(?: • .*)?$"),
-    fault=re.compile(r"■ (?!Conversation interrupted)(.+)"),
-    broken_off=re.compile(r"■ Conversation interrupted"),
-    last_block=True,
-)
-
-GEMINI = ScreenProfile(
-    name="gemini",
-    echo=re.compile(r" > (.+)"),
-    input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
-    above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
-    bullet=re.compile(r"✦(?: |$)"),
-    margin=2,
-    tool=re.compile(r"[╭│]|  [✓✗✕x⊷?o-]  \w"),
-    aside=re.compile(r"  Executing Hook| ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
-    fault=re.compile(r"✕ (.+)"),
-    numbered=True,
-)
-
-QWEN = ScreenProfile(
-    name="qwen",
-    echo=re.compile(r"  > (.+)"),
-    input=re.compile(r"[ │]{0,2}>(?:\s*$|\s{2,}Type your message)"),
-    bullet=re.compile(r"  [◆✦]\ufe0e?(?: |$)"),
-    margin=4,
-    spare=3,
-    tool=re.compile(r"  [✓✗✕x⊷?o-] \w"),
-    aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
-    fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
-    scrollbar="│█",
-    numbered=True,
-)
-
-COPILOT = ScreenProfile(
-    name="copilot",
-    echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
-    input=re.compile(r"❯(?:\s|$)"),
-    above=re.compile(rf"{RULE}| [~/][^ ]*"),
-    bullet=re.compile(r" ● "),
-    margin=3,
-    spare=2,
-    tool=re.compile(r" [$✓✗] "),
-    result=re.compile(r"   └ "),
-    aside=re.compile(r" ● Tip: | ! | \[Current\]| ?[◐◓◑◒○◉◎] "),
-    fault=re.compile(r" [✗✘] (.+)"),
-    scrollbar="┃│█▌▐",
-)
-
-OPENCODE = ScreenProfile(
-    name="opencode",
-    echo=re.compile(r"  ┃(?:  (.*))?$"),
-    echo_coloured=True,
-    input=re.compile(r"  ╹▀{5}"),
-    above=re.compile(r"  ┃"),
-    margin=5,
-    spare=4,
-    tool=re.compile(r"  ┃  [$#→←%✱] "),
-    muted_tool=re.compile(r"     [→←%✱⚙$~] \w"),
-    tail=re.compile(r"     ▣ +\w+ · "),
-    panel=42,
-    panel_from=120,
-    scrollbar="█▀▄",
-    choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
-)
-
-VIBE = ScreenProfile(
-    name="vibe",
-    echo=re.compile(r"> (.+)"),
-    echo_end=re.compile(RULE),
-    input=re.compile(r">(?:\s|$)"),
-    above=re.compile(RULE),
-    margin=2,
-    spare=2,
-    tool=re.compile(r"[■⏵✓✗] \w"),
-    aside=re.compile(r"  [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] "),
-    scrollbar="▁▂▃▄▅▆▇█▔▀",
-)
-
-AIDER = ScreenProfile(
-    name="aider",
-    echo=re.compile(r"\w*> ?(?!>)(.*)"),
-    input=re.compile(r"\w*>\s*$"),
-    tail=re.compile(r"Tokens: .* received"),
-    fault=re.compile(r"(litellm\.\w+Error.*)"),
-)
-
-HERMES = ScreenProfile(
-    name="hermes",
-    echo=re.compile(r"● (.+)"),
-    input=re.compile(r"❯(?:\s|$)"),
-    above=re.compile(rf"{RULE}| ⚕ "),
-    bullet=re.compile(r"╭─ ⚕ .*─╮$"),
-    margin=4,
-    spare=2,
-    tool=re.compile(r"  ┊ "),
-    fence_names=True,
-)
-
-LLM = ScreenProfile(
-    name="llm",
-    echo=re.compile(r"> (!multi)$"),
-    echo_end=re.compile(r"!end$"),
-    input=re.compile(r">\s*$"),
-    above=NEVER,
-    fault=re.compile(r"Error: (.+)"),
-)
-
-# A program that nobody looked at: what stands behind the prompt is guessed.
-GENERIC = ScreenProfile(
-    name="generic",
-    unknown=True,
-    echo=NEVER,
-    input=re.compile(r"\s{0,3}[│┃]?\s?\w{0,12}[❯›>»](?:\s|\xa0|$)"),
-    input_muted=True,
-    above=re.compile(rf"{RULE}|[╭┌╰└]{RULE}|\s{{30}}"),
-    scrollbar="┃│█▌▐▁▂▃▄▅▆▇▔▀║",
-)
-
-LOOKS = {
-    look.name: look
-    for look in (
-        *(CLAUDE_CODE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE, VIBE, AIDER, HERMES, LLM),
-        GENERIC,
-    )
-}
+        return cols - self.frame.panel if cols > self.frame.panel_from else cols

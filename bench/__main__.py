@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 PARTS = (
+    "mention",
     "compose",
     "markup",
     "turns",

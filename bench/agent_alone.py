@@ -59,7 +59,7 @@ async def alone(prompt: str, times: int) -> list[float]:
     os.set_blocking(master, False)
     with tempfile.TemporaryDirectory() as home:
         process = await asyncio.create_subprocess_exec(
-            *(part.format(session_id="alone") for part in DEMO.begin),
+            *(part.format(session_id="alone") for part in DEMO.program.begin),
             stdin=slave,
             stdout=slave,
             cwd=home,

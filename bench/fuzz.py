@@ -24,12 +24,12 @@ from typing import TypeVar
 
 import psutil
 
+from adapters.profiles import looks
 from adapters.pty.buffer import OutputBuffer
 from adapters.reading.replay import read_recording
 from adapters.reading.reply import TranscriptView, find_dialog, read_error, read_reply
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signals
-from adapters.screen_profile import LOOKS
 from bench.streams import Step, size, stream
 
 RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"
@@ -81,7 +81,7 @@ def check_reading(
     screen: Screen, random: Random, number: int, worst: Worst, limit_s: float
 ) -> None:
     """Everything that is read from a screen can be read."""
-    look = random.choice([*LOOKS.values()])
+    look = random.choice([*looks().values()])
     prompt = random.choice((None, "", "what is this?", "x" * 300))
     roll = TranscriptView(look)
     roll.see(screen)

@@ -20,7 +20,8 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bots.slack.bot import SlackBot
+from bots.kit.bot_setup import BotSetup
+from bots.slack.bot import SlackApp, SlackBot
 from contract.chat import Destination, Event, Room
 from tests.doubles.slack import GENERAL, SlackDouble
 
@@ -71,13 +72,10 @@ async def bare(rounds: int) -> tuple[list[float], list[float]]:
 async def ours(rounds: int) -> tuple[list[float], list[float]]:
     async with SlackDouble.open(echo_own=False) as slack:
         watch = Stopwatch(slack)
+        folder = Path(tempfile.mkdtemp())
         bot = SlackBot(
-            personas=["claude"],
-            token=slack.bot_token,
-            app_token=slack.app_token,
-            api_url=slack.api_url,
-            files_dir=Path(folder := tempfile.mkdtemp()),
-            own_dir=Path(folder),
+            BotSetup("slack", ("claude",), folder, folder),
+            SlackApp(slack.bot_token, slack.app_token, api_url=slack.api_url),
         )
         task = asyncio.create_task(bot.run(watch.receive), name="run")
         await slack.delivery.connected()

@@ -91,7 +91,7 @@ def profile_of(kind: str, quiet_s: float) -> Profile:
     """The program with a record, or the same one described in TOML."""
     command = [sys.executable, "-I", "-S", str(PROGRAM), kind]
     if kind == "record":
-        return replace(DEMO, begin=(*command, "{session_id}"))
+        return replace(DEMO, program=replace(DEMO.program, begin=(*command, "{session_id}")))
     settings = {
         "command": command,
         "ready": r"^❯ ?$",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
-
-from aiohttp import web
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from contract.agent import Question
 from contract.chat import Destination, Event, Room, Speaker
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 Receive = Callable[[Event], Awaitable[None]]
 """Takes one event; returns when it is on disk. Raises Rejected when the contract is broken."""
@@ -39,7 +40,7 @@ class PlatformCapabilities:
     max_posts: int = 10
     files: bool = True
     buttons: bool = True
-    marks: bool = True
+    reactions: bool = True
     thread_replies: bool = False
 
 
@@ -64,7 +65,7 @@ class Bot(Protocol):
         """Names; the first one answers when no name was said."""
 
     @property
-    def manners(self) -> PlatformCapabilities:
+    def capabilities(self) -> PlatformCapabilities:
         """What the platform allows."""
 
     @property
@@ -118,7 +119,7 @@ class Bot(Protocol):
     async def typing(self, place: Destination, status: str) -> None:
         """Show that the agent works ("" ends it). Best effort: never raises."""
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """Acknowledge somebody's message. Best effort: never raises."""
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:

@@ -19,11 +19,11 @@ class WebBot:
 
     name = "web"
     platform = "web"
-    manners = PlatformCapabilities(
+    capabilities = PlatformCapabilities(
         draft_interval_s=None,  # the page is told every snapshot as it happens
         max_posts=1,
         files=False,  # a page scrolls: nothing is too long for it
-        marks=False,  # it shows the turn itself
+        reactions=False,  # it shows the turn itself
     )
 
     def __init__(self, personas: Sequence[str]) -> None:
@@ -66,13 +66,13 @@ class WebBot:
     async def upload(
         self, place: Destination, name: str, data: bytes, comment: str, key: str
     ) -> str:
-        """Answers are never files here; see `manners`."""
+        """Answers are never files here; see `capabilities`."""
         return key
 
     async def typing(self, place: Destination, status: str) -> None:
         """The page shows the turn's state."""
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """The page shows the turn's state."""
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:

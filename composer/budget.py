@@ -1,9 +1,9 @@
-"""What fits: a header's parts, which of their units may go, in which order, and the record."""
+"""The budget: a header's parts, which of their units may go, in which order, and the record."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from composer import headings
@@ -23,17 +23,17 @@ _TRIMMED = {
     headings.SUMMARY: "tail",
     headings.LANDMARKS: "oldest",
 }
-"""What goes when the total is exceeded: in this order, and which units first."""
+"""The sections that are trimmed over the total, in this order, and which units go first."""
 
 
 class Record:
-    """What was trimmed, in the order it happened."""
+    """Collects what was trimmed, in the order in which it happened."""
 
     def __init__(self) -> None:
         self.trims: list[Trim] = []
 
     def note(self, section: str, what: str, chars: int) -> None:
-        """Remember it, unless nothing was taken away."""
+        """Add it, unless nothing was taken away."""
         if chars > 0:
             self.trims.append(Trim(section, what, chars))
 
@@ -51,27 +51,35 @@ class Part:
     units: Sequence[str]
     spare: Iterable[int] = ()
     when_empty: str = ""
+    text: str = field(init=False)
+    """The section with its heading, or nothing."""
     _gone: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._render()
 
     def shown(self) -> list[str]:
         """The units that are left."""
+        if not self._gone:
+            return [*self.units]
         return [unit for index, unit in enumerate(self.units) if index not in self._gone]
 
-    def text(self) -> str:
-        """The section with its heading, or nothing."""
-        shown = self.shown() or ([self.when_empty] if self.when_empty else [])
-        return "\n".join((self.heading, *shown)) if shown else ""
+    def rename(self, heading: str) -> None:
+        """Give it another heading."""
+        self.heading = heading
+        self._render()
 
-    def size(self) -> int:
-        """Its characters in the header: the text and the two line feeds after it."""
-        text = self.text()
-        return len(text) + 2 if text else 0
+    def _render(self) -> None:
+        shown = self.shown() if self._gone else self.units
+        if not shown and self.when_empty:
+            shown = [self.when_empty]
+        self.text = "\n".join((self.heading, *shown)) if shown else ""
 
     def shed(self, excess: int) -> tuple[int, int]:
         """Drop spare units until `excess` characters are gone: how many units, and characters."""
         if excess <= 0:
             return 0, 0
-        before = self.size()
+        before = length(self)
         self.spare = deque(self.spare)
         units = freed = 0
         while self.spare and freed < excess:
@@ -79,20 +87,22 @@ class Part:
             self._gone.add(index)
             units += 1
             freed += len(self.units[index]) + 1
-        return units, before - self.size()
+        self._render()
+        return units, before - length(self)
 
     def shorten(self, excess: int) -> int:
         """Cut the last unit's tail by `excess` characters or a little more; how many went."""
-        before = self.size()
+        before = length(self)
         *others, last = self.units
         kept = cut_end(last, max(len(last) - excess, 0))
         self.units = [*others, kept] if kept else others
-        return before - self.size()
+        self._render()
+        return before - length(self)
 
 
-def length(parts: Collection[Part]) -> int:
-    """Of the header: one blank line between sections, one line feed at the end."""
-    return sum(part.size() for part in parts) - 1
+def length(*parts: Part) -> int:
+    """Their characters in the header: each text, and the two line feeds after it."""
+    return sum(len(part.text) + 2 for part in parts if part.text)
 
 
 def limit(budget: Budget) -> int:
@@ -105,14 +115,14 @@ def limit(budget: Budget) -> int:
 
 def shed(part: Part, cap: int, record: Record) -> None:
     """Keep one part within its own cap, heading included."""
-    units, chars = part.shed(part.size() - 2 - cap)
+    units, chars = part.shed(length(part) - 2 - cap)
     record.note(part.name, f"{units} {_TRIMMED[part.name]}, over {cap} characters", chars)
 
 
 def shed_notes(recommendations: Part, pins: Part, cap: int, record: Record) -> None:
     """Keep both within the cap that they share, headings included."""
     for part in (recommendations, pins):
-        both = sum(max(p.size() - 2, 0) for p in (recommendations, pins))
+        both = len(recommendations.text) + len(pins.text)
         units, chars = part.shed(both - cap)
         record.note(part.name, f"{units} lowest-scored, over {cap} characters", chars)
 
@@ -125,7 +135,7 @@ def fit(parts: Sequence[Part], cap: int, record: Record) -> None:
     """
     by_name = {part.name: part for part in parts}
     for name, which in _TRIMMED.items():
-        excess = length(parts) - cap
+        excess = length(*parts) - 1 - cap  # one line feed at the end, not two
         if excess <= 0:
             return
         part = by_name.get(name)
@@ -136,5 +146,5 @@ def fit(parts: Sequence[Part], cap: int, record: Record) -> None:
         else:
             units, chars = part.shed(excess)
             record.note(name, f"{units} {which}, over {cap} characters in all", chars)
-    over = length(parts) - cap
+    over = length(*parts) - 1 - cap
     record.note("TOTAL", f"still over {cap} characters: what is left is never trimmed", over)

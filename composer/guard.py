@@ -95,7 +95,7 @@ _ATTACHMENT = re.compile(r"\W*attachment\W*:")
 
 
 def skeleton(text: str) -> str:
-    """What a text looks like: compatible forms, case, look-alikes and white space are one."""
+    """The text by its looks: compatible forms, case, look-alikes and white space are one."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return " ".join(folded.translate(_LOOKALIKES).split())
 

@@ -25,25 +25,30 @@ def compose(briefing: Briefing) -> Header:
     where = zone(briefing.timezone)
     messages, asked = window(briefing, record)
     labels = _labels(briefing, messages)
-    pins, recommendations = notes(briefing, record)
-    shed_notes(recommendations, pins, briefing.budget.notes, record)
+    about_people: tuple[Part, ...] = ()
+    if briefing.pins or briefing.recommendations:
+        pins, recommendations = about_people = notes(briefing, record)
+        shed_notes(recommendations, pins, briefing.budget.notes, record)
     said = transcript(briefing, messages, asked, labels, where, record)
-    parts = [
-        session(briefing, messages, labels, where, record),
-        recall(briefing, record),
-        pins,
-        recommendations,
-        landmarks(briefing, record),
-        summary(briefing, record),
-        observations(briefing, record),
-        thread(briefing, labels, record),
-        said,
-        invocation(briefing, messages, labels),
-    ]
+    parts = [session(briefing, messages, labels, where, record)]
+    if briefing.recall:
+        parts.append(recall(briefing, record))
+    parts += about_people
+    if briefing.landmarks:
+        parts.append(landmarks(briefing, record))
+    if briefing.summary:
+        parts.append(summary(briefing, record))
+    if briefing.observations:
+        parts.append(observations(briefing, record))
+    if briefing.thread or briefing.thread_context:
+        parts.append(thread(briefing, labels, record))
+    parts += (said, invocation(briefing, messages, labels))
     fit(parts, limit(briefing.budget), record)
     if briefing.since_last_reply:
-        said.heading = headings.transcript_heading(0, len(said.shown()))
-    return _header(parts, record)
+        said.rename(headings.transcript_heading(0, len(said.shown())))
+    sections = tuple(Section(part.name, part.text, part.source) for part in parts if part.text)
+    text = "\n\n".join(section.text for section in sections) + "\n"
+    return Header(text, sections, tuple(record.trims))
 
 
 def _labels(briefing: Briefing, messages: Sequence[TranscriptLine]) -> Labels:
@@ -57,11 +62,3 @@ def _labels(briefing: Briefing, messages: Sequence[TranscriptLine]) -> Labels:
             *(line.by for line in messages),
         )
     )
-
-
-def _header(parts: Sequence[Part], record: Record) -> Header:
-    sections = tuple(
-        Section(part.name, text, part.source) for part in parts if (text := part.text())
-    )
-    text = "\n\n".join(section.text for section in sections) + "\n"
-    return Header(text, sections, tuple(record.trims))

@@ -1,4 +1,4 @@
-"""What people and bots are called in a header, so that no two people have one name."""
+"""The labels of people and bots in a header, so that no two people have one name."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Labels:
 
 
 def same_bot(one: Speaker, other: Speaker) -> bool:
-    """Whether both are one bot, which may have an id of its own on each platform."""
+    """Return True if both are one bot, which may have an id of its own on each platform."""
     if one.kind != "bot" or other.kind != "bot":
         return one.id == other.id
     return one.id == other.id or skeleton(at_name(one.name)) == skeleton(at_name(other.name))

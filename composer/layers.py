@@ -1,4 +1,4 @@
-"""What memory gives: recall, pins, recommendations, landmarks, summary, observations."""
+"""The sections from memory: recall, pins, recommendations, landmarks, summary, observations."""
 
 from __future__ import annotations
 

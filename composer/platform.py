@@ -65,7 +65,7 @@ _SIGNIFICANT = re.compile(r"[`$#/\\=<>{}|~^%*\d]")  # code, paths, numbers: ther
 
 
 def is_small_talk(message: str) -> bool:
-    """Whether a message is a greeting, thanks or an acknowledgement and nothing else.
+    """Return True if a message is a greeting, thanks or an acknowledgement and nothing else.
 
     In English, and the commonest words of some other languages. What is not known for sure is no
     small talk; a plain yes or no isn't either, for it answers a question that work hangs on.

@@ -1,4 +1,4 @@
-"""What is really typed into a program's prompt: no `@` that it could take for a file.
+"""The text that is typed into a program's prompt: no `@` that it could take for a file.
 
 Claude Code reads `@/any/file` without asking. U+2060 (word joiner) behind an `@` makes it
 text; people's own U+2060 never gets this far, and the one in replies is taken out again.

@@ -17,7 +17,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the agent's program asks in mid-turn: its title, details and real choices.
+    """A question that the agent's program asks in mid-turn: its title, details and real choices.
 
     title, detail: plain text, shown as it is: what is asked must not be able to dress itself up.
     """
@@ -47,7 +47,7 @@ TOOL_TEXT = 8_000  # enough for a diff or a test run's end; an observer reads it
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the agent said, in Markdown, and how the driver knows.
+    """An agent's answer in Markdown, and how the driver knows it.
 
     source: "record" the program's own record of it, "screen" read from the terminal.
     ended_by: the sign that ended the turn, e.g. "hook", "record", "title", "api". tools: one line a
@@ -83,7 +83,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call took. cost_usd: None when nobody told the price.
+    """The tokens and the cost of one call. cost_usd: None when the price is unknown.
 
     input_tokens: all that was read; cached_tokens: those of them that came from a cache.
     """
@@ -97,7 +97,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the model answered: text, the calls of tools in their order, and what it took."""
+    """A model's answer: text, the calls of tools in their order, and what it took."""
 
     text: str
     calls: tuple[ToolCall, ...]

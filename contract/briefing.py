@@ -71,7 +71,7 @@ class Landmark:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the agent did earlier."""
+    """Something that the agent did earlier."""
 
     title: str
     date: str | None = None
@@ -136,7 +136,7 @@ class Briefing:
     you: Speaker
     """The persona that answers: kind "bot", name e.g. "claude"."""
     agent: str
-    """What the persona is, e.g. "Claude Code CLI agent"."""
+    """The kind of the persona, e.g. "Claude Code CLI agent"."""
     triggered_by: Speaker
     """Who asked; in a direct message the other person; kind "bot" when a bot asks."""
     at: AwareDatetime
@@ -185,7 +185,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """What a budget took away: from which section, what, and how many characters."""
+    """Something that a budget took away: from which section, what, and how many characters."""
 
     section: str
     what: str

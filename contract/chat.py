@@ -182,11 +182,11 @@ class Inbound:
 
 
 SCHEDULED, SLASH = "schedule:", "slash:"
-"""What ids of messages begin with that stand on no platform: scheduled runs, slash commands."""
+"""Prefixes of the ids of messages that stand on no platform: scheduled runs, slash commands."""
 
 
 def stands(message_id: str) -> bool:
-    """Whether a message is to be seen on its platform: can be replied to, and marked."""
+    """Return True if a message is to be seen on its platform: it can be replied and reacted to."""
     return not message_id.startswith((SCHEDULED, SLASH))
 
 

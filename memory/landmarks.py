@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
 from contract.briefing import Landmark
-from memory.gate import Gate
 from memory.layers import BriefRequest, LayerAnswers
-from memory.scopes import check_scope
+from memory.scopes import Gate, check_scope
 from store.database import Store
 from store.rows import from_row
 from store.schema import landmarks, messages
@@ -143,8 +142,10 @@ class Landmarks:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The newest ten, oldest first."""
-        found = await self._store.read(lambda c: landmarks_in(c, ask.home, SHOWN), small=True)
-        admitted = ask.gate().admit(self.name, found)
+        found = await self._store.read(
+            lambda c: landmarks_in(c, ask.invocation.home, SHOWN), small=True
+        )
+        admitted = ask.invocation.gate.admit(self.name, found)
         return LayerAnswers(landmarks=tuple(self._shown(item) for item in admitted))
 
     async def pin(self, new: NewLandmark) -> StoredLandmark:

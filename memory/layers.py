@@ -18,7 +18,6 @@ import structlog
 from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
-from memory.gate import Gate
 from memory.scopes import Invocation
 
 if TYPE_CHECKING:
@@ -47,15 +46,6 @@ class BriefRequest:
     shown_from: int = 2**62
     covered: int = 0
     peek: bool = False
-
-    @property
-    def home(self) -> str:
-        """The scope of what is said here."""
-        return self.invocation.home
-
-    def gate(self) -> Gate:
-        """What may be read for it."""
-        return Gate.of(self.invocation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,23 +234,20 @@ class Layers:
 
 
 async def _timed(source: Source, ask: BriefRequest) -> LayerAnswers:
+    """A layer's part and how long it took; an empty one, that says so, when it failed."""
     since = time.perf_counter()
-    part = await _part(source, ask)
-    ms = round((time.perf_counter() - since) * 1000, 3)
-    return replace(part, ms=((source.name, ms),))
-
-
-async def _part(source: Source, ask: BriefRequest) -> LayerAnswers:
     try:
         async with asyncio.timeout(source.deadline_s):
-            return await source.brief(ask)
+            part = await source.brief(ask)
     except TimeoutError:
         log.warning("prompt.layer_late", layer=source.name)
-        return LayerAnswers(missing=(source.name,), late=(source.name,))
+        part = LayerAnswers(missing=(source.name,), late=(source.name,))
     except Exception as error:  # a layer's border: the turn goes on without it
         log.warning("prompt.layer_failed", layer=source.name, error=type(error).__name__)
         log.debug("prompt.layer_failed", exc_info=True)
-    return LayerAnswers(missing=(source.name,))
+        part = LayerAnswers(missing=(source.name,))
+    ms = round((time.perf_counter() - since) * 1000, 3)
+    return replace(part, ms=((source.name, ms),))
 
 
 async def _tell(learner: Learner, lessons: _LearnInputs) -> None:

@@ -76,9 +76,10 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
     chance; whatever their case, and what stands between the words.
     """
     kept = text
-    for start, end, _, _ in reversed(_ranges(text)):
+    ranges = _ranges(text)
+    for start, end, _, _ in reversed(ranges):
         kept = kept[:start] + kept[end:]
-    hidden = (*spans, *private_spans(text))
+    hidden = (*spans, *(span for _, _, a, b in ranges if (span := text[a:b].strip())))
     for span in hidden:
         if len(span) >= LEAST_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())

@@ -1,14 +1,22 @@
-"""Who may see what: one function that every layer asks."""
+"""Who may see what: the scopes that may be read, and the gate that every row passes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import structlog
 
 from contract.chat import Room
 from contract.errors import MootError
 
+log = structlog.stdlib.get_logger("moot.memory")
+
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,512}")
+_SCOPE = re.compile(r"(room|gdm|profile|project|dm):[^\s*\x00-\x1f\x7f]{1,1600}")
 
 
 class ScopeError(MootError):
@@ -21,9 +29,6 @@ def _checked(part: str) -> str:
     return part
 
 
-_SCOPE = re.compile(r"(room|gdm|profile|project|dm):[^\s*\x00-\x1f\x7f]{1,1600}")
-
-
 def check_scope(scope: str) -> str:
     """The scope, if it is one. Raises ScopeError."""
     if not _SCOPE.fullmatch(scope):
@@ -31,22 +36,29 @@ def check_scope(scope: str) -> str:
     return scope
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Invocation:
-    """What decides about visibility: the room, who asks, whom, and who takes part.
+    """All that decides about visibility: the room, who asks, whom, and who takes part.
 
-    members: ids of the people known to take part in the room, for their shared profiles.
+    members: ids of the people known to take part in the room, for their shared profiles. scope:
+    that of what is said here, where it was decided before.
     """
 
     room: Room
     sender_id: str
     persona: str
     members: tuple[str, ...] = ()
+    scope: str = ""
 
-    @property
+    @cached_property
     def home(self) -> str:
-        """The scope of what is said here."""
-        return home_scope(self.room, self.sender_id, self.persona)
+        """The scope of what is said here. Raises ScopeError."""
+        return self.scope or home_scope(self.room, self.sender_id, self.persona)
+
+    @cached_property
+    def gate(self) -> Gate:
+        """Lets through what may be read. Raises ScopeError."""
+        return Gate(allowed_scopes(self))
 
 
 def home_scope(room: Room, sender_id: str, persona: str) -> str:
@@ -77,3 +89,33 @@ def allowed_scopes(invocation: Invocation) -> frozenset[str]:
     if room.kind in ("dm", "room") and room.project:
         scopes.add(f"project:{_checked(room.project)}")
     return frozenset(scopes)
+
+
+# ── The gate ────────────────────────────────────────────────────────────────────────────
+
+
+class Scoped(Protocol):
+    """A row of any layer."""
+
+    @property
+    def scope(self) -> str:
+        """What it belongs to."""
+
+
+Row = TypeVar("Row", bound=Scoped)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The last check before a row is rendered, whatever a query or a backend answered."""
+
+    scopes: frozenset[str]
+
+    def admit(self, layer: str, rows: Iterable[Row]) -> list[Row]:
+        """The rows whose scope may be read, in their order; the others are counted in the log."""
+        given = list(rows)
+        admitted = [row for row in given if row.scope in self.scopes]
+        if len(admitted) < len(given):
+            refused = len(given) - len(admitted)
+            log.warning("memory.refused", layer=layer, rows=refused)
+        return admitted

@@ -48,8 +48,8 @@ class Runner(Protocol):
     async def read(self, work: Work[T], *, small: bool) -> T:
         """Run work that changes nothing."""
 
-    async def write(self, work: Work[T]) -> T:
-        """Run work in a transaction of its own; never two at a time."""
+    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
+        """Run works one after the other in a transaction of their own; never two at a time."""
 
     async def scrub(self) -> None:
         """Write the files anew, without what was deleted."""
@@ -82,11 +82,11 @@ class ThreadRunner:
                 connection.rollback()  # the next one sees what was written since
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    async def write(self, work: Work[T]) -> T:
-        def run() -> T:
+    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
+        def run() -> list[Any]:
             connection = self._written = self._written or self._engine.connect()
             with connection.begin():
-                return work(connection)
+                return [work(connection) for work in works]
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, run)
 
@@ -118,9 +118,9 @@ class AsyncRunner:
         async with self._engine.connect() as connection:
             return await connection.run_sync(work)
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
         async with self._engine.begin() as connection:
-            return await connection.run_sync(work)
+            return [await connection.run_sync(work) for work in works]
 
     async def scrub(self) -> None:
         async with self._engine.connect() as connection:
@@ -205,7 +205,8 @@ class Store:
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed.
         """
-        self._hurry()
+        if self._later:
+            self._hurry()
         job = _Job(work, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return await job.done  # type: ignore[no-any-return]
@@ -255,7 +256,7 @@ class Store:
 
     async def _commit(self, jobs: Sequence[_Job]) -> None:
         try:
-            results = await self._runner.write(lambda c: [job.work(c) for job in jobs])
+            results = await self._runner.write([job.work for job in jobs])
         except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
             if len(jobs) > 1:
                 for job in jobs:
@@ -338,7 +339,7 @@ async def _migrate(runner: Runner, url: URL) -> None:
                 copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
         log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
         with told(found, HEAD, copy):
-            await runner.write(upgrade_whole)
+            await runner.write([upgrade_whole])
     except ConfigError:
         await runner.close()
         raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
@@ -25,7 +24,9 @@ def from_row(kind: Callable[..., T], row: Row[*tuple[Any, ...]], **given: Any) -
     for name, read in _read_by(kind):
         if name not in given:
             value = columns[name]
-            given[name] = value if read is None else read(value)
+            if read is not None and (value is not None or read is not moment):
+                value = read(value)
+            given[name] = value
     return kind(**given)
 
 
@@ -36,12 +37,8 @@ def _read_by(kind: Any) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
 
 def _reader(declared: str) -> Callable[[Any], Any] | None:
     if declared.startswith("datetime"):
-        return _moment
+        return moment
     return _texts if declared.startswith("tuple[str") else None
-
-
-def _moment(value: int | None) -> datetime | None:
-    return None if value is None else moment(value)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def circles(profile: Profile) -> AgentError:
 
 def login_of(profile: Profile) -> AgentError:
     """It wants a login first."""
-    say = f"{profile.title} is not logged in. {profile.login}"
+    say = f"{profile.title} is not logged in. {profile.setup.login}"
     return AgentError("login", f"{profile.name}: it is not logged in", say=say)
 
 

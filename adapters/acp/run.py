@@ -31,7 +31,7 @@ class AcpRun:
     def __init__(
         self, profile: Profile, peer: AcpPeer, session_id: str, texts: Sequence[str], reply: Reply
     ) -> None:
-        self.turn = AcpTurn(profile.acp_again, last_message=profile.acp_last_message)
+        self.turn = AcpTurn(profile.acp.again, last_message=profile.acp.last_message)
         self._profile = profile
         self._peer = peer
         self._session_id = session_id
@@ -76,7 +76,7 @@ class AcpRun:
         turn = self.turn
         fault = stopped_because(reason, self._profile)
         text = readable(turn.text())
-        sign = self._profile.acp_fault
+        sign = self._profile.acp.fault
         if fault is None and sign and (match := sign.search(text)):
             raise worded(match[0], self._profile)
         if fault:

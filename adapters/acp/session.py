@@ -57,7 +57,7 @@ class AcpAgent(AgentSession[AcpRun]):
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """See `Agent.ask`."""
         self._turn = None
-        return await self._within(self._profile.turn_timeout_s, self._ask(prompt, reply))
+        return await self._within(self._profile.signs.timeout_s, self._ask(prompt, reply))
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         await self._settled()
@@ -70,7 +70,7 @@ class AcpAgent(AgentSession[AcpRun]):
         try:
             return await run.run()
         except AgentError as error:
-            if error.kind in self._profile.ends_at:
+            if error.kind in self._profile.signs.ends_at:
                 await self._end()
             if run.turn.circles():  # told to stop, it would go on with the next prompt
                 await self._end()
@@ -122,12 +122,14 @@ class AcpAgent(AgentSession[AcpRun]):
     def _untold_memory(self, setting: Setting) -> MemoryServer | None:
         """The memory's server, unless files tell of it: these may say that nobody is asked."""
         profile = self._profile
-        told = profile.memory or settings_differ(profile, setting, replace(setting, memory=None))
+        told = profile.environment.memory or settings_differ(
+            profile, setting, replace(setting, memory=None)
+        )
         return None if told else setting.memory
 
     async def _open(self, peer: AcpPeer, session_id: str) -> None:
         """Greet the program and enter a session. Raises AgentError."""
-        profile, limit_s = self._profile, self._profile.ready.timeout_s
+        profile, limit_s = self._profile, self._profile.program.ready.timeout_s
         try:
             async with asyncio.timeout(limit_s):
                 await self._enter(peer, session_id)
@@ -220,15 +222,13 @@ class AcpAgent(AgentSession[AcpRun]):
 
 def acp_profile(profile: Profile) -> Profile:
     """The profile whose program is the one that speaks the protocol, without the other's argv."""
-    memory = profile.memory if profile.memory and not profile.memory.options else None
-    return replace(
-        profile,
-        begin=profile.acp,
-        resume=(),
-        options=profile.acp_options,
-        memory=memory,
-        chooses_id=False,
+    acp, environment = profile.acp, profile.environment
+    program = replace(
+        profile.program, begin=acp.command, resume=(), options=acp.options, chooses_id=False
     )
+    if environment.memory and environment.memory.options:
+        environment = replace(environment, memory=None)
+    return replace(profile, program=program, environment=environment)
 
 
 def acp_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
@@ -236,13 +236,15 @@ def acp_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
 
     Where another program of the same folder speaks it (`vibe-acp` beside `vibe`), that is meant.
     """
-    if len(command) == 1 and Path(command[0]).name == profile.begin[0] != profile.acp[0]:
-        return (str(Path(command[0]).with_name(profile.acp[0])),)
+    own, spoken = profile.program.begin[0], profile.acp.command[0]
+    if len(command) == 1 and Path(command[0]).name == own != spoken:
+        return (str(Path(command[0]).with_name(spoken)),)
     return command
 
 
 def settings_differ(profile: Profile, one: Setting, other: Setting) -> bool:
     """Whether the program's files or variables tell it the difference."""
-    return any(file.text(one, "") != file.text(other, "") for file in profile.files) or any(
-        one.fill(value) != other.fill(value) for _, value in profile.env
+    files, env = profile.environment.files, profile.environment.env
+    return any(file.text(one, "") != file.text(other, "") for file in files) or any(
+        one.fill(value) != other.fill(value) for _, value in env
     )

@@ -8,8 +8,9 @@ from typing import Any
 from adapters.agent import Reply, TurnContext
 from adapters.cli.run import PromptRun
 from adapters.cli.turn import Sign
-from adapters.cli_profile import Footer, Profile
+from adapters.cli_profile import Profile
 from adapters.session.questions import refusal
+from adapters.turn_signs import Footer
 from contract.agent import Question
 
 ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`
@@ -42,7 +43,7 @@ class CommandRun(PromptRun):
     def __init__(self, profile: Profile, *given: Any, **more: Any) -> None:
         held_s = HELD_S if profile.signs.title else UNSEEN_S
         fallback_s = min(profile.signs.fallback_s, held_s)
-        shown = profile.compacting
+        shown = profile.controls.compacting
         footer = Footer(busy=shown) if shown else profile.signs.footer
         signs = replace(profile.signs, fallback_s=fallback_s, footer=footer)
         super().__init__(replace(profile, signs=signs), *given, **more)

@@ -36,7 +36,7 @@ class Interruption:
 
     async def run(self, *, submitted: bool) -> bool:
         """Press the keys; True when the program is idle again and its box is empty."""
-        interrupt, console = self._profile.interrupt, self._console
+        interrupt, console = self._profile.controls.interrupt, self._console
         try:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not submitted:
@@ -54,7 +54,7 @@ class Interruption:
         return console.alive()
 
     async def _press(self) -> None:
-        interrupt = self._profile.interrupt
+        interrupt = self._profile.controls.interrupt
         for number, key in enumerate(interrupt.keys):
             if number:
                 await asyncio.sleep(interrupt.gap_s)
@@ -63,14 +63,14 @@ class Interruption:
 
     async def _clear(self) -> None:
         """Empty the input box."""
-        interrupt, console = self._profile.interrupt, self._console
+        interrupt, console = self._profile.controls.interrupt, self._console
         if interrupt.clear:
             await asyncio.sleep(console.cleared_at + interrupt.clear_gap_s - self._time())
             console.cleared_at = self._time()
             await console.write(interrupt.clear)
 
     async def _until_idle(self) -> None:
-        again_s = self._profile.interrupt.again_s
+        again_s = self._profile.controls.interrupt.again_s
         while self._console.alive():
             if self._idle() and not await self._shows_busy():
                 return

@@ -8,9 +8,10 @@ import unicodedata
 
 import structlog
 
-from adapters.cli_profile import Profile, PromptTyping
+from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import text_on
+from adapters.turn_signs import PromptTyping
 
 BEGIN, END = b"\x1b[200~", b"\x1b[201~"
 
@@ -23,11 +24,11 @@ def clean(prompt: str, typing: PromptTyping) -> str:
 
     Without ESC and the C1 controls nothing in it can end a paste or start a sequence.
     """
-    text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", prompt)).replace("\t", typing.tab)
-    if typing.nfc:
+    text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", prompt)).replace("\t", typing.text.tab)
+    if typing.text.nfc:
         text = unicodedata.normalize("NFC", text)
-    text = typing.harmless(text)
-    return text + typing.after_backslash if text.endswith("\\") else text
+    text = typing.text.harmless(text)
+    return text + typing.text.after_backslash if text.endswith("\\") else text
 
 
 def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = True) -> bytes:
@@ -39,7 +40,7 @@ def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = Tru
     if not pastes(typing, asks_for_pastes):
         lines = text.strip("\n").split("\n")
         return typing.before + typing.newline.join(lines).encode("utf-8", "replace")
-    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.pieces(text)]
+    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.text.pieces(text)]
     return typing.before + b"".join(pieces)
 
 
@@ -86,7 +87,7 @@ class PromptEntry:
         """Wait until the box shows what was typed and is quiet; type it again if it never does."""
         if not await self._shown():
             log.info("prompt.typed_again", agent=self._profile.name)
-            await self._console.write(self._profile.interrupt.clear + keys)
+            await self._console.write(self._profile.controls.interrupt.clear + keys)
             await self._shown()
         if quiet_s:
             limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S

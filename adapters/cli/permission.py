@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import structlog
 
-from adapters.cli_profile import Permission, Profile
+from adapters.cli_profile import Profile
 from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.screen.screen import Screen
 from adapters.session.questions import RoomQuestions, chosen
 from adapters.turn_events import State
+from adapters.turn_signs import Permission
 from contract.agent import Option, Question
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")
@@ -46,7 +47,7 @@ class ScreenPrompt:
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
-        permission = profile.permission or NONE
+        permission = profile.shown.permission or NONE
         self._unreadable = ScreenChoice(
             Question(
                 "",
@@ -67,7 +68,7 @@ class ScreenPrompt:
 
     def see(self, screen: Screen, text: str, state: State | None) -> bytes:
         """Look at the screen; ask the room; return the keys of its answer when it is there."""
-        permission = self._profile.permission
+        permission = self._profile.shown.permission
         if permission is None:
             return b""
         choice = None
@@ -86,29 +87,34 @@ class ScreenPrompt:
         return self._proceed(choice, permission)
 
     def _proceed(self, choice: ScreenChoice, permission: Permission) -> bytes:
-        now, question = self._time(), choice.question
+        """The keys to press now, if any: the next step of an answer, else the room is asked."""
+        now = self._time()
         if self._wanted is not None:
             return self._move(choice)
         if self._send_at and now >= self._send_at:
             self._send_at = 0.0
             return WORDS + self._profile.typing.submit
         if self._task and self._task.done() and now >= self._since + permission.deaf_s:
-            index = chosen(self._task, question)
+            index = chosen(self._task, choice.question)
             self._task, self._answered = None, now
             return self._press(choice, index)
         if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
             self._pressed = b""
             return self._profile.typing.submit
+        self._ask(choice, permission, now)
+        return b""
+
+    def _ask(self, choice: ScreenChoice, permission: Permission, now: float) -> None:
+        """Put it to the room, once it stood for long enough and nobody else asks."""
         waits = permission.late_s if self._profile.signs.hooks else STEADY_S
-        half = permission.half and permission.half.fullmatch(question.detail)
+        half = permission.half and permission.half.fullmatch(choice.question.detail)
         if choice is self._unreadable or half:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
-            return b""
+            return
         if now >= self._answered + AGAIN_S or not self._answered:
-            self._task = self._asking.ask(question)
+            self._task = self._asking.ask(choice.question)
             self._task.add_done_callback(lambda _: self._wake())
-        return b""
 
     def _stays(self, question: Question) -> bool:
         """Whether it is the one of the last look; the words of an answer may show in it."""
@@ -125,7 +131,7 @@ class ScreenPrompt:
         self._wanted = None
 
     def _press(self, choice: ScreenChoice, index: int) -> bytes:
-        permission = self._profile.permission
+        permission = self._profile.shown.permission
         assert permission
         if permission.worded and permission.worded.search(choice.question.options[index].label):
             self._send_at = self._time() + SELECTED_S

@@ -70,7 +70,7 @@ class CliProcess:
                 await self._wait_ready(self.console)
             return self.console
         await self.end()
-        if self.session_id and self._profile.resume:
+        if self.session_id and self._profile.program.resume:
             try:
                 console = await self._run(self.session_id, resumes=True)
             except AgentError as error:
@@ -82,7 +82,7 @@ class CliProcess:
                 self.resumed = True
                 return console
         self.resumed = False
-        chosen = str(uuid.uuid4()) if self._profile.chooses_id else ""
+        chosen = str(uuid.uuid4()) if self._profile.program.chooses_id else ""
         console = await self._run(chosen, resumes=False)
         self.session_id = chosen or None
         return console
@@ -93,8 +93,8 @@ class CliProcess:
             self._hook_url = self._hooks.register(self._on_hook)
         setting = setting_of(profile, launch, session_id, resumes=resumes, hook_url=self._hook_url)
         began = time.monotonic()
-        cols, rows = profile.size or (launch.cols, launch.rows)
-        console = Console(cols, rows, self._on_signal, shell=profile.shell_terminal)
+        cols, rows = profile.program.size or (launch.cols, launch.rows)
+        console = Console(cols, rows, self._on_signal, shell=profile.program.shell_terminal)
         try:
             with told_when_full(launch.home):
                 command = enclose(profile, launch, prepare(profile, launch, setting))
@@ -165,7 +165,7 @@ RESTLESS_S = 1.0  # and of one that never rests: some draw all the time
 
 async def wait_ready(profile: Profile, console: Console) -> None:
     """Return when the program takes a prompt. Raises AgentError."""
-    ready = profile.ready
+    ready = profile.program.ready
     dialogs = Dialogs(profile)
     deadline = time.monotonic() + ready.timeout_s
     seen, looked = -1, time.monotonic()
@@ -187,7 +187,7 @@ async def wait_ready(profile: Profile, console: Console) -> None:
 
 def _told(profile: Profile, console: Console) -> bool:
     """Whether the signs that need no look at the screen are there."""
-    ready = profile.ready
+    ready = profile.program.ready
     return (
         (console.bracketed_paste or not ready.bracketed_paste)
         and (not ready.title or bool(ready.title.search(console.title)))
@@ -225,7 +225,7 @@ def _late(profile: Profile, text: str, dialogs: Dialogs) -> AgentError:
     shown = last_words(text)
     return dialogs.fault(text, "start") or AgentError(
         "startup",
-        f"{profile.name}: not ready within {profile.ready.timeout_s:.0f} s: {shown}",
-        say=f"{profile.title} did not become ready within {profile.ready.timeout_s:.0f} s"
+        f"{profile.name}: not ready within {profile.program.ready.timeout_s:.0f} s: {shown}",
+        say=f"{profile.title} did not become ready within {profile.program.ready.timeout_s:.0f} s"
         + (f"; its screen says: {shown}" if shown else "; its screen is empty."),
     )

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Protocol
 
 import structlog
 
-from adapters.cli_profile import RecordFormat
 from adapters.turn_events import TurnEvent
+from adapters.turn_signs import RecordFormat
 
 log = structlog.stdlib.get_logger("moot.adapters.record")
 

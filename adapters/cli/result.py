@@ -145,7 +145,7 @@ class TurnResult:
         if error := self._dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
-        then = "its session goes on" if profile.resume else "it starts anew"
+        then = "its session goes on" if profile.program.resume else "it starts anew"
         say = f"{profile.title} ended unexpectedly (code {code}). Ask again: {then}."
         return self._error("crash", f"ended with code {code}: {last_words(text)}", say)
 

@@ -303,7 +303,7 @@ class PromptRun:
         interruption = Interruption(self._profile, self._console, self.turn, self._read_record)
         idle = await interruption.run(submitted=self.submitted)
         if not idle:
-            level = logging.DEBUG if self._profile.interrupt.ends else logging.WARNING
+            level = logging.DEBUG if self._profile.controls.interrupt.ends else logging.WARNING
             log.log(level, "program.not_idle", agent=self._profile.name, after="interrupt")
         return idle
 

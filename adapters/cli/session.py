@@ -48,11 +48,11 @@ class CliAgent(AgentSession[PromptRun]):
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """See `Agent.ask`."""
-        return await self._within(self._profile.turn_timeout_s, self._ask(prompt, reply))
+        return await self._within(self._profile.signs.timeout_s, self._ask(prompt, reply))
 
     async def compact(self) -> None:
         """See `Compacting`."""
-        if not self._profile.compact:
+        if not self._profile.controls.compact:
             say = f"{self._title} has no command for that. Say `!new` to begin a new conversation."
             raise AgentError("missing", f"{self._profile.name}: no compact command", say=say)
         await self._within(COMPACT_S, self._compact())
@@ -64,15 +64,17 @@ class CliAgent(AgentSession[PromptRun]):
         except AgentError as error:
             if error.kind == "context":
                 raise await self._condense(error) from error
-            if error.kind in self._profile.ends_at:
+            if error.kind in self._profile.signs.ends_at:
                 await self._process.end()
             explained = await self._process.explained(error)
             explained.usage = run.usage()
             raise explained from error.__cause__
 
     async def _compact(self) -> None:
-        answer = await (await self._begin(CommandRun, self._profile.compact, NullReply())).run()
-        if self._profile.tells_compacted and not answer.compacted:
+        answer = await (
+            await self._begin(CommandRun, self._profile.controls.compact, NullReply())
+        ).run()
+        if self._profile.controls.tells_compacted and not answer.compacted:
             say = f"{self._title} found nothing to compact."
             raise AgentError("context", f"{self._profile.name}: not compacted", say=say)
 
@@ -109,7 +111,7 @@ class CliAgent(AgentSession[PromptRun]):
 
     async def _condensed(self) -> bool:
         """Let the program compact its conversation, if it can."""
-        if not self._profile.compact:
+        if not self._profile.controls.compact:
             return False
         try:
             async with asyncio.timeout(COMPACT_S):

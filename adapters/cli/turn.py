@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from adapters.cli_profile import TurnSigns
 from adapters.records.spent import total
 from adapters.session.tool_uses import ToolUses
 from adapters.turn_events import (
@@ -22,6 +21,7 @@ from adapters.turn_events import (
     ToolUsed,
     TurnEvent,
 )
+from adapters.turn_signs import TurnSigns
 from contract.agent import ToolUse, Usage
 
 Source = Literal["hook", "record"]
@@ -31,6 +31,7 @@ Sign = Literal["hook", "record", "state", "title", "footer"]
 REPLY_CHARS = 200_000  # forty pages; the longest answer of a model's one call is about 500,000
 MOST_PARTS = 200  # what was said between that many tools; only drafts show it
 MOST_TOOLS = 2_000
+_OF_A_TURN_BEGUN = (PromptTaken, ReplyBlock, ReplyDelta, ToolUsed, ToolReport)
 CUT = "\n\n[... the middle of a very long answer is left out ...]\n\n"
 
 
@@ -100,51 +101,55 @@ class TurnState:
         """An event of the program's hooks or record."""
         if not self._is_mine(event, source):
             return
+        self.began |= isinstance(event, _OF_A_TURN_BEGUN)
         match event:
             case PromptTaken(turn):
-                self.began = True
                 self.id = turn
+            case ReplyBlock() | ReplyDelta() | ReplyRetracted():
+                self._note_text(event)
+            case ToolUsed():
+                self._note_use(event)
+            case ToolReport():
+                self._uses.note(event, source)
+            case TokensSpent(key, usage):
+                self._spent[key or str(len(self._spent))] = usage
+            case ContextCompacted():
+                self.compacted = True
+            case ReplyFailed() | ReplyEnded():
+                self._note_end(event, source, now)
+
+    def _note_text(self, event: ReplyBlock | ReplyDelta | ReplyRetracted) -> None:
+        match event:
             case ReplyBlock(text, sep):
-                self.began = True
                 if self._last is None:
                     self._parts = [*self._parts[-MOST_PARTS:], Passage()]
                     sep = ""
                 self._parts[-1].add(f"{sep}{text}")
                 self._last = text
             case ReplyDelta(delta):
-                self.began = True
                 if len(self._streamed) < REPLY_CHARS:
                     self._streamed += delta
             case ReplyRetracted():
                 self._parts.clear()
                 self._last = None
                 self._streamed = ""
-            case ToolUsed(tool, detail):
-                self.began = True
-                self._last = None
-                used = f"{tool}: {detail}" if detail else tool
-                if len(self.tools) >= MOST_TOOLS:
-                    return
-                if used not in self.tools[-1:]:  # the hook and the record tell the same
-                    self.tools.append(used)
-                    self._used.append(ToolUse(tool, detail))
-            case ToolReport():
-                self.began = True
-                self._uses.note(event, source)
-            case TokensSpent(key, usage):
-                self._spent[key or str(len(self._spent))] = usage
-            case ContextCompacted():
-                self.compacted = True
-            case ReplyFailed():
-                self.failed = self.failed or event
-                self._end(source, now)
-            case ReplyEnded():
-                self._recorded_end = self._recorded_end or source == "record"
-                if self.ended is None or (event.text is not None and event.whole):
-                    self.ended = event
-                self._end(source, now)
-            case _:
-                pass
+
+    def _note_use(self, event: ToolUsed) -> None:
+        self._last = None
+        used = f"{event.tool}: {event.detail}" if event.detail else event.tool
+        # the hook and the record report the same
+        if len(self.tools) < MOST_TOOLS and used not in self.tools[-1:]:
+            self.tools.append(used)
+            self._used.append(ToolUse(event.tool, event.detail))
+
+    def _note_end(self, event: ReplyFailed | ReplyEnded, source: Source, now: float) -> None:
+        if isinstance(event, ReplyFailed):
+            self.failed = self.failed or event
+        else:
+            self._recorded_end = self._recorded_end or source == "record"
+            if self.ended is None or (event.text is not None and event.whole):
+                self.ended = event
+        self._end(source, now)
 
     def _is_mine(self, event: TurnEvent, source: Source) -> bool:
         turn = getattr(event, "turn", "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -217,7 +217,7 @@ CODEX = HeadlessProgram(
     ),
     with_model=("--model", "{model}"),
     read=read_codex,
-    passes=("CODEX_API_KEY", *codex.CODEX.passes),
+    passes=("CODEX_API_KEY", *codex.CODEX.environment.passes),
     settings=codex_settings,
     leaves=(".codex/sessions", ".codex/history.jsonl", ".codex/logs_*"),
     missing="Install npm's `@openai/codex`.",
@@ -313,30 +313,64 @@ GEMINI = HeadlessProgram(
 )
 
 
+class _OpencodeCache(_ProgramJson):
+    read: int
+
+
+class _OpencodeTokens(_ProgramJson):
+    input: int
+    output: int
+    cache: _OpencodeCache
+
+
+class _OpencodePart(_ProgramJson):
+    """Of a `text` its words, of a `step_finish` its tokens."""
+
+    type: str
+    text: str | None = None
+    tokens: _OpencodeTokens | None = None
+
+
+class _OpencodeEvent(_ProgramJson):
+    """A line of `--format json`."""
+
+    type: str
+    part: _OpencodePart | None = None
+    error: Mapping[str, Any] | None = None
+
+
 def read_opencode(ran: RunResult) -> HeadlessAnswer:
     """`--format json`: a line an event; each step of the model has its texts and its tokens."""
     try:
-        told = [json.loads(line) for line in ran.out.splitlines()]
-        parts = [row["part"] for row in told if row["type"] in ("text", "step_finish")]
-        texts = [part["text"] for part in parts if part["type"] == "text"]
-        steps = [part for part in parts if part["type"] == "step-finish"]
-        usage = Usage(
-            model="opencode",
-            input_tokens=sum(step["tokens"]["input"] for step in steps),
-            output_tokens=sum(step["tokens"]["output"] for step in steps),
-            cached_tokens=sum(step["tokens"]["cache"]["read"] for step in steps),
-        )
-        errors = [row["error"] for row in told if row["type"] == "error"]
-        status = errors[0].get("data", {}).get("statusCode") if errors else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+        events = [_OpencodeEvent.model_validate_json(line) for line in ran.out.splitlines()]
+    except ValidationError:
         raise _unreadable("opencode", ran) from None
-    if errors:
-        what = f"opencode: it reports {'an error' if status is None else f'HTTP {status}'}"
-        passing = isinstance(status, int) and (status >= 500 or status in (408, 429))
-        raise ModelError(what, passing=passing, usage=usage)
+    parts = [one.part for one in events if one.part and one.type in ("text", "step_finish")]
+    usage = _opencode_usage([part.tokens for part in parts if part.type == "step-finish"])
+    if errors := [one.error or {} for one in events if one.type == "error"]:
+        raise _opencode_failed(errors[0], usage)
+    texts = [part.text for part in parts if part.type == "text" and part.text is not None]
     if ran.code or not texts:
         raise _unreadable("opencode", ran)
     return HeadlessAnswer("\n\n".join(texts), usage)
+
+
+def _opencode_usage(told: Sequence[_OpencodeTokens | None]) -> Usage:
+    steps = [tokens for tokens in told if tokens]
+    return Usage(
+        model="opencode",
+        input_tokens=sum(step.input for step in steps),
+        output_tokens=sum(step.output for step in steps),
+        cached_tokens=sum(step.cache.read for step in steps),
+    )
+
+
+def _opencode_failed(error: Mapping[str, Any], usage: Usage) -> ModelError:
+    data = error.get("data")
+    status = data.get("statusCode") if isinstance(data, Mapping) else None
+    what = f"opencode: it reports {'an error' if status is None else f'HTTP {status}'}"
+    passing = isinstance(status, int) and (status >= 500 or status in (408, 429))
+    return ModelError(what, passing=passing, usage=usage)
 
 
 OPENCODE = HeadlessProgram(

@@ -12,20 +12,29 @@ from typing import Any
 
 import yaml
 
-from adapters import screen_profile
 from adapters.cli_profile import (
+    Environment,
+    HomeFile,
+    ModelChoice,
+    Profile,
+    Program,
+    ReadySigns,
+    Setting,
+    Setup,
+)
+from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile
+from adapters.turn_events import ReplyBlock, ReplyRetracted, TurnEvent
+from adapters.turn_signs import (
+    Controls,
     DialogRule,
     Footer,
-    HomeFile,
     Interrupt,
-    Profile,
+    PromptText,
     PromptTyping,
-    ReadySigns,
     RecordFormat,
-    Setting,
+    Shown,
     TurnSigns,
 )
-from adapters.turn_events import ReplyBlock, ReplyRetracted, TurnEvent
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -191,23 +200,47 @@ HISTORY = (
     *("--llm-history-file", "{home}/.moot/aider/{session_id}.log"),
 )
 
+LOOK = ScreenProfile(
+    name="aider",
+    prompt=PromptRows(echo=re.compile(r"\w*> ?(?!>)(.*)"), input=re.compile(r"\w*>\s*$")),
+    reply=ReplyRows(tail=re.compile(r"Tokens: .* received")),
+    asides=AsideRows(fault=re.compile(r"(litellm\.\w+Error.*)")),
+)
+
 AIDER = Profile(
     name="aider",
     title="aider",
     agent="aider, in ask mode",
-    begin=("aider", *HISTORY),
-    resume=("aider", *HISTORY, "--restore-chat-history"),
-    options=(("--model", "{model}"),),
-    chooses_id=True,
-    files=(
-        HomeFile(".aider.model.settings.yml", models_file),
-        HomeFile(".aider/caches/model_prices_and_context_window.json", prices_file),
-        HomeFile(".moot/aider/{session_id}.log", lambda _, __: ""),  # it grows fast
+    program=Program(
+        begin=("aider", *HISTORY),
+        resume=("aider", *HISTORY, "--restore-chat-history"),
+        options=(("--model", "{model}"),),
+        chooses_id=True,
+        ready=ReadySigns(prompt=PROMPT),
+        shell_terminal=True,
     ),
-    env=ENV,
-    passes=PASSES,
-    ready=ReadySigns(prompt=PROMPT),
-    typing=PromptTyping(nfc=False, harmless=harmless, settle_s=0.15),
+    environment=Environment(
+        files=(
+            HomeFile(".aider.model.settings.yml", models_file),
+            HomeFile(".aider/caches/model_prices_and_context_window.json", prices_file),
+            HomeFile(".moot/aider/{session_id}.log", lambda _, __: ""),  # it grows fast
+        ),
+        env=ENV,
+        passes=PASSES,
+    ),
+    setup=Setup(
+        missing="Install PyPI's `aider-chat`, or say where it is with `command`.",
+        login="Give Moot the key of the model's API, e.g. OPENAI_API_KEY.",
+        logins=(".aider/oauth-keys.env",),
+        configs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"),
+        at_least="0.80",  # its log marks every line by its role since then
+        tested="0.86.2",
+    ),
+    model=ModelChoice(context_tokens=128_000),
+    typing=PromptTyping(
+        text=PromptText(nfc=False, harmless=harmless),
+        settle_s=0.15,
+    ),
     signs=TurnSigns(
         record=RecordFormat(
             ".moot/aider/{session_id}.log", read_line, format="text", heads=HEADS, grace_s=0.5
@@ -216,17 +249,6 @@ AIDER = Profile(
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,
     ),
-    look=screen_profile.AIDER,
-    dialogs=DIALOGS,
-    interrupt=Interrupt(keys=(b"\x03",)),
-    shell_terminal=True,
-    missing="Install PyPI's `aider-chat`, or say where it is with `command`.",
-    login="Give Moot the key of the model's API, e.g. OPENAI_API_KEY.",
-    context_tokens=128_000,
-    logins=(".aider/oauth-keys.env",),
-    configs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"),
-    compact="",
-    clear="/clear",
-    at_least="0.80",  # its log marks every line by its role since then
-    tested="0.86.2",
+    shown=Shown(look=LOOK, dialogs=DIALOGS),
+    controls=Controls(interrupt=Interrupt(keys=(b"\x03",)), compact="", clear="/clear"),
 )

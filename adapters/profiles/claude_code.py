@@ -16,25 +16,34 @@ from itertools import pairwise
 
 import regex
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
+    Environment,
     HomeFile,
-    Hooks,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    Title,
-    TurnSigns,
+    Setup,
 )
 from adapters.profiles.json_settings import member_of, object_of
 from adapters.records import claude
 from adapters.records.spent import by_claude, telling
+from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Hooks,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    Title,
+    TurnSigns,
+)
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
@@ -225,8 +234,8 @@ def _may_begin(line: str, at: int) -> bool:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
-RULE = "─{8,}"
-BOX = rf"^{RULE}.*\n❯.*\n{RULE}"  # at the left edge, where no text of a conversation can be
+LINE = "─{8,}"
+BOX = rf"^{LINE}.*\n❯.*\n{LINE}"  # at the left edge, where no text of a conversation can be
 
 
 def alone(phrase: str) -> re.Pattern[str]:
@@ -260,34 +269,79 @@ DIALOGS = (
     ),
 )
 
+LOOK = ScreenProfile(
+    name="claude-code",
+    prompt=PromptRows(
+        echo=re.compile(r"[❯>] (.+)"),
+        input=re.compile(r'[❯>](?:\xa0|\s*$| Try ")|[│┃] >'),
+        above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}"),
+    ),
+    reply=ReplyRows(bullet=re.compile(r"[●⏺] "), margin=2),
+    tools=ToolRows(
+        tool=re.compile(
+            r"[●⏺] (?:[\w.:-]+(?: [\w.:-]+){0,5} ?\(|.*\(ctrl\+[a-z] to (?:expand|see))"
+        ),
+        tool_bold=True,
+        muted_tool=re.compile(r"  [A-Z]\w+ .*\d"),
+        result=re.compile(r"  ⎿[ \xa0]{2}(.*)"),
+    ),
+    asides=AsideRows(
+        aside=re.compile(
+            r"  ⎿[ \xa0]{2}(?:Interrupted|\(no content\)|Tip:|(?:Read|Referenced|Listed) )"
+        ),
+        muted_aside=re.compile(r"  Thought for \d"),
+        broken_off=re.compile(r"  ⎿[ \xa0]{2}Interrupted"),
+        coloured_aside=re.compile(  # at work
+            r"[●⏺·✻✶✳✢✽*∴] [A-Z][\w'-]+(?: [\w'-]+){0,3}…(?: \(|$)"
+        ),
+        fault=re.compile(
+            r"(?:[●⏺] |  ⎿[ \xa0]{2})((?:API Error|Invalid API key|Not logged in|Prompt is too long"
+            r"|Credit balance|.*usage limit reached|.*hit your .*limit).*)"
+        ),
+    ),
+)
+
 CLAUDE_CODE = Profile(
     name="claude-code",
     title="Claude Code",
     agent="Claude Code CLI agent",
-    begin=("claude", "--session-id", "{session_id}"),
-    # else 2.1.330 sends the system prompt that the conversation began with, whatever the file says
-    resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot", "off"),
-    options=(
-        ("--settings", "{home}/.moot/settings.json"),
-        ("--append-system-prompt-file", "{home}/.moot/persona.md"),
-        ("--model", "{model}"),
+    program=Program(
+        begin=("claude", "--session-id", "{session_id}"),
+        # else 2.1.330 sends the system prompt that the conversation began with
+        resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot", "off"),
+        options=(
+            ("--settings", "{home}/.moot/settings.json"),
+            ("--append-system-prompt-file", "{home}/.moot/persona.md"),
+            ("--model", "{model}"),
+        ),
+        chooses_id=True,
+        ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+        reads=("/etc/claude-code",),
     ),
-    own_model="default",
-    chooses_id=True,
-    files=(
-        HomeFile(".claude.json", state_file),
-        HomeFile(".moot/settings.json", settings_file),
-        HomeFile(".moot/persona.md", lambda setting, _: setting.persona),
+    environment=Environment(
+        files=(
+            HomeFile(".claude.json", state_file),
+            HomeFile(".moot/settings.json", settings_file),
+            HomeFile(".moot/persona.md", lambda setting, _: setting.persona),
+        ),
+        env=ENV,
+        passes=PASSES,
+        memory=MemoryAccess(
+            HomeFile(".moot/mcp.json", mcp_file),
+            ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),
+        ),
     ),
-    env=ENV,
-    passes=PASSES,
-    ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+    setup=Setup(
+        missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
+        login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of "
+        "`claude setup-token`.",
+    ),
+    model=ModelChoice(own="default", context_tokens=200_000),
     typing=PromptTyping(
-        harmless=harmless,
-        pieces=pieces,
+        text=PromptText(harmless=harmless, pieces=pieces),
         settle_s=0.15,  # its paste is over 100 ms after the last byte; an Enter before is lost
         holding=re.compile(
-            rf"^(?!❯?\s*$)(?!─).+\n{RULE}.*\n(?:(?!─).*\n){{0,7}}(?:(?!─).*)?\Z", re.MULTILINE
+            rf"^(?!❯?\s*$)(?!─).+\n{LINE}.*\n(?:(?!─).*\n){{0,7}}(?:(?!─).*)?\Z", re.MULTILINE
         ),
     ),
     signs=TurnSigns(
@@ -299,21 +353,17 @@ CLAUDE_CODE = Profile(
         ),
         title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
-    look=screen_profile.CLAUDE_CODE,
-    dialogs=DIALOGS,
-    permission=Permission(
-        re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(
+            re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
+        ),
     ),
-    interrupt=Interrupt(clear=b"\x03", clear_gap_s=1.2),  # it ends at two within 0.8 s
-    missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
-    login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of `claude setup-token`.",
-    context_tokens=200_000,
-    compact="/compact",
-    tells_compacted=True,
-    clear="/clear",
-    reads=("/etc/claude-code",),
-    memory=MemoryAccess(
-        HomeFile(".moot/mcp.json", mcp_file),
-        ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),
+    controls=Controls(
+        interrupt=Interrupt(clear=b"\x03", clear_gap_s=1.2),  # it ends at two within 0.8 s
+        compact="/compact",
+        tells_compacted=True,
+        clear="/clear",
     ),
 )

@@ -12,23 +12,32 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
+    Environment,
     HomeFile,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    TurnSigns,
+    Setup,
 )
 from adapters.records import codex
 from adapters.records.spent import by_codex, telling
+from adapters.screen_profile import NEVER, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from adapters.turn_events import State
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    TurnSigns,
+)
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -179,28 +188,80 @@ DIALOGS = (
     ),
 )
 
+# Before 0.40; as others published it in 2025.
+LOOK_2025 = ScreenProfile(
+    name="codex-2025",
+    prompt=PromptRows(echo=re.compile(r"user()$"), input=re.compile(r"[›▌]")),
+    reply=ReplyRows(bullet=re.compile(r"codex$"), tail=re.compile(r"tokens used")),
+    tools=ToolRows(tool=re.compile(r"⚡ "), result=re.compile(r"  ⎿ ")),
+    asides=AsideRows(aside=re.compile(r"thinking$|exec$")),
+)
+
+LOOK = ScreenProfile(
+    name="codex",
+    prompt=PromptRows(echo=re.compile(r"› (.+)"), input=re.compile(r"›(?: |$)"), above=NEVER),
+    reply=ReplyRows(
+        bullet=re.compile(r"• "),
+        margin=2,
+        tail=re.compile(r"  Worked for <?\d+\w*(?: \d+\w*)*(?: • .*)?$"),
+        last_block=True,
+    ),
+    tools=ToolRows(
+        tool=re.compile(
+            r"• (?:Ran|Running|Explor(?:ed|ing)|Edit(?:ed|ing)|Added|Deleted|Updated Plan"
+            r"|Proposed Plan"
+            r"|Call(?:ed|ing)|Search(?:ed|ing)|Viewed Image|Wait(?:ed|ing)|Chang(?:ed|ing))\b"
+        ),
+        tool_bold=True,
+        result=re.compile(r"  └ "),
+    ),
+    asides=AsideRows(
+        aside=re.compile(r"• (?:.*esc to interrupt\)|Reconnecting\.\.\. \d)"),
+        fault=re.compile(r"■ (?!Conversation interrupted)(.+)"),
+        broken_off=re.compile(r"■ Conversation interrupted"),
+    ),
+    older=(LOOK_2025,),
+)
+
 CODEX = Profile(
     name="codex",
     title="Codex",
     agent="Codex CLI agent",
-    begin=("codex", "--no-daemon", "--no-alt-screen"),
-    resume=("codex", "resume", "{session_id}", "--no-daemon", "--no-alt-screen"),
-    options=(("-C", "{workspace}"), ("--model", "{model}")),
-    files=(
-        HomeFile(".codex/config.toml", config_file),
-        HomeFile(".codex/AGENTS.md", agents_file),
+    program=Program(
+        begin=("codex", "--no-daemon", "--no-alt-screen"),
+        resume=("codex", "resume", "{session_id}", "--no-daemon", "--no-alt-screen"),
+        options=(("-C", "{workspace}"), ("--model", "{model}")),
+        # the box shows while it is still loading, so its state counts
+        ready=ReadySigns(
+            prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3
+        ),
+        nests=True,
+        reads=("/etc/codex",),
     ),
-    env=(("CODEX_HOME", "{home}/.codex"),),
-    passes=(KEY, URL, "CODEX_CA_CERTIFICATE", "HTTPS_PROXY", "NO_PROXY"),
-    # the box shows while it is still loading, so its state counts
-    ready=ReadySigns(prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3),
+    environment=Environment(
+        files=(
+            HomeFile(".codex/config.toml", config_file),
+            HomeFile(".codex/AGENTS.md", agents_file),
+        ),
+        env=(("CODEX_HOME", "{home}/.codex"),),
+        passes=(KEY, URL, "CODEX_CA_CERTIFICATE", "HTTPS_PROXY", "NO_PROXY"),
+        memory=MemoryAccess(HomeFile(".codex/config.toml", memory_file), ()),
+    ),
+    setup=Setup(
+        missing="Install npm's `@openai/codex`, or say where it is with `command`.",
+        login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
+        logins=(".codex/auth.json",),
+        configs=(".codex/config.toml",),
+        # older ones were not seen to tell their state, nor to know `--no-daemon`
+        at_least="0.169.0",
+        tested="0.169.0",
+    ),
+    # 95 % of 272,000, as it counts itself
+    model=ModelChoice(context_tokens=258_000),
     typing=PromptTyping(
-        tab="\t",
-        nfc=False,
-        after_backslash="",
+        text=PromptText(tab="\t", nfc=False, after_backslash="", harmless=harmless),
         settle_s=0.15,
         holding=re.compile(r"^› (?!Ask Codex to do anything$)(?!\d\. )\S", re.MULTILINE),
-        harmless=harmless,
     ),
     signs=TurnSigns(
         record=RecordFormat(
@@ -210,21 +271,12 @@ CODEX = Profile(
         ),
         states=read_state,
     ),
-    look=screen_profile.CODEX,
-    dialogs=DIALOGS,
-    permission=Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
-    interrupt=Interrupt(),
-    missing="Install npm's `@openai/codex`, or say where it is with `command`.",
-    login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
-    context_tokens=258_000,  # 95 % of 272,000, as it counts itself
-    memory=MemoryAccess(HomeFile(".codex/config.toml", memory_file), ()),
-    logins=(".codex/auth.json",),
-    configs=(".codex/config.toml",),
-    nests=True,
-    reads=("/etc/codex",),
-    compact="/compact",
-    tells_compacted=True,
-    clear="/clear",
-    at_least="0.169.0",  # older ones were not seen to tell their state, nor to know `--no-daemon`
-    tested="0.169.0",
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
+    ),
+    controls=Controls(
+        interrupt=Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
+    ),
 )

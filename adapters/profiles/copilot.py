@@ -5,25 +5,43 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
-    Footer,
+    Acp,
+    Environment,
     HomeFile,
-    Interrupt,
     MemoryAccess,
-    Permission,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    TurnSigns,
+    Setup,
 )
 from adapters.records import copilot
 from adapters.records.spent import by_copilot, telling
+from adapters.screen_profile import (
+    RULE,
+    AsideRows,
+    PromptRows,
+    ReplyRows,
+    ScreenFrame,
+    ScreenProfile,
+    ToolRows,
+)
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Footer,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    TurnSigns,
+)
 
 Json = dict[str, Any]
 
@@ -119,32 +137,77 @@ def harmless(text: str) -> str:
 
 FAULTS = r"\d{3} |Failed to get response from |Authentication failed "
 WORKING = r"\w+ing\b[^\n]*\s*\Z|Compacting conversation history \("
-RULE = "─{8,}"
+LINE = "─{8,}"
 SPINNER = "[◐◓◑◒○◉◎●]"
+
+_LOOK = ScreenProfile(
+    name="copilot",
+    prompt=PromptRows(
+        echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
+        input=re.compile(r"❯(?:\s|$)"),
+        above=re.compile(rf"{RULE}| [~/][^ ]*"),
+    ),
+    reply=ReplyRows(bullet=re.compile(r" ● "), margin=3, spare=2),
+    tools=ToolRows(tool=re.compile(r" [$✓✗] "), result=re.compile(r"   └ ")),
+    asides=AsideRows(
+        aside=re.compile(r" ● Tip: | ! | \[Current\]| ?[◐◓◑◒○◉◎] "), fault=re.compile(r" [✗✘] (.+)")
+    ),
+    frame=ScreenFrame(scrollbar="┃│█▌▐"),
+)
+
+# Before 1.0; as others published it in 2025.
+LOOK_2025 = replace(
+    _LOOK,
+    name="copilot-2025",
+    prompt=PromptRows(
+        echo=re.compile(r" │ > (\S.*?) *│?$"),
+        echo_end=re.compile(r" ╰─+╯"),
+        input=re.compile(r" │ [>❯](?:\s|$)"),
+        above=re.compile(rf" ?[╭┌]?{RULE}| [~/][^ ]*"),
+    ),
+    tools=replace(_LOOK.tools, tool=re.compile(r" [$✓✗○] ")),
+)
+
+LOOK = replace(_LOOK, older=(LOOK_2025,))
 
 COPILOT = Profile(
     name="copilot",
     title="Copilot",
     agent="GitHub Copilot CLI agent",
-    begin=("copilot", "--session-id={session_id}"),
-    resume=("copilot", "--resume={session_id}"),
-    options=OPTIONS,
-    chooses_id=True,
-    files=(
-        HomeFile(".copilot/config.json", state_file),
-        HomeFile(".copilot/settings.json", settings_file),
-        HomeFile(".copilot/copilot-instructions.md", lambda setting, _: setting.persona),
+    program=Program(
+        begin=("copilot", "--session-id={session_id}"),
+        resume=("copilot", "--resume={session_id}"),
+        options=OPTIONS,
+        chooses_id=True,
+        ready=ReadySigns(
+            prompt=re.compile(rf"^❯[^\n]*\n{LINE}\n(?! *{SPINNER} Loading)", re.MULTILINE),
+        ),
     ),
-    derived=offline,
-    passes=PASSES,
-    ready=ReadySigns(
-        prompt=re.compile(rf"^❯[^\n]*\n{RULE}\n(?! *{SPINNER} Loading)", re.MULTILINE),
+    environment=Environment(
+        files=(
+            HomeFile(".copilot/config.json", state_file),
+            HomeFile(".copilot/settings.json", settings_file),
+            HomeFile(".copilot/copilot-instructions.md", lambda setting, _: setting.persona),
+        ),
+        derived=offline,
+        passes=PASSES,
+        memory=MemoryAccess(
+            HomeFile(".moot/mcp.json", mcp_file),
+            ("--additional-mcp-config", "@{home}/.moot/mcp.json", f"--allow-tool={MEMORY_SERVER}"),
+        ),
+    ),
+    setup=Setup(
+        missing="Install npm's `@github/copilot`, or say where it is with `command`.",
+        login="Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login.",
+        configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
+        at_least="1.0.102",
+        tested="1.0.102",
     ),
     typing=PromptTyping(
-        harmless=harmless,
+        text=PromptText(harmless=harmless),
         settle_s=0.2,
         confirm_s=5.0,
-        holding=re.compile(rf"^{RULE}\n❯ +\S", re.MULTILINE),
+        holding=re.compile(rf"^{LINE}\n❯ +\S", re.MULTILINE),
     ),
     signs=TurnSigns(
         record=RecordFormat(
@@ -154,33 +217,32 @@ COPILOT = Profile(
         ),
         footer=Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),
     ),
-    look=screen_profile.COPILOT,
-    dialogs=(
-        DialogRule(
-            re.compile(r"(?i)^.*(?:please use /login|not logged in|no authentication).*$", re.M),
-            fault="login",
-            when="start",
+    shown=Shown(
+        look=LOOK,
+        dialogs=(
+            DialogRule(
+                re.compile(
+                    r"(?i)^.*(?:please use /login|not logged in|no authentication).*$", re.M
+                ),
+                fault="login",
+                when="start",
+            ),
+        ),
+        permission=Permission(
+            re.compile(r"^│? *(?:Do you want to|Allow) .*\?", re.MULTILINE),
+            worded=re.compile(r"tell Copilot what"),
         ),
     ),
-    permission=Permission(
-        re.compile(r"^│? *(?:Do you want to|Allow) .*\?", re.MULTILINE),
-        worded=re.compile(r"tell Copilot what"),
+    controls=Controls(
+        interrupt=Interrupt(keys=(b"\x1b", b"\x1b"), gap_s=0.2),
+        compact="/compact",
+        tells_compacted=True,
+        clear="/clear",
     ),
-    interrupt=Interrupt(keys=(b"\x1b", b"\x1b"), gap_s=0.2),
-    missing="Install npm's `@github/copilot`, or say where it is with `command`.",
-    login="Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login.",
-    memory=MemoryAccess(
-        HomeFile(".moot/mcp.json", mcp_file),
-        ("--additional-mcp-config", "@{home}/.moot/mcp.json", f"--allow-tool={MEMORY_SERVER}"),
+    acp=Acp(
+        command=("copilot", "--acp"),
+        options=OPTIONS,
+        fault=re.compile(rf"(?<=\AError: )(?:{FAULTS}).*"),
+        again=re.compile(r"Info: [^\n]* [Rr]etrying\.\.\."),
     ),
-    acp=("copilot", "--acp"),
-    acp_options=OPTIONS,
-    acp_fault=re.compile(rf"(?<=\AError: )(?:{FAULTS}).*"),
-    acp_again=re.compile(r"Info: [^\n]* [Rr]etrying\.\.\."),
-    configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
-    compact="/compact",
-    tells_compacted=True,
-    clear="/clear",
-    at_least="1.0.102",
-    tested="1.0.102",
 )

@@ -8,18 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adapters.cli_profile import (
-    HomeFile,
-    Interrupt,
-    Permission,
-    Profile,
-    PromptTyping,
-    ReadySigns,
-    RecordFormat,
-    Title,
-    TurnSigns,
-)
-from adapters.screen_profile import ScreenProfile
+from adapters.cli_profile import Environment, HomeFile, Profile, Program, ReadySigns, Setup
+from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile
 from adapters.turn_events import (
     PromptTaken,
     ReplyBlock,
@@ -28,6 +18,17 @@ from adapters.turn_events import (
     State,
     ToolUsed,
     TurnEvent,
+)
+from adapters.turn_signs import (
+    Controls,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    Title,
+    TurnSigns,
 )
 
 PROGRAM = Path(__file__).parent.parent / "demo"
@@ -59,37 +60,43 @@ def read_state(osc: str) -> State | None:
 
 LOOK = ScreenProfile(
     name="demo",
-    echo=re.compile(r"❯ (.+)"),
-    input=re.compile(r"❯(?: |$)"),
-    bullet=re.compile(r"● "),
-    margin=2,
-    spare=2,
-    aside=re.compile(r"  ⎿ |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Thinking"),
-    fault=re.compile(r"● (API Error: .*)"),
+    prompt=PromptRows(echo=re.compile(r"❯ (.+)"), input=re.compile(r"❯(?: |$)")),
+    reply=ReplyRows(bullet=re.compile(r"● "), margin=2, spare=2),
+    asides=AsideRows(
+        aside=re.compile(r"  ⎿ |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Thinking"), fault=re.compile(r"● (API Error: .*)")
+    ),
 )
 
 DEMO = Profile(
     name="demo",
     title="The demo agent",
     agent="demo agent",
-    reads=(str(PROGRAM.parent),),
-    begin=(sys.executable, "-I", "-S", str(PROGRAM), "--session-id", "{session_id}"),
-    resume=(sys.executable, "-I", "-S", str(PROGRAM), "--resume", "{session_id}"),
-    chooses_id=True,
-    files=(HomeFile(".moot-demo/persona.md", lambda setting, _: setting.persona),),
-    passes=("MOOT_DEMO_PACE",),
-    ready=ReadySigns(state="idle", quiet_s=0.0, timeout_s=20.0),
-    typing=PromptTyping(tab="\t", nfc=False, holding=re.compile(r"^─+\n❯ \S", re.MULTILINE)),
+    program=Program(
+        reads=(str(PROGRAM.parent),),
+        begin=(sys.executable, "-I", "-S", str(PROGRAM), "--session-id", "{session_id}"),
+        resume=(sys.executable, "-I", "-S", str(PROGRAM), "--resume", "{session_id}"),
+        chooses_id=True,
+        ready=ReadySigns(state="idle", quiet_s=0.0, timeout_s=20.0),
+    ),
+    environment=Environment(
+        files=(HomeFile(".moot-demo/persona.md", lambda setting, _: setting.persona),),
+        passes=("MOOT_DEMO_PACE",),
+    ),
+    setup=Setup(
+        missing="It comes with Moot: install Moot again.", login="It needs no login.", version=()
+    ),
+    typing=PromptTyping(
+        text=PromptText(tab="\t", nfc=False),
+        holding=re.compile(r"^─+\n❯ \S", re.MULTILINE),
+    ),
     signs=TurnSigns(
         record=RecordFormat(".moot-demo/{session_id}.jsonl", read_row),
         states=read_state,
         title=Title(busy=re.compile("^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✋]"), idle=re.compile("^✳")),
+        timeout_s=600.0,
     ),
-    look=LOOK,
-    permission=Permission(re.compile(r"^ Run this command\?$", re.MULTILINE)),
-    interrupt=Interrupt(clear=b"\x15"),
-    missing="It comes with Moot: install Moot again.",
-    login="It needs no login.",
-    turn_timeout_s=600.0,
-    version=(),
+    shown=Shown(
+        look=LOOK, permission=Permission(re.compile(r"^ Run this command\?$", re.MULTILINE))
+    ),
+    controls=Controls(interrupt=Interrupt(clear=b"\x15")),
 )

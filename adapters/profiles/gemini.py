@@ -11,27 +11,38 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
+    Acp,
+    Environment,
     HomeFile,
+    MemoryAccess,
+    ModelChoice,
+    Profile,
+    Program,
+    ReadySigns,
+    Setting,
+    Setup,
+)
+from adapters.profiles.json_settings import member_of, object_of, set_members
+from adapters.records import gemini, relay
+from adapters.records.spent import by_gemini, telling
+from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
     Hooks,
     Interrupt,
-    MemoryAccess,
     Permission,
-    Profile,
+    PromptText,
     PromptTyping,
-    ReadySigns,
     RecordFormat,
-    Setting,
+    Shown,
     Title,
     TurnSigns,
 )
-from adapters.profiles.json_settings import member_of, object_of
-from adapters.records import gemini, relay
-from adapters.records.spent import by_gemini, telling
 from contract.errors import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
@@ -39,41 +50,25 @@ ATTEMPTS = 3  # of a request that fails: 10 would be minutes of silence
 MEMORY_SERVER = "moot"
 PERSONA_FILE = "MOOT_PERSONA.md"  # GEMINI.md is where it saves what it is told to remember
 
-# ── Its start ───────────────────────────────────────────────────────────────────────────
+# ── Shared with Qwen Code, which began as a copy of it ──────────────────────────────────
 
+_MENTION = re.compile(r"@(?=[^\s\u2060])")
 
-def settings_file(setting: Setting, present: str) -> str:
-    """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
-    settings = object_of(present)
-    general = member_of(settings, "general")
-    general |= {"enableAutoUpdate": False, "enableAutoUpdateNotification": False}
-    general.setdefault("maxAttempts", ATTEMPTS)
-    member_of(settings, "privacy")["usageStatisticsEnabled"] = False
-    member_of(settings, "telemetry").setdefault("enabled", False)
-    member_of(settings, "model").setdefault("disableLoopDetection", True)  # it cuts long tables off
-    member_of(settings, "ide").update(enabled=False, hasSeenNudge=True)
-    security = member_of(settings, "security")
-    member_of(security, "folderTrust")["enabled"] = False
-    auth = member_of(security, "auth")
-    if kind := _auth(setting):
-        auth["selectedType"] = kind
-    member_of(settings, "ui").update(
-        hideBanner=True,
-        hideTips=True,
-        errorVerbosity="full",  # else nothing shows that a request is tried again
-        loadingPhrases="off",
-        showSpinner=False,
-        dynamicWindowTitle=True,
-        hideWindowTitle=False,
-        useAlternateBuffer=False,
-    )
-    context = member_of(settings, "context")
+COMMON: Mapping[str, Mapping[str, Any]] = {
+    "privacy": {"usageStatisticsEnabled": False},
+    "ide": {"enabled": False, "hasSeenNudge": True},
+    "security.folderTrust": {"enabled": False},
     # `@agent` would attach any file that has "agent" in its name
-    member_of(context, "fileFiltering")["enableRecursiveFileSearch"] = False
-    context["fileName"] = _file_names(context.get("fileName"))
-    hooks = member_of(settings, "hooks")
-    member_of(settings, "hooksConfig").update(enabled=True, notifications=False)
-    hooks["AfterAgent"] = _hooks(setting, hooks.get("AfterAgent"))
+    "context.fileFiltering": {"enableRecursiveFileSearch": False},
+    "ui": {"hideBanner": True, "hideTips": True, "hideWindowTitle": False},
+}
+"""Settings of both: no question at the start, no other host."""
+
+
+def set_common(setting: Setting, settings: dict[str, Any]) -> None:
+    """Settings of both: the common ones, and the session's memory."""
+    set_members(settings, COMMON)
+    member_of(settings, "telemetry").setdefault("enabled", False)
     servers = member_of(settings, "mcpServers")
     servers.pop(MEMORY_SERVER, None)
     if setting.memory:
@@ -84,6 +79,54 @@ def settings_file(setting: Setting, present: str) -> str:
             "env": dict(setting.memory.env),
             "trust": True,  # its tools only read: nobody is asked
         }
+
+
+def with_hook(present: object, name: str, hook: Mapping[str, Any] | None) -> list[Any]:
+    """The hooks of one event: the administrator's, and the one of that name; None: without it."""
+    groups = present if isinstance(present, list) else []
+    others = [group for group in groups if name not in json.dumps(group)]
+    return [*others, {"hooks": [{"name": name, **hook}]}] if hook else others
+
+
+def harmless(text: str) -> str:
+    """The prompt without what the program would take as a command of its own.
+
+    `@` before a path, even in the middle of a word, reads that file. `!` in front turns the box
+    into a shell, `/` is a command, `?` shows help.
+    """
+    text = _MENTION.sub("@\u2060", text)
+    return f"> {text}" if text.lstrip()[:1] in tuple("!/?") else text
+
+
+# ── Its start ───────────────────────────────────────────────────────────────────────────
+
+
+def settings_file(setting: Setting, present: str) -> str:
+    """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
+    settings = object_of(present)
+    set_common(setting, settings)
+    set_members(
+        settings,
+        {
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "ui": {
+                "errorVerbosity": "full",  # else nothing shows that a request is tried again
+                "loadingPhrases": "off",
+                "showSpinner": False,
+                "dynamicWindowTitle": True,
+                "useAlternateBuffer": False,
+            },
+            "hooksConfig": {"enabled": True, "notifications": False},
+        },
+    )
+    member_of(settings, "general").setdefault("maxAttempts", ATTEMPTS)
+    member_of(settings, "model").setdefault("disableLoopDetection", True)  # it cuts long tables off
+    if kind := _auth(setting):
+        set_members(settings, {"security.auth": {"selectedType": kind}})
+    context = member_of(settings, "context")
+    context["fileName"] = _file_names(context.get("fileName"))
+    hooks = member_of(settings, "hooks")
+    hooks["AfterAgent"] = with_hook(hooks.get("AfterAgent"), HOOK_NAME, _hook(setting))
     return json.dumps(settings, ensure_ascii=False, indent=1)
 
 
@@ -102,39 +145,16 @@ def _file_names(present: object) -> list[str]:
     return [*(name for name in kept or ["GEMINI.md"] if name != PERSONA_FILE), PERSONA_FILE]
 
 
-def _hooks(setting: Setting, present: object) -> list[Any]:
-    """The hooks of one event: the administrator's, and that of the session."""
-    others = (
-        [group for group in present if not _is_ours(group)] if isinstance(present, list) else []
-    )
+def _hook(setting: Setting) -> dict[str, Any] | None:
+    """The session's hook: a program that posts to its URL."""
     if not setting.hook_url:
-        return others
+        return None
     words = (sys.executable, "-I", "-S", relay.__file__, str(setting.home / URL_FILE))
-    hook = {"type": "command", "command": shlex.join(words), "timeout": HOOK_TIMEOUT_MS}
-    return [*others, {"hooks": [{"name": HOOK_NAME, **hook}]}]
-
-
-def _is_ours(group: object) -> bool:
-    return HOOK_NAME in json.dumps(group)
+    return {"type": "command", "command": shlex.join(words), "timeout": HOOK_TIMEOUT_MS}
 
 
 HOOK_NAME = "moot-session"
 URL_FILE = ".moot/hook_url"
-
-
-# ── Typing ──────────────────────────────────────────────────────────────────────────────
-
-_MENTION = re.compile(r"@(?=[^\s\u2060])")
-
-
-def harmless(text: str) -> str:
-    """The prompt without what Gemini CLI would take as a command of its own.
-
-    `@` before a path, even in the middle of a word, reads that file. `!` in front turns the box
-    into a shell, `/` is a command, `?` shows help.
-    """
-    text = _MENTION.sub("@\u2060", text)
-    return f"> {text}" if text.lstrip()[:1] in tuple("!/?") else text
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
@@ -184,40 +204,69 @@ DIALOGS = (
     ),
 )
 
+LOOK = ScreenProfile(
+    name="gemini",
+    prompt=PromptRows(
+        echo=re.compile(r" > (.+)"),
+        input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
+        above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
+    ),
+    reply=ReplyRows(bullet=re.compile(r"✦(?: |$)"), margin=2, numbered=True),
+    tools=ToolRows(tool=re.compile(r"[╭│]|  [✓✗✕x⊷?o-]  \w")),
+    asides=AsideRows(
+        aside=re.compile(r"  Executing Hook| ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
+        fault=re.compile(r"✕ (.+)"),
+    ),
+)
+
 GEMINI = Profile(
     name="gemini",
     title="Gemini CLI",
     agent="Gemini CLI agent",
-    begin=("gemini", "--session-id", "{session_id}"),
-    resume=("gemini", "--resume", "{session_id}"),
-    options=(("--model", "{model}"),),
-    chooses_id=True,
-    files=(
-        HomeFile(".gemini/settings.json", settings_file),
-        HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
-        HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
+    program=Program(
+        begin=("gemini", "--session-id", "{session_id}"),
+        resume=("gemini", "--resume", "{session_id}"),
+        options=(("--model", "{model}"),),
+        chooses_id=True,
+        ready=ReadySigns(
+            prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
+            title=re.compile("Ready"),
+        ),
+        reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     ),
-    env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
-    passes=(
-        "GEMINI_API_KEY",
-        "GEMINI_MODEL",
-        "GOOGLE_API_KEY",
-        "GOOGLE_CLOUD_LOCATION",
-        "GOOGLE_CLOUD_PROJECT",
-        "GOOGLE_GEMINI_BASE_URL",
-        "GOOGLE_GENAI_USE_VERTEXAI",
-        "GOOGLE_VERTEX_BASE_URL",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "NODE_EXTRA_CA_CERTS",
+    environment=Environment(
+        files=(
+            HomeFile(".gemini/settings.json", settings_file),
+            HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
+            HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
+        ),
+        env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
+        passes=(
+            "GEMINI_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_API_KEY",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_VERTEX_BASE_URL",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+            "NODE_EXTRA_CA_CERTS",
+        ),
+        memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
     ),
-    ready=ReadySigns(
-        prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
-        title=re.compile("Ready"),
+    setup=Setup(
+        missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
+        login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
+        logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
+        configs=(".gemini/settings.json",),
+        at_least="0.61.0",
+        tested="0.61.0",
     ),
+    model=ModelChoice(context_tokens=1_048_576),
     typing=PromptTyping(
-        harmless=harmless,
-        tab="    ",
+        text=PromptText(harmless=harmless, tab="    "),
         echo_s=5.0,
         settle_s=0.3,  # an Enter within 40 ms of a paste is a newline
         holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
@@ -230,23 +279,18 @@ GEMINI = Profile(
         title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
         fallback_s=2.0,  # an error and a refusal fire no hook
     ),
-    look=screen_profile.GEMINI,
-    dialogs=DIALOGS,
-    permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
-    interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
-    missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
-    login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
-    context_tokens=1_048_576,
-    memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
-    acp=("gemini", "--acp"),
-    acp_options=(("--model", "{model}"),),  # it offers only its own list
-    logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
-    configs=(".gemini/settings.json",),
-    compact="/compress",
-    tells_compacted=True,
-    compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
-    clear="/clear",
-    reads=("/etc/gemini-cli", sys.executable, relay.__file__),
-    at_least="0.61.0",
-    tested="0.61.0",
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
+    ),
+    controls=Controls(
+        interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+        compact="/compress",
+        tells_compacted=True,
+        compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
+        clear="/clear",
+    ),
+    # it offers only its own list of models
+    acp=Acp(command=("gemini", "--acp"), options=(("--model", "{model}"),)),
 )

@@ -7,22 +7,34 @@ screen, and the end of a turn is told by patterns that hold for a while: as good
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from adapters.cli_profile import (
+from adapters.cli_profile import Acp, Environment, ModelChoice, Profile, Program, ReadySigns, Setup
+from adapters.profiles import looks
+from adapters.profiles.other_looks import OTHER_LOOKS
+from adapters.records.described import RecordSettings
+from adapters.screen_profile import (
+    NEVER,
+    RULE,
+    AsideRows,
+    PromptRows,
+    ReplyRows,
+    ScreenFrame,
+    ScreenProfile,
+    ToolRows,
+)
+from adapters.turn_signs import (
+    Controls,
     Footer,
     Interrupt,
     Permission,
-    Profile,
     PromptTyping,
-    ReadySigns,
+    Shown,
     TurnSigns,
 )
-from adapters.reading.other_looks import OTHER_LOOKS, look_of
-from adapters.records.described import RecordSettings
-from adapters.screen_profile import LOOKS, NEVER, ScreenProfile
 from contract.agent import Option
 
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
@@ -133,7 +145,7 @@ class GenericSettings(BaseModel):
     @field_validator("look")
     @classmethod
     def _known(cls, value: str) -> str:
-        if value and value not in (known := sorted({*LOOKS, *OTHER_LOOKS})):
+        if value and value not in (known := sorted({*looks(), *OTHER_LOOKS})):
             raise ValueError(f"nobody knows how {value!r} looks; known: {', '.join(known)}")
         return value
 
@@ -146,18 +158,22 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         name=name,
         title=title,
         agent=given.agent or f"{title} CLI agent",
-        begin=tuple(given.command),
-        resume=tuple(given.resume),
-        acp=tuple(given.command),  # as far as anybody knows
-        chooses_id=any("{session_id}" in word for word in given.command),
-        env=tuple(given.env.items()),
-        passes=tuple(given.passes),
-        ready=ReadySigns(
-            prompt=given.ready,
-            bracketed_paste=bool(given.paste),
-            quiet_s=given.ready_quiet_s,
-            timeout_s=given.ready_timeout_s,
+        program=Program(
+            begin=tuple(given.command),
+            resume=tuple(given.resume),
+            chooses_id=any("{session_id}" in word for word in given.command),
+            ready=ReadySigns(
+                prompt=given.ready,
+                bracketed_paste=bool(given.paste),
+                quiet_s=given.ready_quiet_s,
+                timeout_s=given.ready_timeout_s,
+            ),
+            shell_terminal=True,
+            size=_size(given),
         ),
+        environment=Environment(env=tuple(given.env.items()), passes=tuple(given.passes)),
+        setup=Setup(missing=given.missing, login=given.login),
+        model=ModelChoice(context_tokens=given.context_tokens),
         typing=PromptTyping(
             paste=given.paste,
             newline=given.newline,
@@ -167,16 +183,12 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         signs=TurnSigns(
             record=given.record.record() if given.record else None,
             footer=Footer(given.busy, given.prompt or given.ready, debounce_s=_quiet_s(given)),
+            timeout_s=given.turn_timeout_s,
         ),
-        look=_look(name, given),
-        permission=_permission(given),
-        interrupt=Interrupt(tuple(given.interrupt), clear=b"".join(given.clear)),
-        missing=given.missing,
-        login=given.login,
-        context_tokens=given.context_tokens,
-        turn_timeout_s=given.turn_timeout_s,
-        shell_terminal=True,
-        size=_size(given),
+        shown=Shown(look=_look(name, given), permission=_permission(given)),
+        controls=Controls(interrupt=Interrupt(tuple(given.interrupt), clear=b"".join(given.clear))),
+        # as far as anybody knows
+        acp=Acp(command=tuple(given.command)),
     )
 
 
@@ -204,12 +216,12 @@ def _look(name: str, given: GenericSettings) -> ScreenProfile:
         return look_of(given.look)
     return ScreenProfile(
         name=name,
-        echo=given.echo or NEVER,
-        input=given.box or given.prompt or given.ready or NEVER,
-        bullet=given.reply,
-        margin=given.margin,
-        aside=_either(given.aside, given.permission or NEVER),
-        tool=given.tool,
+        prompt=PromptRows(
+            echo=given.echo or NEVER, input=given.box or given.prompt or given.ready or NEVER
+        ),
+        reply=ReplyRows(bullet=given.reply, margin=given.margin),
+        asides=AsideRows(aside=_either(given.aside, given.permission or NEVER)),
+        tools=ToolRows(tool=given.tool),
     )
 
 
@@ -218,7 +230,35 @@ def _either(one: re.Pattern[str], other: re.Pattern[str]) -> re.Pattern[str]:
     return re.compile(f"(?:{one.pattern})|.*(?:{other.pattern})", one.flags | other.flags)
 
 
-GENERIC = generic_profile(
+_ALIASES = {
+    "claude": "claude-code",
+    "hermes-agent": "hermes",
+    "mistral-vibe": "vibe",
+    "amazon-q": "amazonq",
+    "cursor-agent": "cursor",
+}
+
+
+def look_of(agent: str) -> ScreenProfile:
+    """The look of a program by its name; the generic one for a program that is not known."""
+    name = _ALIASES.get(agent, agent)
+    return looks().get(name) or OTHER_LOOKS.get(name) or LOOK
+
+
+# A program that nobody looked at: what stands behind the prompt is guessed.
+LOOK = ScreenProfile(
+    name="generic",
+    unknown=True,
+    prompt=PromptRows(
+        echo=NEVER,
+        input=re.compile(r"\s{0,3}[│┃]?\s?\w{0,12}[❯›>»](?:\s|\xa0|$)"),
+        input_muted=True,
+        above=re.compile(rf"{RULE}|[╭┌╰└]{RULE}|\s{{30}}"),
+    ),
+    frame=ScreenFrame(scrollbar="┃│█▌▐▁▂▃▄▅▆▇▔▀║"),
+)
+
+_DESCRIBED = generic_profile(
     "generic",
     GenericSettings(
         command=["agent"],
@@ -226,3 +266,5 @@ GENERIC = generic_profile(
         missing="Say which one with `command` in moot.toml.",
     ),
 )
+
+GENERIC = replace(_DESCRIBED, shown=Shown(look=LOOK))

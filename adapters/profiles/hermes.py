@@ -13,21 +13,19 @@ from typing import Any
 
 import yaml
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
-    Footer,
+    Acp,
+    Environment,
     HomeFile,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    TurnSigns,
+    Setup,
 )
+from adapters.screen_profile import RULE, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from adapters.turn_events import (
     ContextCompacted,
     PromptTaken,
@@ -38,6 +36,18 @@ from adapters.turn_events import (
     ToolUsed,
     TurnEvent,
     cut_tool_text,
+)
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Footer,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    TurnSigns,
 )
 
 FOLDER = ".hermes"
@@ -249,33 +259,60 @@ SPOKEN_FAULT = re.compile(
     r"|Context length exceeded|Request payload too large|Billing or credits exhausted: ).+\Z"
 )
 
+LOOK = ScreenProfile(
+    name="hermes",
+    prompt=PromptRows(
+        echo=re.compile(r"● (.+)"), input=re.compile(r"❯(?:\s|$)"), above=re.compile(rf"{RULE}| ⚕ ")
+    ),
+    reply=ReplyRows(bullet=re.compile(r"╭─ ⚕ .*─╮$"), margin=4, spare=2, fence_names=True),
+    tools=ToolRows(tool=re.compile(r"  ┊ ")),
+)
+
 HERMES = Profile(
     name="hermes",
     title="hermes-agent",
     agent="hermes-agent CLI agent",
-    begin=("hermes", "chat", "--cli"),
-    resume=("hermes", "chat", "--cli", "--no-restore-cwd", "--resume", "{session_id}"),
-    options=(("--model", "{model}"),),
-    files=(
-        HomeFile(f"{FOLDER}/config.yaml", config_file),
-        HomeFile(f"{FOLDER}/SOUL.md", lambda setting, present: setting.persona or present),
-        HomeFile(f"{FOLDER}/.update_check", update_file),
-        HomeFile(f"{FOLDER}/models_dev_cache.json", catalog_file),
+    program=Program(
+        begin=("hermes", "chat", "--cli"),
+        resume=("hermes", "chat", "--cli", "--no-restore-cwd", "--resume", "{session_id}"),
+        options=(("--model", "{model}"),),
+        ready=ReadySigns(prompt=PROMPT),
     ),
-    env=(("HERMES_HOME", f"{{home}}/{FOLDER}"),),
-    passes=(
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "OPENAI_API_BASE",
-        "OPENROUTER_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "NOUS_API_KEY",
-        "GOOGLE_API_KEY",
-        "HTTPS_PROXY",
-        "SSL_CERT_FILE",
+    environment=Environment(
+        files=(
+            HomeFile(f"{FOLDER}/config.yaml", config_file),
+            HomeFile(f"{FOLDER}/SOUL.md", lambda setting, present: setting.persona or present),
+            HomeFile(f"{FOLDER}/.update_check", update_file),
+            HomeFile(f"{FOLDER}/models_dev_cache.json", catalog_file),
+        ),
+        env=(("HERMES_HOME", f"{{home}}/{FOLDER}"),),
+        passes=(
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_API_BASE",
+            "OPENROUTER_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "NOUS_API_KEY",
+            "GOOGLE_API_KEY",
+            "HTTPS_PROXY",
+            "SSL_CERT_FILE",
+        ),
+        memory=MemoryAccess(HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
     ),
-    ready=ReadySigns(prompt=PROMPT),
-    typing=PromptTyping(nfc=False, harmless=harmless, settle_s=0.2, prompt=PROMPT),
+    setup=Setup(
+        missing="Install PyPI's `hermes-agent`, or say where it is with `command`.",
+        login="Give Moot the key of the model's API, or run `hermes setup` once.",
+        logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
+        configs=(f"{FOLDER}/config.yaml",),
+        at_least=TESTED,  # its settings change with every release
+        tested=TESTED,
+    ),
+    model=ModelChoice(context_tokens=CONTEXT),
+    typing=PromptTyping(
+        text=PromptText(nfc=False, harmless=harmless),
+        settle_s=0.2,
+        prompt=PROMPT,
+    ),
     signs=TurnSigns(
         record=RecordFormat(
             f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True
@@ -283,21 +320,16 @@ HERMES = Profile(
         footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
         fallback_s=2.0,  # its status line says that it is done
     ),
-    look=screen_profile.HERMES,
-    dialogs=DIALOGS,
-    permission=Permission(re.compile(r"Dangerous Command")),
-    interrupt=Interrupt(keys=(b"\x03",)),
-    missing="Install PyPI's `hermes-agent`, or say where it is with `command`.",
-    login="Give Moot the key of the model's API, or run `hermes setup` once.",
-    context_tokens=CONTEXT,
-    memory=MemoryAccess(HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
-    acp=("hermes", "acp"),
-    acp_fault=SPOKEN_FAULT,
-    logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
-    configs=(f"{FOLDER}/config.yaml",),
-    compact="/compress",
-    tells_compacted=True,
-    clear="/new",
-    at_least=TESTED,  # its settings change with every release
-    tested=TESTED,
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(re.compile(r"Dangerous Command")),
+    ),
+    controls=Controls(
+        interrupt=Interrupt(keys=(b"\x03",)),
+        compact="/compress",
+        tells_compacted=True,
+        clear="/new",
+    ),
+    acp=Acp(command=("hermes", "acp"), fault=SPOKEN_FAULT),
 )

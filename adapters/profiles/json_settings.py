@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -21,3 +22,12 @@ def member_of(parent: dict[str, Any], name: str) -> dict[str, Any]:
         parent[name] = {}
     member: dict[str, Any] = parent[name]
     return member
+
+
+def set_members(settings: dict[str, Any], members: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set what each of these objects has to say; a dotted name is an object within another."""
+    for path, values in members.items():
+        member = settings
+        for name in path.split("."):
+            member = member_of(member, name)
+        member.update(values)

@@ -14,21 +14,30 @@ from typing import Any
 
 import yaml
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
-    Footer,
+    Environment,
     HomeFile,
-    Interrupt,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    TurnSigns,
+    Setup,
 )
 from adapters.records.spent import by_llm, telling
+from adapters.screen_profile import NEVER, AsideRows, PromptRows, ScreenProfile
 from adapters.turn_events import ReplyBlock, ReplyEnded, SessionNamed, ToolUsed, TurnEvent
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Footer,
+    Interrupt,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    TurnSigns,
+)
 
 FOLDER = ".config/io.datasette.llm"
 
@@ -155,40 +164,68 @@ DIALOGS = (
     ),
 )
 
+LOOK = ScreenProfile(
+    name="llm",
+    prompt=PromptRows(
+        echo=re.compile(r"> (!multi)$"),
+        echo_end=re.compile(r"!end$"),
+        input=re.compile(r">\s*$"),
+        above=NEVER,
+    ),
+    asides=AsideRows(fault=re.compile(r"Error: (.+)")),
+)
+
 LLM = Profile(
     name="llm",
     title="llm",
     agent="llm chat, a model without tools",
-    begin=("llm", "chat"),
-    resume=("llm", "chat", "--cid", "{session_id}"),
-    options=(
-        ("-t", "{home}/.moot/persona.yaml"),
-        ("-m", "{model}"),
+    program=Program(
+        begin=("llm", "chat"),
+        resume=("llm", "chat", "--cid", "{session_id}"),
+        options=(
+            ("-t", "{home}/.moot/persona.yaml"),
+            ("-m", "{model}"),
+        ),
+        ready=ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
+        shell_terminal=True,
     ),
-    files=(
-        HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
-        HomeFile(".moot/persona.yaml", template_file),
-        # an old readline has it off
-        HomeFile(".moot/inputrc", lambda _, __: "set enable-bracketed-paste on\n"),
+    environment=Environment(
+        files=(
+            HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
+            HomeFile(".moot/persona.yaml", template_file),
+            # an old readline has it off
+            HomeFile(".moot/inputrc", lambda _, __: "set enable-bracketed-paste on\n"),
+        ),
+        env=(("LLM_USER_PATH", f"{{home}}/{FOLDER}"), ("INPUTRC", "{home}/.moot/inputrc")),
+        passes=(
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_API_BASE",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "MISTRAL_API_KEY",
+            "HTTPS_PROXY",
+            "SSL_CERT_FILE",
+        ),
     ),
-    env=(("LLM_USER_PATH", f"{{home}}/{FOLDER}"), ("INPUTRC", "{home}/.moot/inputrc")),
-    passes=(
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "OPENAI_API_BASE",
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "MISTRAL_API_KEY",
-        "HTTPS_PROXY",
-        "SSL_CERT_FILE",
+    setup=Setup(
+        missing="Install PyPI's `llm`, or say where it is with `command`.",
+        login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
+        logins=(f"{FOLDER}/keys.json",),
+        configs=(
+            f"{FOLDER}/extra-openai-models.yaml",
+            f"{FOLDER}/default_model.txt",
+            f"{FOLDER}/aliases.json",
+        ),
+        at_least="0.36",  # its record of turns is younger than 0.27's tables
+        tested="0.36",
     ),
-    ready=ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
+    model=ModelChoice(context_tokens=128_000),
     typing=PromptTyping(
+        text=PromptText(nfc=False, harmless=harmless),
         prompt=PROMPT,
         before=b"!multi\r",
         submit=b"\r!end\r",
-        nfc=False,
-        harmless=harmless,
         settle_s=0.1,
     ),
     signs=TurnSigns(
@@ -198,19 +235,6 @@ LLM = Profile(
         footer=Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,  # a quotation that is streamed slowly looks like the prompt
     ),
-    look=screen_profile.LLM,
-    dialogs=DIALOGS,
-    interrupt=Interrupt(ends=True),
-    shell_terminal=True,
-    missing="Install PyPI's `llm`, or say where it is with `command`.",
-    login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
-    context_tokens=128_000,
-    logins=(f"{FOLDER}/keys.json",),
-    configs=(
-        f"{FOLDER}/extra-openai-models.yaml",
-        f"{FOLDER}/default_model.txt",
-        f"{FOLDER}/aliases.json",
-    ),
-    at_least="0.36",  # its record of turns is younger than 0.27's tables
-    tested="0.36",
+    shown=Shown(look=LOOK, dialogs=DIALOGS),
+    controls=Controls(interrupt=Interrupt(ends=True)),
 )

@@ -9,25 +9,36 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
-    Footer,
+    Acp,
+    Environment,
     HomeFile,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    TurnSigns,
+    Setup,
 )
 from adapters.records import opencode
 from adapters.records.spent import by_opencode, telling
+from adapters.screen_profile import PromptRows, ReplyRows, ScreenFrame, ScreenProfile, ToolRows
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Footer,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    TurnSigns,
+)
 from contract.errors import AgentError
 
 Json = dict[str, Any]
@@ -179,24 +190,64 @@ DIALOGS = (
     ),
 )
 
+_LOOK = ScreenProfile(
+    name="opencode",
+    prompt=PromptRows(
+        echo=re.compile(r"  ┃(?:  (.*))?$"),
+        echo_coloured=True,
+        input=re.compile(r"  ╹▀{5}"),
+        above=re.compile(r"  ┃"),
+    ),
+    reply=ReplyRows(margin=5, spare=4, tail=re.compile(r"     ▣ +\w+ · ")),
+    tools=ToolRows(tool=re.compile(r"  ┃  [$#→←%✱] "), muted_tool=re.compile(r"     [→←%✱⚙$~] \w")),
+    frame=ScreenFrame(panel=42, panel_from=120, scrollbar="█▀▄"),
+    choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),
+)
+
+# As others published it in 2025.
+LOOK_1_0 = replace(
+    _LOOK,
+    name="opencode-1.0",
+    prompt=replace(_LOOK.prompt, echo=re.compile(r"  ┃ ?(.*)$")),
+    reply=replace(
+        _LOOK.reply, tail=re.compile(r"     (?:▣ +)?\w+ (?:· )?[a-z][\w.-]+-\d[\w.-]*\b.*$")
+    ),
+    frame=replace(_LOOK.frame, panel=0),
+)
+
+LOOK = replace(_LOOK, older=(LOOK_1_0,))
+
 OPENCODE = Profile(
     name="opencode",
     title="opencode",
     agent="opencode CLI agent",
-    begin=("opencode",),
-    resume=("opencode", "--session", "{session_id}"),
-    model_in_files=True,
-    files=(
-        HomeFile(".config/opencode/config.json", defaults_file),
-        HomeFile(".config/opencode/.npmrc", registry_file),
-        HomeFile(RELIED, relied_file),
-        HomeFile(PERSONA, lambda setting, _: setting.persona),
+    program=Program(
+        begin=("opencode",),
+        resume=("opencode", "--session", "{session_id}"),
+        ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
     ),
-    env=ENV,
-    passes=PASSES,
-    ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+    environment=Environment(
+        files=(
+            HomeFile(".config/opencode/config.json", defaults_file),
+            HomeFile(".config/opencode/.npmrc", registry_file),
+            HomeFile(RELIED, relied_file),
+            HomeFile(PERSONA, lambda setting, _: setting.persona),
+        ),
+        env=ENV,
+        passes=PASSES,
+        memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),
+    ),
+    setup=Setup(
+        missing="Install npm's `opencode-ai`, or say where it is with `command`.",
+        login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
+        logins=(".local/share/opencode/auth.json",),
+        configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
+        at_least="1.18.0",
+        tested="1.18.33",
+    ),
+    model=ModelChoice(in_files=True),
     typing=PromptTyping(
-        harmless=harmless,
+        text=PromptText(harmless=harmless),
         settle_s=0.2,
         holding=re.compile(r"^ *┃  .*\[Pasted ~\d+ lines\]", re.MULTILINE),
         confirm_s=5.0,
@@ -213,23 +264,21 @@ OPENCODE = Profile(
         ),
         fallback_s=30.0,  # of looking idle: on a busy machine its first request takes so long
     ),
-    look=screen_profile.OPENCODE,
-    dialogs=DIALOGS,
-    permission=Permission(
-        re.compile(r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE),
-        keys=(b"\r", b"\x1b[C\r", b"\x1b[C\x1b[C\r"),
-        half=HALF,
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(
+            re.compile(
+                r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE
+            ),
+            keys=(b"\r", b"\x1b[C\r", b"\x1b[C\x1b[C\r"),
+            half=HALF,
+        ),
     ),
-    interrupt=Interrupt(keys=(ESC, ESC, ESC), again_s=1.0, clear=b"\x15"),
-    missing="Install npm's `opencode-ai`, or say where it is with `command`.",
-    login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
-    memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),
-    acp=("opencode", "acp"),
-    acp_last_message=True,
-    logins=(".local/share/opencode/auth.json",),
-    configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
-    compact="/compact",
-    clear="/new",
-    at_least="1.18.0",
-    tested="1.18.33",
+    controls=Controls(
+        interrupt=Interrupt(keys=(ESC, ESC, ESC), again_s=1.0, clear=b"\x15"),
+        compact="/compact",
+        clear="/new",
+    ),
+    acp=Acp(command=("opencode", "acp"), last_message=True),
 )

@@ -12,24 +12,42 @@ from typing import Any, cast
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters import screen_profile
 from adapters.cli_profile import (
-    DialogRule,
+    Acp,
+    Environment,
     HomeFile,
-    Interrupt,
     MemoryAccess,
-    Permission,
+    ModelChoice,
     Profile,
-    PromptTyping,
+    Program,
     ReadySigns,
-    RecordFormat,
     Setting,
-    Title,
-    TurnSigns,
+    Setup,
 )
 from adapters.records import vibe
 from adapters.records.spent import by_vibe, telling
+from adapters.screen_profile import (
+    RULE,
+    AsideRows,
+    PromptRows,
+    ReplyRows,
+    ScreenFrame,
+    ScreenProfile,
+    ToolRows,
+)
 from adapters.turn_events import State
+from adapters.turn_signs import (
+    Controls,
+    DialogRule,
+    Interrupt,
+    Permission,
+    PromptText,
+    PromptTyping,
+    RecordFormat,
+    Shown,
+    Title,
+    TurnSigns,
+)
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -189,33 +207,63 @@ def told_state(osc: str) -> State | None:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
-RULE = "─{8,}"
-BOX = re.compile(rf"^{RULE}.*─\n>.*\n(?:.*\n){{0,12}}?{RULE}$", re.MULTILINE)
+LINE = "─{8,}"
+BOX = re.compile(rf"^{LINE}.*─\n>.*\n(?:.*\n){{0,12}}?{LINE}$", re.MULTILINE)
 DIALOGS = (
     # what lies in the workspace brings no settings, hooks and servers of its own
     DialogRule(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
+)
+
+LOOK = ScreenProfile(
+    name="vibe",
+    prompt=PromptRows(
+        echo=re.compile(r"> (.+)"),
+        echo_end=re.compile(RULE),
+        input=re.compile(r">(?:\s|$)"),
+        above=re.compile(RULE),
+    ),
+    reply=ReplyRows(margin=2, spare=2),
+    tools=ToolRows(tool=re.compile(r"[■⏵✓✗] \w")),
+    asides=AsideRows(aside=re.compile(r"  [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] ")),
+    frame=ScreenFrame(scrollbar="▁▂▃▄▅▆▇█▔▀"),
 )
 
 VIBE = Profile(
     name="vibe",
     title="Mistral Vibe",
     agent="Mistral Vibe CLI agent",
-    begin=("vibe",),
-    resume=("vibe", "--resume", "{session_id}"),
-    model_in_files=True,
-    files=(
-        HomeFile(f"{FOLDER}/config.toml", config_file),
-        HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),
+    program=Program(
+        begin=("vibe",),
+        resume=("vibe", "--resume", "{session_id}"),
+        ready=ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
     ),
-    passes=(
-        "MISTRAL_API_KEY",
-        KEY,
-        URL,
-        "HTTPS_PROXY",
-        "SSL_CERT_FILE",
+    environment=Environment(
+        files=(
+            HomeFile(f"{FOLDER}/config.toml", config_file),
+            HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),
+        ),
+        passes=(
+            "MISTRAL_API_KEY",
+            KEY,
+            URL,
+            "HTTPS_PROXY",
+            "SSL_CERT_FILE",
+        ),
+        memory=MemoryAccess(HomeFile(f"{FOLDER}/config.toml", memory_file), ()),
     ),
-    ready=ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
-    typing=PromptTyping(harmless=harmless, tab="\t", nfc=False, after_backslash="", settle_s=0.2),
+    setup=Setup(
+        missing="Install PyPI's `mistral-vibe`, or say where it is with `command`.",
+        login="Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`.",
+        logins=(f"{FOLDER}/.env",),
+        configs=(f"{FOLDER}/config.toml", f"{FOLDER}/trusted_folders.toml"),
+        at_least="3.0.2",
+        tested="3.0.2",
+    ),
+    model=ModelChoice(in_files=True, context_tokens=200_000),
+    typing=PromptTyping(
+        text=PromptText(harmless=harmless, tab="\t", nfc=False, after_backslash=""),
+        settle_s=0.2,
+    ),
     signs=TurnSigns(
         record=RecordFormat(
             # of all sessions: after `/clear` it is another one
@@ -226,25 +274,18 @@ VIBE = Profile(
         ),
         states=told_state,
         title=Title(busy=re.compile("^>> "), idle=re.compile(r"^(?!>> |\? )")),
+        ends_at=frozenset({"login"}),  # it never tries a refused key again
     ),
-    look=screen_profile.VIBE,
-    dialogs=DIALOGS,
-    permission=Permission(
-        re.compile(r"^│ Permission for the .* tool", re.MULTILINE),
-        deaf_s=DEAF_S,
+    shown=Shown(
+        look=LOOK,
+        dialogs=DIALOGS,
+        permission=Permission(
+            re.compile(r"^│ Permission for the .* tool", re.MULTILINE),
+            deaf_s=DEAF_S,
+        ),
     ),
-    interrupt=Interrupt(),
-    missing="Install PyPI's `mistral-vibe`, or say where it is with `command`.",
-    login="Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`.",
-    context_tokens=200_000,
-    memory=MemoryAccess(HomeFile(f"{FOLDER}/config.toml", memory_file), ()),
-    acp=("vibe-acp",),
-    logins=(f"{FOLDER}/.env",),
-    configs=(f"{FOLDER}/config.toml", f"{FOLDER}/trusted_folders.toml"),
-    ends_at=frozenset({"login"}),  # it never tries a refused key again
-    compact="/compact",
-    tells_compacted=True,
-    clear="/clear",
-    at_least="3.0.2",
-    tested="3.0.2",
+    controls=Controls(
+        interrupt=Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
+    ),
+    acp=Acp(command=("vibe-acp",)),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adapters.cli_profile import Permission, Profile
+from adapters.cli_profile import Profile
 from adapters.reading.question import find_choice
 from adapters.reading.reply import read_error, read_reply
 from adapters.reading.transcript import rows_above_input
 from adapters.screen.screen import Screen
+from adapters.turn_signs import Permission
 from contract.agent import Option, Question
 
 
@@ -22,19 +23,19 @@ def reply_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> s
 
     since: what `screen.scrolled` was before the prompt was typed.
     """
-    return read_reply(screen, profile.look, prompt, since=since) if profile.look else ""
+    return read_reply(screen, profile.shown.look, prompt, since=since) if profile.shown.look else ""
 
 
 def above_input_on(screen: Screen, profile: Profile, since: int = 0) -> str:
     """All that stands above the input box. since: see `Screen.lines`."""
-    if not profile.look:
+    if not profile.shown.look:
         return ""
-    return "\n".join(row.text for row in rows_above_input(screen, profile.look, since))
+    return "\n".join(row.text for row in rows_above_input(screen, profile.shown.look, since))
 
 
 def error_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
     """An error that the program shows in the reply's place, else ""."""
-    return read_error(screen, profile.look, prompt, since) if profile.look else ""
+    return read_error(screen, profile.shown.look, prompt, since) if profile.shown.look else ""
 
 
 class ScreenChoice(NamedTuple):
@@ -53,12 +54,12 @@ class ScreenChoice(NamedTuple):
 
 def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
     """The question that waits on the screen, if its choices can be read."""
-    permission = profile.permission
+    permission = profile.shown.permission
     if permission is None:
         return None
     if permission.options:
         return _fixed(text_on(screen), permission)
-    dialog = find_choice(screen, profile.look) if profile.look else None
+    dialog = find_choice(screen, profile.shown.look) if profile.shown.look else None
     if dialog is None:
         return None
     options = tuple(
@@ -75,7 +76,7 @@ def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
 
 def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
     """Whether a permission prompt waits. text: the screen's."""
-    permission = profile.permission
+    permission = profile.shown.permission
     if permission is None or not permission.pattern.search(text):
         return False
     return choice_on(screen, profile) is not None

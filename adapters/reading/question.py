@@ -91,7 +91,7 @@ def find_question(rows: Sequence[VisibleRow], look: ScreenProfile) -> ScreenQues
         return None
     below = [row for row in rows[choices.end : kept] if not row.blank]
     hints = [row for row in below if _content(row)]
-    if len(hints) > ROWS_BELOW or any(look.input.match(row.text) for row in below):
+    if len(hints) > ROWS_BELOW or any(look.prompt.input.match(row.text) for row in below):
         return None
     top = _top(rows, choices.start, look)
     texts = [text for row in rows[top : choices.start] if (text := _content(row))]
@@ -170,7 +170,7 @@ def _lettered(rows: Sequence[VisibleRow]) -> ScreenDialog | None:
 def _listed(rows: Sequence[VisibleRow], look: ScreenProfile) -> ScreenDialog | None:
     """Lines of which one is marked: arrows go from it to the others. No prompt's echo is one."""
     for at in _from_below(rows, ROWS_BELOW + MOST_LISTED):
-        if not (match := _MARKED.match(rows[at].text)) or look.echo.match(rows[at].text):
+        if not (match := _MARKED.match(rows[at].text)) or look.prompt.echo.match(rows[at].text):
             continue
         column = match.start(2)
 
@@ -236,7 +236,7 @@ def _top(rows: Sequence[VisibleRow], start: int, look: ScreenProfile) -> int:
             return i
         if framed and not _is_framed(row):
             return i + 1
-        marks = (look.bullet, look.echo, look.tool, look.aside)
+        marks = (look.reply.bullet, look.prompt.echo, look.tools.tool, look.asides.aside)
         if not row.blank and not row.indent and not _is_framed(row):
             return i + 1
         if not framed and any(mark and mark.match(row.text) for mark in marks):

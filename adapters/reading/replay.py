@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from adapters.reading.other_looks import look_of
+from adapters.profiles.generic import look_of
 from adapters.reading.reply import TranscriptView, read_reply
 from adapters.screen.screen import Screen
 from contract.errors import MootError

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from adapters.reading.other_looks import OLDER_LOOKS, unstyled
 from adapters.reading.prose import markdown
 from adapters.reading.question import ScreenDialog, find_dialog
 from adapters.reading.transcript import GAP, TranscriptView, rows_above_input
@@ -68,23 +67,30 @@ def read_reply(
     look = _fitting(screen, look, prompt, since)
     every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
     rows, found = _turn(every, look, prompt)
-    if rolled and not found:  # it is behind a gap, or not there yet
-        gaps = [i for i, row in enumerate(rows) if row is GAP]
-        rows = rows[gaps[-1] :] if gaps else []
+    if rolled and not found:
+        rows = _behind_gap(rows)
     if look.unknown:
         return markdown(*guess_reply(rows, screen.cols)) if found else ""
-    blocks = _marked(rows, look) if look.bullet else _unmarked(rows, look)
+    blocks = _marked(rows, look) if look.reply.bullet else _unmarked(rows, look)
     if not blocks and not found and screen.alternate and not rolled:
         blocks = _unmarked(rows, look)  # its mark has left the screen
-    if look.last_block:
-        blocks = blocks[-1:]
+    return _markdown(blocks[-1:] if look.reply.last_block else blocks, look, screen.cols)
+
+
+def _behind_gap(rows: Sequence[VisibleRow]) -> list[VisibleRow]:
+    """The rows behind the last gap, where no echo was found; none while there is no gap."""
+    gaps = [i for i, row in enumerate(rows) if row is GAP]
+    return list(rows[gaps[-1] :]) if gaps else []
+
+
+def _markdown(blocks: Sequence[MessageRows], look: ScreenProfile, cols: int) -> str:
     text: list[str] = []
     for block in blocks:
         kept = _without_tail(block.rows, look)
         texts = [row.text.lstrip(" ") for row in kept] if block.error else _dedented(kept, look)
         text += ["", *texts]
-    width = look.text_cols(screen.cols) - look.margin - look.spare
-    return markdown(text, width, numbered=look.numbered, fence_names=look.fence_names)
+    width = look.text_cols(cols) - look.reply.margin - look.reply.spare
+    return markdown(text, width, numbered=look.reply.numbered, fence_names=look.reply.fence_names)
 
 
 def read_error(
@@ -94,19 +100,20 @@ def read_error(
     look = _fitting(screen, look, prompt, since)
     rows, _ = _turn(rows_above_input(screen, look, since), look, prompt)
     for row in reversed(rows):
-        if match := look.fault.match(row.text):
+        if match := look.asides.fault.match(row.text):
             return match[1].strip()
     return ""
 
 
 def _fitting(screen: Screen, look: ScreenProfile, prompt: str | None, since: int) -> ScreenProfile:
     """The look, or that of an older version of the program whose echoes are on the screen."""
-    older = OLDER_LOOKS.get(look.name, ())
     if not any(style != PLAIN for line in screen.lines(since) for _, style in line.runs):
-        look, older = unstyled(look), tuple(map(unstyled, older))
-    if not older:
+        look = look.unstyled()
+    if not look.older:
         return look
-    seen = [(one, _echoes(rows_above_input(screen, one, since), one)) for one in (look, *older)]
+    seen = [
+        (one, _echoes(rows_above_input(screen, one, since), one)) for one in (look, *look.older)
+    ]
     wanted = _head(prompt or "")
     repeating = (one for one, echoes in seen if any(_is_of(echo, wanted) for echo in echoes))
     echoing = (one for one, echoes in seen if echoes)
@@ -126,15 +133,17 @@ def _turn(
         return rows, False
     end = next((echo.start for echo in echoes if echo.start >= mine.end), len(rows))
     behind = rows[mine.end : end]
-    closed = next((i for i, row in enumerate(behind) if look.echo_end.match(row.text)), -1)
+    closed = next((i for i, row in enumerate(behind) if look.prompt.echo_end.match(row.text)), -1)
     return behind[closed + 1 :], True
 
 
 def _echoes(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[PromptEcho]:
     """The prompts on the screen; rows in succession that are all marked are one."""
     echoes: list[PromptEcho] = []
-    plain = not look.echo_coloured
-    found = [look.echo.match(row.text) if plain or _is_coloured(row) else None for row in rows]
+    plain = not look.prompt.echo_coloured
+    found = [
+        look.prompt.echo.match(row.text) if plain or _is_coloured(row) else None for row in rows
+    ]
     for is_echo, group in groupby(enumerate(found), lambda pair: pair[1] is not None):
         if is_echo:
             matches = [(i, match) for i, match in group if match]
@@ -195,7 +204,7 @@ def _letters(text: str) -> str:
 
 def _marked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows]:
     """The messages behind the last tool, where each begins with a mark."""
-    assert look.bullet
+    assert look.reply.bullet
     blocks: list[MessageRows] = []
     current: MessageRows | None = None  # None: the rows here are nobody's
     for row in rows:
@@ -204,12 +213,12 @@ def _marked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows
             blocks.append(current)
         elif _is_aside(row, look):
             current = None
-        elif look.bullet.match(row.text):
+        elif look.reply.bullet.match(row.text):
             current = MessageRows([row], _is_tool(row, look))
             blocks.append(current)
-        elif match := look.result.match(row.text):
+        elif match := look.tools.result.match(row.text):
             if blocks:
-                blocks[-1].tool |= not look.fault.match(row.text)
+                blocks[-1].tool |= not look.asides.fault.match(row.text)
                 current = None
             elif match.re.groups and match[1]:  # an error in the reply's place
                 current = MessageRows([VisibleRow(" " * match.start(1) + match[1])], error=True)
@@ -217,11 +226,11 @@ def _marked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows
         elif _is_tool(row, look):
             current = None
             blocks.append(MessageRows([row], tool=True))
-        elif not row.blank and row.indent < look.margin:
+        elif not row.blank and row.indent < look.reply.margin:
             current = None
         elif current:
             current.rows.append(row)
-    return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
+    return _behind_tools(blocks, any(look.asides.broken_off.match(row.text) for row in rows))
 
 
 def _unmarked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows]:
@@ -230,9 +239,9 @@ def _unmarked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRo
     for row in rows:
         if _is_tool(row, look):
             blocks += [MessageRows(tool=True), MessageRows()]
-        elif row.blank or (row.indent >= look.margin and not _is_aside(row, look)):
+        elif row.blank or (row.indent >= look.reply.margin and not _is_aside(row, look)):
             blocks[-1].rows.append(row)
-    return _behind_tools(blocks, any(look.broken_off.match(row.text) for row in rows))
+    return _behind_tools(blocks, any(look.asides.broken_off.match(row.text) for row in rows))
 
 
 def _behind_tools(blocks: list[MessageRows], broken_off: bool) -> list[MessageRows]:
@@ -247,19 +256,19 @@ def _behind_tools(blocks: list[MessageRows], broken_off: bool) -> list[MessageRo
 
 
 def _is_tool(row: VisibleRow, look: ScreenProfile) -> bool:
-    if look.muted_tool.match(row.text) and _is_muted(row):
+    if look.tools.muted_tool.match(row.text) and _is_muted(row):
         return True
     word = next((i for i, char in enumerate(row.text) if char.isalnum()), 0)
-    plain = not look.tool_bold or row.style_at(word).bold
-    return plain and look.tool.match(row.text) is not None
+    plain = not look.tools.tool_bold or row.style_at(word).bold
+    return plain and look.tools.tool.match(row.text) is not None
 
 
 def _is_aside(row: VisibleRow, look: ScreenProfile) -> bool:
-    if look.aside.match(row.text):
+    if look.asides.aside.match(row.text):
         return True
-    if look.muted_aside.match(row.text):
+    if look.asides.muted_aside.match(row.text):
         return _is_muted(row)
-    return look.coloured_aside.match(row.text) is not None and _is_coloured(row)
+    return look.asides.coloured_aside.match(row.text) is not None and _is_coloured(row)
 
 
 def _is_muted(row: VisibleRow) -> bool:
@@ -276,7 +285,7 @@ def _is_coloured(row: VisibleRow) -> bool:
 
 def _without_tail(rows: list[VisibleRow], look: ScreenProfile) -> list[VisibleRow]:
     kept = len(rows)
-    while kept and (rows[kept - 1].blank or look.tail.match(rows[kept - 1].text)):
+    while kept and (rows[kept - 1].blank or look.reply.tail.match(rows[kept - 1].text)):
         kept -= 1
     return rows[:kept]
 
@@ -285,9 +294,9 @@ def _dedented(rows: Iterable[VisibleRow], look: ScreenProfile) -> list[str]:
     """The texts without bullet and margin."""
     texts = []
     for row in rows:
-        bullet = look.bullet.match(row.text) if look.bullet else None
+        bullet = look.reply.bullet.match(row.text) if look.reply.bullet else None
         if bullet:
             texts.append(row.text[bullet.end() :])
         else:
-            texts.append(row.text[min(look.margin, row.indent) :])
+            texts.append(row.text[min(look.reply.margin, row.indent) :])
     return texts

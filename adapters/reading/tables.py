@@ -157,15 +157,20 @@ def _rich(rows: Sequence[str], start: int) -> DrawnTable | None:
     while end < len(rows) and rows[end].strip():
         end += 1
     body = [rows[start], *rows[start + 2 : end]]
-    length = max(len(row) for row in body)
-    padded = [row.ljust(length) for row in body]
-    empty = [all(row[i] == " " for row in padded) for i in range(length)] + [True, True]
-    gaps = [i for i in range(length) if empty[i] and empty[i + 1]]
-    edges = [0, *(i + 1 for i in gaps if i and not empty[i - 1]), length]
-    spans = [(a, b) for a, b in pairwise(edges) if a < b]
+    spans = _columns(body)
     if len(spans) < 2:
         return None
     return DrawnTable(_lines([_cut(row, spans) for row in body]), end)
+
+
+def _columns(rows: Sequence[str]) -> list[tuple[int, int]]:
+    """Where columns begin and end that are at least two blanks apart in every row."""
+    length = max(len(row) for row in rows)
+    padded = [row.ljust(length) for row in rows]
+    empty = [all(row[i] == " " for row in padded) for i in range(length)] + [True, True]
+    gaps = [i for i in range(length) if empty[i] and empty[i + 1]]
+    edges = [0, *(i + 1 for i in gaps if i and not empty[i - 1]), length]
+    return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
 def _upright(rows: Sequence[str], start: int) -> DrawnTable | None:
@@ -173,6 +178,17 @@ def _upright(rows: Sequence[str], start: int) -> DrawnTable | None:
     ahead = rows[start : start + HEADING_ROWS * 4]
     if not _KEY.match(rows[start]) or not any(map(_PARTING.match, ahead)):
         return None
+    groups, end = _parted_groups(rows, start)
+    if len(groups) < 2 or not all(groups):
+        return None
+    keys = _common_keys(groups)
+    if len(keys) < 2 or any(not group[0].startswith(f"{keys[0]}:") for group in groups):
+        return None
+    return DrawnTable(_lines([keys, *(_values(group, keys) for group in groups)]), end)
+
+
+def _parted_groups(rows: Sequence[str], start: int) -> tuple[list[list[str]], int]:
+    """The rows between the rules, and where the table ends."""
     groups: list[list[str]] = [[]]
     end = start
     while end < len(rows) and (rows[end].strip() or indent("".join(rows[end + 1 : end + 2])) > 1):
@@ -181,13 +197,12 @@ def _upright(rows: Sequence[str], start: int) -> DrawnTable | None:
         elif rows[end].strip():
             groups[-1].append(rows[end])
         end += 1
-    if len(groups) < 2 or not all(groups):
-        return None
+    return groups, end
+
+
+def _common_keys(groups: Sequence[Sequence[str]]) -> list[str]:
     found = [[match[1] for row in group if (match := _KEY.match(row))] for group in groups]
-    keys = [key for key in found[0] if all(key in others for others in found)]
-    if len(keys) < 2 or any(not group[0].startswith(f"{keys[0]}:") for group in groups):
-        return None
-    return DrawnTable(_lines([keys, *(_values(group, keys) for group in groups)]), end)
+    return [key for key in found[0] if all(key in others for others in found)]
 
 
 def _values(group: Sequence[str], keys: Sequence[str]) -> Cells:

@@ -37,7 +37,7 @@ def rows_above_input(screen: Screen, look: ScreenProfile, since: int = 0) -> lis
         return rows[: len(rows) - len(last) + question.start]
     for i in range(len(rows) - 1, max(-1, len(rows) - 1 - FOOT_ROWS), -1):
         if _is_input(rows[i], look) and not _is_within_echo(rows, i, look):
-            while i and (rows[i - 1].blank or look.above.match(rows[i - 1].text)):
+            while i and (rows[i - 1].blank or look.prompt.above.match(rows[i - 1].text)):
                 i -= 1
             return rows[:i]
     return rows
@@ -46,12 +46,12 @@ def rows_above_input(screen: Screen, look: ScreenProfile, since: int = 0) -> lis
 def _is_within_echo(rows: list[VisibleRow], i: int, look: ScreenProfile) -> bool:
     """Whether it is an empty row of a prompt that goes on below."""
     pair = rows[i : i + 2]
-    return len(pair) == 2 and all(look.echo.match(row.text) for row in pair)
+    return len(pair) == 2 and all(look.prompt.echo.match(row.text) for row in pair)
 
 
 def _is_input(row: VisibleRow, look: ScreenProfile) -> bool:
-    match = look.input.match(row.text)
-    if not match or not look.input_muted:
+    match = look.prompt.input.match(row.text)
+    if not match or not look.prompt.input_muted:
         return match is not None
     held = row.text[match.end() :].strip(" \xa0│┃")
     start = row.text.find(held, match.end()) + 1

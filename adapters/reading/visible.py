@@ -51,7 +51,7 @@ def visible_rows(lines: Iterable[ScreenLine], cols: int, look: ScreenProfile) ->
         row = VisibleRow(line.text, line.runs)
         if width < cols:
             row = VisibleRow(_cut(row.text, width), row.runs)
-        elif row.text[-1:] in (*look.scrollbar,) and _is_scrollbar(row.text, cols):
+        elif row.text[-1:] in (*look.frame.scrollbar,) and _is_scrollbar(row.text, cols):
             row = VisibleRow(row.text[:-1].rstrip(" "), row.runs)
         rows.append(
             VisibleRow(rows[-1].text + row.text, rows.pop().runs + row.runs) if goes_on else row

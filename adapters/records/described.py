@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from adapters.cli_profile import RecordFormat
 from adapters.turn_events import Reader, ReplyBlock, ReplyEnded, SessionNamed, TurnEvent
+from adapters.turn_signs import RecordFormat
 
 Value = str | int | float | bool
 

@@ -26,37 +26,47 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
     sandbox = launch.sandbox
     if sandbox is None:
         return command
-    own = launch.home.parent.resolve()
     system = _system(command.env)
+    found = _needed(profile, launch, command)
+    writes = _written(profile, launch, sandbox, found)
+    for path in (launch.workspace, *(mount.path for mount in sandbox.mounts)):
+        _check_way(path, writes)
+    own = launch.home.parent.resolve()
+    for mount in (*map(Mount, found.reads - system.reads), *(Mount(path, True) for path in writes)):
+        _check(mount, sandbox, own)
+    reads = tuple(sorted((found.reads | system.reads) - set(writes)))
+    links = tuple(sorted((system.links | found.links).items()))
+    view = SandboxView(reads, tuple(writes), links, _accounts(launch))
+    cwd, root = command.cwd.absolute(), os.geteuid() == 0
+    words = wrap(sandbox, view, cwd=cwd, nests=profile.program.nests, root=root)
+    return replace(command, enclosure=words)
+
+
+def _needed(profile: Profile, launch: Launch, command: StartCommand) -> Installation:
+    """What the program is started with and reads, beside what every program needs."""
     found = find_installation(Path(command.argv[0]), command.env.get("PATH", ""))
-    for word in (*(launch.command or profile.begin)[1:], *profile.reads):
+    for word in (*(launch.command or profile.program.begin)[1:], *profile.program.reads):
         if word.startswith("/") and Path(word).exists():
             found.join(find_installation(Path(word), ""))
     _add_memory(launch, found)
     if launch.files:
         launch.files.mkdir(mode=0o700, parents=True, exist_ok=True)
         found.add(launch.files)
+    return found
+
+
+def _written(profile: Profile, launch: Launch, sandbox: Sandbox, found: Installation) -> list[Path]:
+    """What it may write; the mounts that it may only read are added to `found`."""
     writes = [found.follow(launch.home), found.follow(launch.workspace)]
     if launch.login:
-        logins = (launch.login.absolute() / name for name in profile.logins)
+        logins = (launch.login.absolute() / name for name in profile.setup.logins)
         writes += [found.follow(path) for path in logins if path.is_file()]
     for mount in sandbox.mounts:
         real = found.follow(mount.path)
         if not real.exists():
             raise _refused(f"there is no {mount.path}, which `mounts` names")
         (writes.append if mount.writable else found.reads.add)(real)
-    for path in (launch.workspace, *(mount.path for mount in sandbox.mounts)):
-        _check_way(path, writes)
-    for path in found.reads - system.reads:
-        _check(Mount(path), sandbox, own)
-    for path in writes:
-        _check(Mount(path, writable=True), sandbox, own)
-    reads = tuple(sorted((found.reads | system.reads) - set(writes)))
-    links = tuple(sorted((system.links | found.links).items()))
-    view = SandboxView(reads, tuple(writes), links, _accounts(launch))
-    cwd, root = command.cwd.absolute(), os.geteuid() == 0
-    words = wrap(sandbox, view, cwd=cwd, nests=profile.nests, root=root)
-    return replace(command, enclosure=words)
+    return writes
 
 
 def _add_memory(launch: Launch, found: Installation) -> None:

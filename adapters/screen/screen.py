@@ -171,28 +171,30 @@ class Screen:
         csi, grid = parse(text), self._grid
         if handler := ON_GRID.get(csi.key):
             handler(grid, csi)
-        elif csi.key in ("?h", "?l"):
-            for number in csi.numbers:
-                self._switch(number, csi.key == "?h")
-        elif csi.key in ("h", "l"):
-            for number in csi.numbers:
-                grid.inserting = csi.key == "h" if number == 4 else grid.inserting
-                self._newline = csi.key == "h" if number == 20 else self._newline
+        elif csi.key in ("?h", "?l", "h", "l"):
+            self._set_modes(csi)
         elif csi.key in ("H", "f"):
             self._go(csi.numbers[1] if len(csi.numbers) > 1 else 1, csi.numbers[0])
         elif csi.key == "d":
             self._go(min(grid.x, grid.cols - 1) + 1, csi.numbers[0])
         elif csi.key == "r":
             self._set_margins(csi)
-        elif csi.key == "s":
-            self._save()
-        elif csi.key == "u":
-            self._restore()
-        elif csi.key == "!p":
-            self._soft_reset()
+        elif act := _PLAIN_CSI.get(csi.key):
+            act(self)
         elif text in ("6n", "?6n"):
             return self.cursor_report(text)
         return answer_csi(text, self._modes, grid.cols, grid.rows)
+
+    def _set_modes(self, csi: Csi) -> None:
+        """Set or reset modes, the private ones (`?`) and the two others that are known."""
+        on = csi.key.endswith("h")
+        for number in csi.numbers:
+            if csi.key.startswith("?"):
+                self._switch(number, on)
+            elif number == 4:
+                self._grid.inserting = on
+            elif number == 20:
+                self._newline = on
 
     def _go(self, column: int, row: int) -> None:
         """To a position counted from 1; from the top margin in origin mode."""
@@ -324,3 +326,7 @@ class Screen:
     def picture(self) -> list[list[tuple[str, str]]]:
         """The screen's rows as runs of (text, CSS classes; see `Style.css`)."""
         return [[(text, style.css) for text, style in row.line().runs] for row in self._grid.lines]
+
+
+_PLAIN_CSI = {"s": Screen._save, "u": Screen._restore, "!p": Screen._soft_reset}
+"""Sequences that say nothing more."""

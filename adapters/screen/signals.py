@@ -120,33 +120,44 @@ class Signals:
         if kind == CONTROL:
             return [Signal("bell", behind=behind)] if body == "\a" else []
         if kind == CSI:
-            csi = parse(body)
-            if csi.key in ("?h", "?l"):
-                return self._switch(csi, behind)
-            if csi.key == "!p":
-                self._modes.soft_reset()
-            if body in ("6n", "?6n"):
-                return [Signal("cursor", body, behind=behind)]
-            answer = answer_csi(body, self._modes, self.cols, self.rows)
-        elif kind == ESCAPE and body == "c":
+            return self._read_csi(body, behind)
+        if kind == OSC:
+            return self._read_osc(body, behind)
+        if kind == ESCAPE and body == "c":
             self._modes = Modes()
         elif kind == STRING:
             answer = answer_string(body)
-        elif kind == OSC:
-            code, _, payload = body.partition(";")
-            if code in ("0", "2"):
-                self.title = title(payload)
-                return [Signal("title", self.title, behind=behind)]
-            answer = answer_osc(body)
-            if not answer and code.isascii() and code.isdigit() and len(code) < 6:
-                return [Signal("osc", payload, int(code), behind=behind)]
-        return [Signal("query", body, answer=answer, behind=behind)] if answer else []
+        return _query(body, answer, behind)
+
+    def _read_csi(self, body: str, behind: int) -> list[Signal]:
+        csi = parse(body)
+        if csi.key in ("?h", "?l"):
+            return self._switch(csi, behind)
+        if csi.key == "!p":
+            self._modes.soft_reset()
+        if body in ("6n", "?6n"):
+            return [Signal("cursor", body, behind=behind)]
+        return _query(body, answer_csi(body, self._modes, self.cols, self.rows), behind)
+
+    def _read_osc(self, body: str, behind: int) -> list[Signal]:
+        code, _, payload = body.partition(";")
+        if code in ("0", "2"):
+            self.title = title(payload)
+            return [Signal("title", self.title, behind=behind)]
+        answer = answer_osc(body)
+        if not answer and code.isascii() and code.isdigit() and len(code) < 6:
+            return [Signal("osc", payload, int(code), behind=behind)]
+        return _query(body, answer, behind)
 
     def _switch(self, csi: Csi, behind: int) -> list[Signal]:
         on = csi.key == "?h"
         for number in csi.numbers:
             self._modes.set(number, on)
         return [Signal("mode", number=number, on=on, behind=behind) for number in csi.numbers]
+
+
+def _query(body: str, answer: bytes, behind: int) -> list[Signal]:
+    return [Signal("query", body, answer=answer, behind=behind)] if answer else []
 
 
 def _size(text: str) -> int:

@@ -60,6 +60,21 @@ def _css(style: Style) -> str:
     return " ".join(classes)
 
 
+_COLOURED = {38: "fg", 48: "bg", 58: ""}
+"""Codes that a colour follows: of the text, of its background, of its underline (not shown)."""
+
+_PLAIN_CODES: dict[int, dict[str, object]] = {
+    0: PLAIN._asdict(),
+    **{code: {name: True} for code, name in _FLAGS.items()},
+    **{code: dict(changes) for code, changes in _OFF.items()},
+    **{30 + n: {"fg": str(n)} for n in range(8)},
+    **{40 + n: {"bg": str(n)} for n in range(8)},
+    **{90 + n: {"fg": str(8 + n)} for n in range(8)},
+    **{100 + n: {"bg": str(8 + n)} for n in range(8)},
+}
+"""What each of the other codes changes."""
+
+
 @lru_cache(maxsize=4096)
 def restyle(style: Style, parameters: str) -> Style:
     """The style after `CSI parameters m`; private and malformed parameters change nothing."""
@@ -71,25 +86,17 @@ def restyle(style: Style, parameters: str) -> Style:
     while index < len(groups):
         code, *details = groups[index]
         index += 1
-        if code == 0:
-            changes = PLAIN._asdict()
-        elif code == 4 and details:
-            changes["underline"] = details[0] != 0
-        elif code in _FLAGS:
-            changes[_FLAGS[code]] = True
-        elif code in _OFF:
-            changes.update(_OFF[code])
-        elif code in (38, 48, 58):
+        if code in _COLOURED:
             if not details:  # semicolons: 38;5;n or 38;2;r;g;b
                 rest = [group[0] for group in groups[index : index + 4]]
                 taken = {5: 2, 2: 4}.get(rest[0], 1) if rest else 0
                 details, index = rest[:taken], index + taken
-            if code != 58 and (colour := _colour(details)) is not None:
-                changes["fg" if code == 38 else "bg"] = colour
-        elif 30 <= code <= 37 or 90 <= code <= 97:
-            changes["fg"] = str(code - (30 if code < 90 else 82))
-        elif 40 <= code <= 47 or 100 <= code <= 107:
-            changes["bg"] = str(code - (40 if code < 100 else 92))
+            if (name := _COLOURED[code]) and (colour := _colour(details)) is not None:
+                changes[name] = colour
+        elif code == 4 and details:
+            changes["underline"] = details[0] != 0
+        else:
+            changes |= _PLAIN_CODES.get(code, {})
     return style._replace(**changes)  # type: ignore[arg-type]
 
 

@@ -37,6 +37,7 @@ _GROUND = re.compile(
     r"|([\x1b\x80-\x9f])"
 )
 _UNUSUAL: Final = 6  # the group of _GROUND that is the beginning of something else
+_STRING_STARTS: Final = "PX]^_"  # behind ESC: DCS, SOS, OSC, PM, APC
 _BEGUN_CSI = re.compile(_PARAMETERS)
 _CSI_BODY = re.compile(r"[\x00-\x17\x19\x1c-\x3f\x7f]*")
 _ESCAPE_BODY = re.compile(r"[\x00-\x17\x19\x1c-\x2f\x7f]*")
@@ -86,40 +87,48 @@ class Tokenizer:
         char, position, size = text[position], position + 1, len(text)
         head, body = "", ""
         if char != "\x1b":
-            final = chr(ord(char) - 0x40)
-            if final in "PX]^_":
-                self._introducer = final
+            head = chr(ord(char) - 0x40)
+            if head in _STRING_STARTS:
+                self._introducer = head
                 return position
-            if final != "[":
-                yield ESCAPE, final, size - position
+            if head != "[":
+                yield ESCAPE, head, size - position
                 return position
-            head = final
         while True:
-            part = (_CSI_BODY if head else _ESCAPE_BODY).match(text, position)
-            assert part is not None  # both match the empty string
-            position = part.end()
-            for control in _CONTROLS.findall(part[0]):
-                for one in control:
-                    yield CONTROL, one, size - position
-            body += _CONTROLS.sub("", part[0])
+            more, position = yield from self._read_body(text, position, csi=bool(head))
+            body += more
             if head and not _BEGUN_CSI.fullmatch(body):
                 self._ignoring = True
                 return position
-            body = body if head else body[:8]
+            if not head:
+                body = body[:8]
             if position == size:
                 self._held = f"\x1b{head}{body}"
                 return position
             char = text[position]
-            if not head and not body and char == "[":
-                head, position = char, position + 1
-            elif not head and not body and char in "PX]^_":
+            if head or body or char not in f"[{_STRING_STARTS}":
+                break
+            if char != "[":
                 self._introducer = char
                 return position + 1
-            elif ("@" if head else "0") <= char <= "~":
-                yield CSI if head else ESCAPE, body + char, size - position - 1
-                return position + 1
-            else:
-                return position  # broken off; what broke it off is read anew
+            head, position = char, position + 1
+        kind, first = (CSI, "@") if head else (ESCAPE, "0")
+        if first <= char <= "~":
+            yield kind, body + char, size - position - 1
+            return position + 1
+        return position  # broken off; what broke it off is read as something new
+
+    @staticmethod
+    def _read_body(
+        text: str, position: int, *, csi: bool
+    ) -> Generator[Token, None, tuple[str, int]]:
+        """The parameters from here on, without the controls among them, and where they end."""
+        part = (_CSI_BODY if csi else _ESCAPE_BODY).match(text, position)
+        assert part is not None  # both match the empty string
+        for control in _CONTROLS.findall(part[0]):
+            for one in control:
+                yield CONTROL, one, len(text) - part.end()
+        return _CONTROLS.sub("", part[0]), part.end()
 
     def _read_string(self, text: str, position: int) -> tuple[int, tuple[int, str] | None]:
         """Go on in the open string: the new position, and the string when it has ended well."""
@@ -154,12 +163,7 @@ class Tokenizer:
         return (OSC, payload) if introducer == "]" else (STRING, introducer + payload)
 
     def _ignore(self, text: str, position: int) -> Generator[Token, None, int]:
-        part = _CSI_BODY.match(text, position)
-        assert part is not None  # it matches the empty string
-        position = part.end()
-        for control in _CONTROLS.findall(part[0]):
-            for one in control:
-                yield CONTROL, one, len(text) - position
+        _, position = yield from self._read_body(text, position, csi=True)
         if position < len(text):
             self._ignoring = False
             position += "@" <= text[position] <= "~"

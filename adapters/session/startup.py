@@ -35,10 +35,10 @@ def setting_of(
         memory=launch.memory,
     )
     env = {"PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": str(launch.home)}
-    env |= {name: given.fill(value) for name, value in profile.env}
+    env |= {name: given.fill(value) for name, value in profile.environment.env}
     env |= dict(launch.env)
     env |= dict(launch.memory.env) if launch.memory else {}
-    env |= profile.derived(env)
+    env |= profile.environment.derived(env)
     return replace(given, env=env)
 
 
@@ -50,29 +50,29 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
         raise AgentError(
             "missing",
             f"{profile.name}: no program {argv[0]} on PATH",
-            say=f"{profile.title} is not installed here. {profile.missing}",
+            say=f"{profile.title} is not installed here. {profile.setup.missing}",
         )
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _refuse_links(profile, launch, setting)
     if launch.login:
-        share(launch.login, launch.home, profile.logins, profile.configs)
-    for file in profile.files:
+        share(launch.login, launch.home, profile.setup.logins, profile.setup.configs)
+    for file in profile.environment.files:
         write_home_file(setting, file)
-    if profile.memory and setting.memory:
-        write_home_file(setting, profile.memory.file)
+    if profile.environment.memory and setting.memory:
+        write_home_file(setting, profile.environment.memory.file)
     return StartCommand((str(program), *argv[1:]), setting.env, launch.workspace)
 
 
 def _refuse_links(profile: Profile, launch: Launch, setting: Setting) -> None:
     """Raise AgentError where a folder in HOME leads out of it: a program could have made a link
     there, to let Moot read or write another one's files for it."""
-    files = [file.path for file in profile.files]
-    if profile.memory and setting.memory:
-        files.append(profile.memory.file.path)
+    files = [file.path for file in profile.environment.files]
+    if profile.environment.memory and setting.memory:
+        files.append(profile.environment.memory.file.path)
     names = [setting.fill(path) for path in files]
     if launch.login:
-        names += (*profile.logins, *profile.configs)
+        names += (*profile.setup.logins, *profile.setup.configs)
     for folder in {(launch.home / name).parent for name in names}:
         if _leads_out(folder, launch.home):
             say = f"{profile.title} was not started: {folder} leads out of its HOME."

@@ -43,9 +43,9 @@ async def find_version(
 
     Asked once as long as the program's file stays the same.
     """
-    key = (*command, *profile.version, _changed(command[0]))
+    key = (*command, *profile.setup.version, _changed(command[0]))
     if key not in _known:
-        _known[key] = await _ask((*command, *profile.version), env, cwd)
+        _known[key] = await _ask((*command, *profile.setup.version), env, cwd)
     return _known[key]
 
 
@@ -72,9 +72,9 @@ async def age_of(
     profile: Profile, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
 ) -> str:
     """A sentence when the program is too old for us, else ""."""
-    if not profile.at_least:
+    if not profile.setup.at_least:
         return ""
     version = await find_version(profile, command, env, cwd)
-    if version is None or not is_older(version, profile.at_least):
+    if version is None or not is_older(version, profile.setup.at_least):
         return ""
-    return f"It is version {version}; Moot needs {profile.at_least} or newer: update it."
+    return f"It is version {version}; Moot needs {profile.setup.at_least} or newer: update it."

@@ -15,11 +15,10 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from bots.kit.files import read
+from bots.kit.http_pool import HttpPool, read, reason_of
+from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
-# A connection that isn't there after this time was never made: nothing was sent.
-_CONNECT_S = 5.0
 # The server answers a send when iMessage confirms it, up to two minutes later. We look for the
 # message ourselves before that.
 _SEND_S, _READ_S = 30.0, 20.0
@@ -49,12 +48,8 @@ class BlueBubblesApi:
     ) -> None:
         self.base = URL(url.rstrip("/") + "/api/v1/")
         self._password, self._send_s, self._read_s = password, send_s, read_s
-        self._session: aiohttp.ClientSession | None = None
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-        self._session = None
+        self._pool = HttpPool()
+        self.close = self._pool.close
 
     async def get(self, path: str, **query: str) -> Any:
         """The `data` of an answer. Raises PlatformError, never "unknown"."""
@@ -76,17 +71,17 @@ class BlueBubblesApi:
         """DELETE. Raises PlatformError."""
         return await self._call("DELETE", path)
 
-    async def read(self, path: str, most_bytes: int, timeout_s: float) -> tuple[bytes, str]:
+    async def read(self, path: str, max_bytes: int, timeout_s: float) -> tuple[bytes, str]:
         """The bytes behind a path and their MIME type. Raises PlatformError, never "unknown"."""
         try:
             async with (
                 asyncio.timeout(timeout_s),
-                self._http().get(self._url(path, {}), allow_redirects=False) as answer,
+                self._pool.session().get(self._url(path, {}), allow_redirects=False) as answer,
             ):
                 if answer.status != 200:
                     outcome = "retry" if answer.status >= 500 or answer.status == 404 else "refused"
                     raise PlatformError(f"a file: HTTP {answer.status}", outcome=outcome)  # type: ignore[arg-type]
-                return await read(answer.content, most_bytes), answer.content_type
+                return await read(answer.content, max_bytes), answer.content_type
         except (aiohttp.ClientError, OSError) as error:
             raise PlatformError(
                 f"a file can't be read: {type(error).__name__}", outcome="retry"
@@ -108,7 +103,7 @@ class BlueBubblesApi:
         try:
             async with (
                 asyncio.timeout((self._read_s if reads else self._send_s) + more_s),
-                self._http().request(
+                self._pool.session().request(
                     verb,
                     self._url(path, query or {}),
                     data=form if form is not None else body,
@@ -120,21 +115,15 @@ class BlueBubblesApi:
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise PlatformError("BlueBubbles can't be reached", outcome="retry") from None
         except (aiohttp.ClientError, OSError) as error:
-            why = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
             outcome = "retry" if reads else "unknown"
-            raise PlatformError(f"BlueBubbles: {what}: {why}", outcome=outcome) from None  # type: ignore[arg-type]
+            why = f"BlueBubbles: {what}: {reason_of(error)}"
+            raise PlatformError(why, outcome=outcome) from None  # type: ignore[arg-type]
         return _answered(what, answer.status, answer.headers, data, reads=reads)
 
     def _url(self, path: str, query: Mapping[str, str]) -> URL:
         """path: its parts already escaped."""
         url = URL(f"{self.base}{path}", encoded=True)
         return url.with_query({**query, "password": self._password})
-
-    def _http(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-            self._session = aiohttp.ClientSession(timeout=timeout)
-        return self._session
 
 
 def part(text: str) -> str:
@@ -170,7 +159,7 @@ def _raise_for(
     error = answer.get("error")
     told = str(error.get("message") or "") if isinstance(error, dict) else str(error or "")
     if status == 429:
-        wait_s = _retry_after_s(headers.get("Retry-After", ""))
+        wait_s = retry_after_s(headers)
         raise PlatformError(
             f"BlueBubbles asked to wait with {what}", outcome="retry", retry_after_s=wait_s
         )
@@ -194,7 +183,3 @@ def _not_delivered(data: object) -> int:
 
 def _short(told: str) -> str:
     return " ".join(told.split())[:200]
-
-
-def _retry_after_s(value: str) -> float:
-    return max(float(value), 0.0) if value.replace(".", "", 1).isdecimal() else 1.0

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
+from pydantic import BaseModel, ConfigDict
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
 from bots.bluebubbles.connection import Webhook, address, is_out_of_reach
 from bots.bluebubbles.events import (
-    DeletedMessage,
-    EditedMessage,
+    Deletion,
+    Edit,
     NewMessage,
     messages,
     read_message,
 )
-from bots.bluebubbles.state import BlueBubblesState, HistoryPosition
-from bots.bluebubbles.wire import WireMessage
+from bots.bluebubbles.wire import Millis, WireMessage
+from bots.kit.cursor import JsonState
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -42,13 +45,36 @@ OVERLAP_MS, GAP_OVERLAP_MS = 960_000, 3_600_000
 
 _CLOCKS_MS = 3_600_000  # the server's clock may be so far ahead of ours
 
-Hand = Callable[[NewMessage | EditedMessage | DeletedMessage], Awaitable[None]]
+Hand = Callable[[NewMessage | Edit | Deletion], Awaitable[None]]
 """Takes one thing that was said; returns when it is on disk. What it has seen, it leaves out."""
 
 
+class HistoryPosition(BaseModel):
+    """How far the history was read. began_ms: the first start ever, nothing before it is read.
+
+    webhooks: addresses that were registered at the server.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    began_ms: Millis
+    read_ms: Millis
+    webhooks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddress:
+    """How the server reaches us. base: as it is configured; else it is made from `listen`, a host
+    and a port (0: no one knows it)."""
+
+    base: str | None = None
+    listen: tuple[str, int] = ("127.0.0.1", 0)
+
+
 class CatchUp:
-    """base: our own address as the server reaches it, if it is told; else it is made from `listen`,
-    a host and a port (0: nobody knows it). now: the time in seconds since 1970.
+    """Keeps up with the server: looks after its webhook, and reads its history now and then.
+
+    poll_s: how often it is read while nobody talks. now: the time in seconds since 1970.
     """
 
     def __init__(
@@ -57,15 +83,13 @@ class CatchUp:
         api: BlueBubblesApi,
         history: Backfill,
         webhook: Webhook,
+        own: OwnAddress,
         *,
-        base: str | None,
-        listen: tuple[str, int],
         poll_s: float,
         now: Callable[[], float],
     ) -> None:
         self._bot, self._api, self._history, self._webhook = bot, api, history, webhook
-        self._base, self._listen = base, listen
-        self._poll_s, self._now = poll_s, now
+        self._own, self._poll_s, self._now = own, poll_s, now
         self._caught_up = asyncio.Event()  # or tried to
         self._wake = asyncio.Event()
         self._heard_at = float("-inf")
@@ -145,9 +169,9 @@ class CatchUp:
 
     async def own_address(self) -> str | None:
         """Our address as the server reaches it; None when nobody can know."""
-        if self._base is not None:
-            return self._base
-        return await asyncio.to_thread(address, *self._listen, self._api.base)
+        if self._own.base is not None:
+            return self._own.base
+        return await asyncio.to_thread(address, *self._own.listen, self._api.base)
 
     async def _look_after_webhook(self) -> None:
         """See that the server calls us, and tell once why it can't. Raises PlatformError."""
@@ -191,12 +215,13 @@ class Backfill:
     def __init__(
         self,
         api: BlueBubblesApi,
-        store: BlueBubblesState,
+        folder: Path,
         hand_on: Hand,
         *,
         now: Callable[[], float],
     ) -> None:
-        self._api, self._store, self._hand_on, self._now = api, store, hand_on, now
+        self._api, self._hand_on, self._now = api, hand_on, now
+        self._file = JsonState(folder / "history.json", HistoryPosition)
         self._place: HistoryPosition | None = None
         self._told: set[str] = set()
 
@@ -206,7 +231,7 @@ class Backfill:
         Raises PlatformError, ConfigError.
         """
         if self._place is None:
-            self._place = await self._store.place()
+            self._place = await self._file.demand()
         if self._place is None:
             # By the server's clock where it has a message to tell it by, and it isn't quite wrong.
             newest, now = await self._newest_ms(), self._now_ms()
@@ -262,7 +287,7 @@ class Backfill:
         try:
             found = messages(row)
         except ValueError as error:
-            self._tell(str(error))
+            self._skip(str(error))
             return
         for one in found:
             await self._hand_on(one)
@@ -281,18 +306,18 @@ class Backfill:
             try:
                 rows.append(read_message(entry if isinstance(entry, dict) else {}))
             except ValueError as error:
-                self._tell(str(error))
+                self._skip(str(error))
                 rows.append(WireMessage(guid=f"?{body['offset']}.{seat}", error=1))
         return rows
 
-    def _tell(self, reason: str) -> None:
+    def _skip(self, reason: str) -> None:
         """Log once what is read again and again."""
         if reason not in self._told:
             self._told = {reason} if len(self._told) > _MOST_TOLD else self._told | {reason}
             log.warning("message.skipped", reason=f"it is left out: {reason}")
 
     async def _keep(self, place: HistoryPosition) -> None:
-        await self._store.keep_place(place)
+        await self._file.save(place)
         self._place = place
 
     def _now_ms(self) -> int:

@@ -3,124 +3,97 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import structlog
 from aiohttp import web
 
 from bots.bluebubbles.api import BlueBubblesApi, WrongPassword
-from bots.bluebubbles.backfill import POLL_S, Backfill, CatchUp
+from bots.bluebubbles.backfill import POLL_S, Backfill, CatchUp, OwnAddress
 from bots.bluebubbles.check import findings
-from bots.bluebubbles.connection import Webhook
+from bots.bluebubbles.connection import SECRET, Webhook, kept_secret
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import (
     ALIAS,
     SOURCE,
-    DeletedMessage,
-    EditedMessage,
+    Deletion,
+    Edit,
     NewMessage,
     PlatformEvent,
-    RenamedRoom,
     external,
-    heard,
+    parse_events,
 )
 from bots.bluebubbles.files import Files
 from bots.bluebubbles.inbound import EventConverter
 from bots.bluebubbles.posts import OwnPostDetector, Posts
-from bots.bluebubbles.state import SECRET, BlueBubblesState
+from bots.bluebubbles.reactions import Reactions
 from bots.bluebubbles.text import LIMIT, size, written
-from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
-from bots.kit.naming import Named, by_names
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.bot_setup import BotSetup
+from bots.kit.events import EditedMessage, RenamedRoom
+from bots.kit.lanes import Delivery
+from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown
+from bots.kit.recent import Recent
 from bots.markdown.split import split
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
-from contract.errors import ConfigError, PlatformError, Rejected
+from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_GRACE_S = 2.0  # for events under way when it is stopped; the rest is read from the history
+_MAX_FILE_BYTES = 50_000_000
 _SEEN = 5_000
 
 
-class BlueBubblesBot:
+class BlueBubblesBot(PlatformBot):
     """The iMessage account of one Mac.
 
-    url: the server's. own_dir: where the bot keeps what it must not forget. webhook_url: our own
-    address as the server reaches it; without it, it is made from listen_host and listen_port (0:
-    not known, and the history is asked often instead). secret: of the webhook; else one is made
-    and kept. is_named: whether a text names one of the personas; default: by the names above. now:
-    the time in seconds since 1970.
+    url: the server's. own: how the server reaches us; without a port its history is asked often
+    instead. secret: of the webhook; without it one is made and kept. poll_s: how often the history
+    is read while nobody talks.
     """
 
     platform = SOURCE
-    manners = PlatformCapabilities(draft_interval_s=None, max_posts=10, buttons=False, marks=False)
+    capabilities = PlatformCapabilities(
+        draft_interval_s=None, max_posts=10, buttons=False, reactions=False
+    )
 
     def __init__(
         self,
-        *,
-        personas: Sequence[str],
+        setup: BotSetup,
         url: str,
         password: str,
-        files_dir: Path,
-        own_dir: Path,
-        name: str = SOURCE,
-        webhook_url: str | None = None,
-        listen_host: str = "127.0.0.1",
-        listen_port: int = 0,
+        own: OwnAddress = OwnAddress(),  # noqa: B008 - frozen
+        *,
         secret: str | None = None,
-        require_mention: bool = True,
-        is_named: Named | None = None,
-        most_file_bytes: int = 50_000_000,
         poll_s: float = POLL_S,
-        now: Callable[[], float] = time.time,
-        learned: SecretSink = forget,
     ) -> None:
         if not password:
-            raise ConfigError(f"BlueBubbles bot {name!r}: the server's password is missing")
+            raise ConfigError(f"BlueBubbles bot {setup.name!r}: the server's password is missing")
         if secret is not None and not SECRET.fullmatch(secret):
             raise ConfigError(
-                f"BlueBubbles bot {name!r}: BLUEBUBBLES_SECRET must be 16 to 128 letters, digits, "
-                "_ or -: it stands in an address"
+                f"BlueBubbles bot {setup.name!r}: BLUEBUBBLES_SECRET must be 16 to 128 letters, "
+                "digits, _ or -: it stands in an address"
             )
-        self.name = name
-        self.personas: Sequence[str] = tuple(personas)
-        self._secret, self._learned = secret, learned
+        super().__init__(setup)
+        self._secret, now = secret, setup.now
         self._api = BlueBubblesApi(url, password)
-        self._store = BlueBubblesState(own_dir)
         self._directory = Directory(self._api, now=now)
-        self._echoes = OwnPostDetector(self._store)
-        self._reader = EventConverter(
-            self._directory,
-            self._echoes,
-            Files(self._api, files_dir, most_file_bytes),
-            self.personas,
-            is_named=is_named or by_names(self.personas),
-            require_mention=require_mention,
-            now=now,
+        self._own_posts = OwnPostDetector(setup.own_dir)
+        files = Files(self._api, setup.files_dir, setup.max_file_bytes or _MAX_FILE_BYTES)
+        self._converter = EventConverter(setup, self._directory, self._own_posts, files)
+        self._posts = Posts(self._api, self._directory, self._own_posts, now=now)
+        self._reactions = Reactions(self._api, self._directory)
+        self._delivery = Delivery(setup.name)
+        history = Backfill(self._api, setup.own_dir, self._hand_on, now=now)
+        self._webhook = Webhook(setup.name, self._take, lambda: self._catch_up.missed())
+        self._catch_up = CatchUp(
+            setup.name, self._api, history, self._webhook, own, poll_s=poll_s, now=now
         )
-        self._posts = Posts(self._api, self._directory, self._echoes, now=now)
-        self._history = Backfill(self._api, self._store, self._hand_on, now=now)
-        self._webhook = Webhook(name, self._take, lambda: self._watch.missed())
-        self._watch = CatchUp(
-            name,
-            self._api,
-            self._history,
-            self._webhook,
-            base=webhook_url,
-            listen=(listen_host, listen_port),
-            poll_s=poll_s,
-            now=now,
-        )
-        self._receive: Receive | None = None
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._taking: set[asyncio.Task[Any]] = set()
-        self._seen: OrderedDict[tuple[object, ...], None] = OrderedDict()
+        self._seen: Recent[tuple[object, ...], None] = Recent(_SEEN)
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -139,32 +112,30 @@ class BlueBubblesBot:
     async def run(self, receive: Receive) -> None:
         """Deliver events until cancelled. Raises ConfigError when the password is wrong."""
         try:
-            await self._echoes.load()
+            await self._own_posts.load()
             if self._secret is None:
-                self._secret = await asyncio.to_thread(self._store.secret)
-                self._learned(self._secret)
+                self._secret = await asyncio.to_thread(kept_secret, self.setup.own_dir)
+                self.setup.secret_found(self._secret)
             self._webhook.open(self._secret)
-            self._receive = receive
+            self._delivery.open(receive)
             await self._directory.is_own_address("")  # asks the server who we are
-            await self._watch.follow()
+            await self._catch_up.follow()
         except WrongPassword:
             raise self._wrong_password() from None
         finally:
             await self.close()
 
     async def close(self) -> None:
-        """Let go of what is open. A call after that opens it anew."""
-        self._receive = None
-        self._watch.end()
-        if self._taking:
-            await asyncio.wait(self._taking, timeout=_GRACE_S)
+        """Let go of what is open. A call after that opens it again."""
+        self._catch_up.end()
+        await self._delivery.close()
         await self._directory.close()
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
         """What is missing at the server; asks it, and changes nothing."""
         try:
-            base = await self._watch.own_address()
+            base = await self._catch_up.own_address()
             return await findings(self._api, self._directory, base, self._webhook.folder)
         except WrongPassword:
             raise self._wrong_password() from None
@@ -181,42 +152,31 @@ class BlueBubblesBot:
 
     async def _take(self, payload: Mapping[str, Any]) -> None:
         """Hand one payload of the webhook on; return when it is on disk."""
-        task = asyncio.current_task()
-        if self._receive is None or task is None:
-            raise PlatformError("the bot isn't running", outcome="retry")
-        self._taking.add(task)
-        try:
-            await self._watch.in_turn()
-            for found in heard(payload):
+        with self._delivery.taking():
+            await self._catch_up.in_turn()
+            for found in parse_events(payload):
                 await self._hand_on(found)
-        finally:
-            self._taking.discard(task)
 
     async def _hand_on(self, found: PlatformEvent) -> None:
         """Hand on what wasn't yet; what the contract rejects is left out."""
         if isinstance(found, RenamedRoom):
-            self._directory.forget_chat(found.guid)
+            self._directory.forget_chat(found.room)
             return
-        chat = found.chat or await self._directory.chat_of_message(found.guid)
+        chat = found.room or await self._directory.chat_of_message(found.id)
         if chat is None:
             log.warning("message.skipped", bot=self.name, reason="it is left out: no chat of it")
             return
-        self._directory.stands_in(found.guid, chat)
-        async with self._turns[chat.guid]:  # in a chat, one after the other
-            if (sign := _sign(found)) in self._seen:
+        self._directory.stands_in(found.id, chat)
+        async with self._delivery.in_room(chat.guid):
+            if (fingerprint := _fingerprint(found)) in self._seen:
                 return
-            receive = self._receive
-            if receive is None:
-                raise PlatformError("the bot isn't running", outcome="retry")
             try:
-                if (event := await self._reader.event(found, chat)) is not None:
-                    await receive(event)
-                    self._watch.heard()
-            except (Rejected, ValueError) as error:
-                log.warning("event.skipped", bot=self.name, reason=f"it is left out: {error}")
-            self._seen[sign] = None
-            if len(self._seen) > _SEEN:
-                self._seen.popitem(last=False)
+                if (event := await self._converter.event(found, chat)) is not None:
+                    await self._delivery.give(event)
+                    self._catch_up.heard()
+            except ValueError as error:
+                self._delivery.skip(error)
+            self._seen[fingerprint] = None
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
@@ -252,24 +212,19 @@ class BlueBubblesBot:
         """Post a question with `!1`, `!2` for its choices."""
         return await self.post(place, question_markdown(question), key)
 
-    # ── Signs and people ────────────────────────────────────────────────────────────────
+    # ── Reactions and people ────────────────────────────────────────────────────────────────
 
     async def typing(self, place: Destination, status: str) -> None:
         """The three dots, where the private API is there ("" ends them). Never raises."""
-        await self._posts.typing(place, begins=bool(status))
+        await self._reactions.typing(place, begins=bool(status))
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """None: a tapback would stay on the person's message and notify them."""
 
-    async def members(self, room: Room) -> Sequence[Speaker]:
-        """Those in the chat beside the account; empty when the server doesn't tell."""
-        try:
-            return await self._directory.members(room)
-        except PlatformError as error:
-            log.info("roster.failed", bot=self.name, reason=error)
-            return []
+    async def roster(self, room: Room) -> Sequence[Speaker]:
+        return await self._directory.members(room)
 
 
-def _sign(found: NewMessage | EditedMessage | DeletedMessage) -> tuple[object, ...]:
-    """What tells one delivery from another."""
-    return type(found), found.guid, found.at if isinstance(found, EditedMessage) else None
+def _fingerprint(found: NewMessage | Edit | Deletion) -> tuple[object, ...]:
+    """The same for two deliveries of one event."""
+    return type(found), found.id, found.at if isinstance(found, EditedMessage) else None

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hmac
 import json
 import re
+import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -21,9 +23,11 @@ from yarl import URL
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused
 from bots.bluebubbles.wire import WireWebhook
-from contract.errors import MootError
+from bots.kit.files import write
+from contract.errors import ConfigError, MootError
 
 log = structlog.stdlib.get_logger("moot.bots")
+
 
 EVENTS = ("new-message", "updated-message", "group-name-change")
 # A message with everything around it takes a few thousand bytes; its files don't travel here.
@@ -32,6 +36,9 @@ _JSON: Mapping[str, str] = {"Cache-Control": "no-store"}
 
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Takes one payload; returns when it is on disk. Raises ValueError when it can't be read."""
+
+SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
+"""What may stand in an address without being escaped, and isn't guessed."""
 
 
 class Webhook:
@@ -202,3 +209,22 @@ def _address_towards(host: str, port: int) -> str:
             return str(probe.getsockname()[0])
     except OSError:
         return "127.0.0.1"
+
+
+# ── The secret ──────────────────────────────────────────────────────────────────────────
+
+
+def kept_secret(folder: Path) -> str:
+    """The webhook's secret; made when there is none. Raises ConfigError, OSError.
+
+    Blocks its thread.
+    """
+    path = folder / "webhook_secret"
+    if path.exists():
+        secret = path.read_text(encoding="ascii", errors="replace").strip()
+        if not SECRET.fullmatch(secret):
+            raise ConfigError(f"{path} holds no secret: delete it, and a new one is made")
+        return secret
+    secret = secrets.token_urlsafe(32)
+    write(path, secret.encode())
+    return secret

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -27,7 +26,9 @@ from bots.bluebubbles.events import (
     room_id,
 )
 from bots.bluebubbles.wire import WireChat, WireContact, WireInfo, WireMessage
-from bots.kit.directory import Lookup, thread_block
+from bots.kit.directory import LookupDirectory, thread_block
+from bots.kit.events import faulty_fields
+from bots.kit.recent import Recent
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 
@@ -56,32 +57,23 @@ class _Thread:
         return self.root
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Names of people and chats; everything is looked up once, and never waited for long."""
 
     def __init__(
         self, api: BlueBubblesApi, *, now: Callable[[], float], patience_s: float = 2.0
     ) -> None:
-        self._api, self._now = api, now
+        super().__init__(now=now, patience_s=patience_s)
+        self._api = api
         self._has_contacts = True
         self._own: frozenset[str] = frozenset()
-        self._chat_of: OrderedDict[str, Chat] = OrderedDict()
-        self._names = Lookup("person", self._fetch_name, now=now, patience_s=patience_s)
-        self._contacts = Lookup("contacts", self._fetch_contacts, now=now, patience_s=patience_s)
-        self._chats = Lookup("chat", self._fetch_chat, now=now, patience_s=patience_s)
-        self._messages = Lookup("message", self._fetch_message, now=now, patience_s=patience_s)
-        self._threads = Lookup(
-            "thread", self._fetch_thread, now=now, patience_s=patience_s, entries=256
-        )
-        self._info = Lookup(
-            "server", self._fetch_info, now=now, patience_s=patience_s, keep_s=_FACTS_S
-        )
-
-    async def close(self) -> None:
-        for lookup in (self._names, self._contacts, self._chats, self._messages):
-            await lookup.close()
-        await self._threads.close()
-        await self._info.close()
+        self._chat_of: Recent[str, Chat] = Recent(_MESSAGES)
+        self._names = self.lookup("person", self._fetch_name)
+        self._contacts = self.lookup("contacts", self._fetch_contacts)
+        self._chats = self.lookup("chat", self._fetch_chat)
+        self._messages = self.lookup("message", self._fetch_message)
+        self._threads = self.lookup("thread", self._fetch_thread, entries=256)
+        self._info = self.lookup("server", self._fetch_info, keep_s=_FACTS_S)
 
     # ── The server ──────────────────────────────────────────────────────────────────────
 
@@ -188,8 +180,6 @@ class Directory:
     def stands_in(self, guid: str, chat: Chat) -> None:
         """Note a message's chat: what is told of it later comes without one."""
         self._chat_of[guid] = chat
-        if len(self._chat_of) > _MESSAGES:
-            self._chat_of.popitem(last=False)
 
     async def chat_of_message(self, guid: str) -> Chat | None:
         """The chat of a message that came without it."""
@@ -205,9 +195,7 @@ class Directory:
         if not said.reply_to:
             return None
         until_ms = int(self._now() * 1000) if said.sent_ms is None else said.sent_ms
-        found = (
-            await self._threads.get(_Thread(chat.guid, said.reply_to, said.guid, until_ms)) or ()
-        )
+        found = await self._threads.get(_Thread(chat.guid, said.reply_to, said.id, until_ms)) or ()
         lines = [
             (await self._sender(message, own_name, own_posts), content(message))
             for message in found
@@ -258,9 +246,8 @@ def _read(model: type[W], found: Any) -> W:
     try:
         return model.model_validate(found)
     except ValidationError as error:
-        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
         raise PlatformError(
-            f"BlueBubbles' answer can't be read: {', '.join(fields) or 'it is empty'}",
+            f"BlueBubbles' answer can't be read: {faulty_fields(error) or 'it is empty'}",
             outcome="refused",
         ) from None
 

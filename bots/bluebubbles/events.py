@@ -1,7 +1,7 @@
-"""BlueBubbles' messages as values. Pure.
+"""BlueBubbles' payloads as events. Pure.
 
 A message comes in by webhook and again by a query after a gap: both read the same. What it doesn't
-say (names, files' bytes, an update's chat) is looked up by `bluebubbles` in between.
+say (names, files' bytes, an update's chat) is looked up in `inbound`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from pydantic import ValidationError
 
 from bots.bluebubbles.wire import WireAttachment, WireChat, WireMessage
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
 from contract.chat import EXTERNAL_ID, RoomKind, Speaker
 
 # Stands in a text where an attachment is; newer servers take it out themselves.
@@ -46,23 +47,15 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRef:
-    guid: str
-    name: str
-    mime: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message. chat: None where it isn't told. sender: an address, "" for the account's owner.
+    """A message. room: None where it isn't told. sender: an address, "" for the account's owner.
 
     sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
     sender's program gave it.
     """
 
-    guid: str
-    chat: Chat | None
+    id: str
+    room: Chat | None
     sender: str
     from_me: bool
     content: str
@@ -72,33 +65,12 @@ class NewMessage:
     files: tuple[FileRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EditedMessage:
-    guid: str
-    chat: Chat | None
-    from_me: bool
-    content: str
-    at: datetime
+Edit = EditedMessage[Chat | None]
+Deletion = DeletedMessage[Chat | None]
+PlatformEvent = NewMessage | Edit | Deletion | RenamedRoom
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedMessage:
-    guid: str
-    chat: Chat | None
-    from_me: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RenamedRoom:
-    """What is known of this chat is out of date."""
-
-    guid: str
-
-
-PlatformEvent = NewMessage | EditedMessage | DeletedMessage | RenamedRoom
-
-
-def heard(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
+def parse_events(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
     """What a webhook's payload says; nothing where it is nothing for a chat.
 
     Raises ValueError on a payload that BlueBubbles doesn't write.
@@ -143,18 +115,18 @@ def _without(data: Mapping[str, Any], places: Collection[tuple[int | str, ...]])
     return kept
 
 
-def messages(message: WireMessage) -> tuple[NewMessage | EditedMessage | DeletedMessage, ...]:
+def messages(message: WireMessage) -> tuple[NewMessage | Edit | Deletion, ...]:
     """What a message says, and what became of it since; of a tapback, of a change of the group and
     of what was never sent: nothing."""
     if _is_service(message):
         return ()
     if _is_retracted(message):
         return changes(message)
-    said = _said(message)
+    said = _new_message(message)
     return (said, *changes(message)) if said else ()
 
 
-def changes(message: WireMessage) -> tuple[EditedMessage | DeletedMessage, ...]:
+def changes(message: WireMessage) -> tuple[Edit | Deletion, ...]:
     """An edit or a removal; most updates (delivered, read) are neither.
 
     A message that was taken back is one that was edited and is empty: Apple hardly ever sets the
@@ -162,12 +134,12 @@ def changes(message: WireMessage) -> tuple[EditedMessage | DeletedMessage, ...]:
     """
     if _is_service(message):
         return ()
-    chat, from_me = _chat(message), bool(message.is_from_me)
+    chat = _chat(message)
     if _is_retracted(message):
-        return (DeletedMessage(message.guid, chat, from_me),)
+        return (DeletedMessage(chat, message.guid),)
     if not message.edited:
         return ()
-    return (EditedMessage(message.guid, chat, from_me, content(message), moment(message.edited)),)
+    return (EditedMessage(chat, message.guid, content(message), moment(message.edited)),)
 
 
 def _is_service(message: WireMessage) -> bool:
@@ -180,7 +152,7 @@ def _is_retracted(message: WireMessage) -> bool:
     return bool(message.retracted) or (bool(message.edited) and empty)
 
 
-def _said(message: WireMessage) -> NewMessage | None:
+def _new_message(message: WireMessage) -> NewMessage | None:
     chat, from_me = _chat(message), bool(message.is_from_me)
     files, text = tuple(_files(message.attachments)), content(message)
     if not text.strip() and not files:
@@ -191,8 +163,8 @@ def _said(message: WireMessage) -> NewMessage | None:
         if not sender:
             raise ValueError(f"nobody is told to have sent {message.guid}")
     return NewMessage(
-        guid=message.guid,
-        chat=chat,
+        id=message.guid,
+        room=chat,
         sender=sender,
         from_me=from_me,
         content=text,

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
+from pathlib import Path
+from typing import Annotated
 
 import aiohttp
 import structlog
+from pydantic import BaseModel, ConfigDict, Field
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import NewMessage, address_of, millis, native, read_message
-from bots.bluebubbles.state import BlueBubblesState, OwnPost, OwnPosts
-from bots.bluebubbles.wire import WireMessage
+from bots.bluebubbles.wire import Millis, WireMessage
+from bots.kit.cursor import JsonState
+from bots.kit.doubt import oldest
+from bots.kit.recent import Recent
 from contract.chat import Destination
 from contract.errors import PlatformError
 
@@ -33,10 +37,29 @@ _BEFORE_MS, _AFTER_MS = 120_000, 600_000
 _ALIKE_LETTERS, _ALIKE_MS = 12, 60_000
 _LETTERS = re.compile(r"[\W_]+")
 
-# The server's clock and ours may differ.
-_SKEW_MS = 120_000
 _FIND_PAGES, _FIND_PAGE = 20, 100
 _NEEDS = "it needs the server's private API"
+
+
+class OwnPost(BaseModel):
+    """A message that we sent, or tried to. mark: of its text (see `Echoes`); guid: "" until known.
+
+    chat: the part of its chat's guid that stays.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    chat: str
+    mark: str
+    at_ms: Millis
+    guid: str = ""
+
+
+class OwnPosts(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    posts: Annotated[list[OwnPost], Field()] = []
 
 
 def temp_guid(key: str) -> str:
@@ -54,17 +77,19 @@ def mark_of(text: str) -> str:
 class OwnPostDetector:
     """Our own posts, the newest few hundred."""
 
-    def __init__(self, store: BlueBubblesState) -> None:
-        self._store = store
-        self._posts: OrderedDict[str, OwnPost] = OrderedDict()
+    def __init__(self, folder: Path) -> None:
+        self._file = JsonState(folder / "own_posts.json", OwnPosts)
+        self._posts: Recent[str, OwnPost] = Recent(_KEPT)
         self._writing = asyncio.Lock()
         self._loaded = False
 
     async def load(self) -> None:
         """From disk, once. Raises ConfigError."""
         if not self._loaded:
-            kept = await self._store.own_posts()
-            self._posts = OrderedDict((post.key, post) for post in kept.posts) | self._posts
+            kept = await self._file.demand() or OwnPosts()
+            newer = list(self._posts.values())
+            for post in (*kept.posts, *newer):
+                self._posts[post.key] = post
             self._loaded = True
 
     def of(self, key: str) -> OwnPost | None:
@@ -93,24 +118,28 @@ class OwnPostDetector:
         twice, from me and to me.
         """
         await self.load()
-        if said.guid in self.guids or (said.temp_guid or "").startswith(_TEMP):
+        if said.id in self.guids or (said.temp_guid or "").startswith(_TEMP):
             return True
         is_alike = len(_LETTERS.sub("", said.content)) >= _ALIKE_LETTERS
         if not said.from_me and not with_ourselves and not is_alike:
             return False
-        chat = address_of(said.chat.guid) if said.chat else None
-        marks = {mark_of(said.content), *(mark_of(file.name) for file in said.files)}
-        for post in self._posts.values():
-            later_ms = 0 if said.sent_ms is None else said.sent_ms - post.at_ms
-            near = -_BEFORE_MS <= later_ms <= _AFTER_MS
-            if post.chat != chat or post.mark not in marks or not near:
-                continue
+        for post, later_ms in self._alike(said):
             if said.from_me and not post.guid:
-                await self.sent(post.key, said.guid)
+                await self.sent(post.key, said.id)
                 return True
             if with_ourselves or (not said.from_me and abs(later_ms) <= _ALIKE_MS):
                 return True
         return False
+
+    def _alike(self, said: NewMessage) -> Iterator[tuple[OwnPost, int]]:
+        """Posts in the same chat with the same text, and how much later the message came, in ms."""
+        chat = address_of(said.room.guid) if said.room else None
+        marks = {mark_of(said.content), *(mark_of(file.name) for file in said.files)}
+        for post in tuple(self._posts.values()):
+            later_ms = 0 if said.sent_ms is None else said.sent_ms - post.at_ms
+            near = -_BEFORE_MS <= later_ms <= _AFTER_MS
+            if post.chat == chat and post.mark in marks and near:
+                yield post, later_ms
 
     def belongs_elsewhere(self, guid: str, key: str) -> bool:
         """Whether a message is known to be the post of another key."""
@@ -118,11 +147,8 @@ class OwnPostDetector:
 
     async def _keep(self, post: OwnPost) -> None:
         self._posts[post.key] = post
-        while len(self._posts) > _KEPT:
-            self._posts.popitem(last=False)
         async with self._writing:
-            kept = OwnPosts(posts=list(self._posts.values()))
-            await self._store.keep_own_posts(kept)
+            await self._file.save(OwnPosts(posts=list(self._posts.values())))
 
 
 class Posts:
@@ -130,17 +156,17 @@ class Posts:
         self,
         api: BlueBubblesApi,
         directory: Directory,
-        echoes: OwnPostDetector,
+        own_posts: OwnPostDetector,
         *,
         now: Callable[[], float],
     ) -> None:
-        self._api, self._directory, self._echoes = api, directory, echoes
+        self._api, self._directory, self._own_posts = api, directory, own_posts
         self._now = now
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Send a plain text; return its guid."""
         chat = native(place.room.external_id)
-        await self._echoes.sending(key, chat, text, self._now_ms())
+        await self._own_posts.sending(key, chat, text, self._now_ms())
         body = {
             "chatGuid": chat,
             "tempGuid": temp_guid(key),
@@ -155,7 +181,7 @@ class Posts:
         """Send a file, after its comment if there is one; return the guid of the file's message."""
         await self._comment(place, comment, f"{key}/comment")
         chat = native(place.room.external_id)
-        await self._echoes.sending(key, chat, name, self._now_ms())
+        await self._own_posts.sending(key, chat, name, self._now_ms())
         form = aiohttp.FormData()
         form.add_field("chatGuid", chat)
         form.add_field("tempGuid", temp_guid(key))
@@ -167,27 +193,18 @@ class Posts:
 
     async def _comment(self, place: Destination, comment: str, key: str) -> None:
         """Once, however often the file is tried."""
-        known = self._echoes.of(key)
+        known = self._own_posts.of(key)
         if comment and not (known and known.guid):
             await self.post(place, comment, key)
-
-    async def typing(self, place: Destination, *, begins: bool) -> None:
-        """Show or end the three dots, where the private API is there. Never raises."""
-        try:
-            if await self._directory.has_private_api():
-                path = f"chat/{part(native(place.room.external_id))}/typing"
-                await (self._api.send(path) if begins else self._api.delete(path))
-        except PlatformError as error:
-            log.info("sign.failed", reason=error)
 
     async def _sent(self, key: str, temp: str, answer: object) -> str:
         """The guid of what was sent; its temporary one where the server tells none, and where it
         came back to us already, as its history tells it."""
         guid = answer.get("guid") if isinstance(answer, dict) else None
         if not isinstance(guid, str) or not guid:
-            known = self._echoes.of(key)
+            known = self._own_posts.of(key)
             return (known and known.guid) or temp
-        await self._echoes.sent(key, guid)
+        await self._own_posts.sent(key, guid)
         return guid
 
     async def edit(self, message_id: str, text: str) -> None:
@@ -214,19 +231,19 @@ class Posts:
 
         The server forgets a temporary guid once a message is sent: the text is what remains.
         """
-        await self._echoes.load()
-        if (post := self._echoes.of(key)) is None:
+        await self._own_posts.load()
+        if (post := self._own_posts.of(key)) is None:
             return None
         if post.guid:
             return post.guid
-        chat, after = native(place.room.external_id), max(millis(since) - _SKEW_MS, 0)
+        chat, after = native(place.room.external_id), max(millis(oldest(since)), 0)
         for page in range(_FIND_PAGES):
             found = await self._page(chat, after, page)
             for message in found:
                 marks = {mark_of(message.text or "")}
                 marks |= {mark_of(file.transfer_name or "") for file in message.attachments}
                 if post.mark in marks and self._may_be(message, key, known):
-                    await self._echoes.sent(key, message.guid)
+                    await self._own_posts.sent(key, message.guid)
                     return message.guid
             if len(found) < _FIND_PAGE:
                 return None
@@ -256,7 +273,7 @@ class Posts:
             and not message.error
             and not message.tapback
             and message.guid not in known
-            and not self._echoes.belongs_elsewhere(message.guid, key)
+            and not self._own_posts.belongs_elsewhere(message.guid, key)
         )
 
     async def _method(self) -> str:

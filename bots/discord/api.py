@@ -17,7 +17,8 @@ from discord.errors import DiscordException, HTTPException, LoginFailure, RateLi
 from discord.http import HTTPClient, Route
 from yarl import URL
 
-from bots.kit.files import read
+from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of
+from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
 # The library's log holds message texts (DEBUG) and the tokens of interactions (WARNING). What
@@ -100,18 +101,16 @@ class DiscordApi:
         self.api_url = _versioned(api_url)
         self._gateway_url, self._timeout_s = gateway_url, timeout_s
         self._http: DiscordHttp | None = None
-        self._files: aiohttp.ClientSession | None = None
+        self._files = HttpPool(_CONNECT_S)
         self._opening = asyncio.Lock()
         self.me: Mapping[str, Any] = {}
 
     async def close(self) -> None:
-        """Let go of the connections; a call after that opens them anew."""
-        http, files = self._http, self._files
-        self._http = self._files = None
+        """Let go of the connections; a call after that opens them again."""
+        http, self._http = self._http, None
         if http is not None:
             await http.close()
-        if files is not None:
-            await files.close()
+        await self._files.close()
 
     async def call(
         self,
@@ -195,21 +194,16 @@ class DiscordApi:
         url = URL(self.api_url)
         return str(url.origin().with_scheme("wss" if url.scheme == "https" else "ws") / "")
 
-    async def read(self, url: str, most_bytes: int, timeout_s: float) -> bytes:
+    async def read(self, url: str, max_bytes: int, timeout_s: float) -> bytes:
         """The bytes of a file beside a message. No token travels there."""
         if (target := self._own_url(url)) is None:
             raise PlatformError("not a file of Discord's", outcome="refused")
-        try:
+        with file_errors():
             async with (
                 asyncio.timeout(timeout_s),
-                self._file_session().get(target, allow_redirects=False) as answer,
+                self._files.session().get(target, allow_redirects=False) as answer,
             ):
-                if answer.status != 200:
-                    raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
-                return await read(answer.content, most_bytes)
-        except (aiohttp.ClientError, OSError) as error:
-            reason = type(error).__name__
-            raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error
+                return (await read_file(answer, max_bytes))[0]
 
     def _own_url(self, text: str) -> URL | None:
         """The URL if it leads to Discord's files, or to the host of the API."""
@@ -221,12 +215,6 @@ class DiscordApi:
         if url.host and (url.host == api_host or {url.host, api_host} <= _LOOPBACK):
             return url
         return url if url.scheme == "https" and url.host in _CDN else None
-
-    def _file_session(self) -> aiohttp.ClientSession:
-        if self._files is None or self._files.closed:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-            self._files = aiohttp.ClientSession(timeout=timeout)
-        return self._files
 
 
 def _versioned(api_url: str) -> str:
@@ -265,8 +253,7 @@ def _raise_for(what: str, error: Exception) -> NoReturn:
         _raise_for_status(what, error)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         raise PlatformError(f"Discord can't be reached: {error}", outcome="retry") from error
-    why = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
-    raise PlatformError(f"Discord: {what}: {why}", outcome="unknown") from error
+    raise PlatformError(f"Discord: {what}: {reason_of(error)}", outcome="unknown") from error
 
 
 def _raise_for_status(what: str, error: HTTPException) -> NoReturn:
@@ -275,7 +262,7 @@ def _raise_for_status(what: str, error: HTTPException) -> NoReturn:
         raise PlatformError(
             f"Discord asked to wait with {what}",
             outcome="retry",
-            retry_after_s=_retry_after_s(headers),
+            retry_after_s=retry_after_s(headers, "X-RateLimit-Reset-After"),
         ) from error
     if error.status >= 500 and error.status != _NOT_IMPLEMENTED:
         raise PlatformError(f"Discord: {what}: HTTP {error.status}", outcome="unknown") from error
@@ -284,8 +271,3 @@ def _raise_for_status(what: str, error: HTTPException) -> NoReturn:
     if isinstance(told, dict):  # JSON under a content type that discord.py doesn't know
         code, text = _number(told.get("code")), str(told.get("message") or "")
     raise DiscordRefused(what, error.status, code, text) from error
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float:
-    value = headers.get("Retry-After", "") or headers.get("X-RateLimit-Reset-After", "")
-    return float(value) if value.replace(".", "", 1).isdecimal() else 1.0

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import structlog
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bots.discord.api import DiscordApi, DiscordRefused
-from bots.discord.directory import TEXT, THREADS
-from bots.discord.wire import WireChannel, WireGuild
+from bots.discord.directory import TEXT, THREADS, Directory
+from bots.discord.events import NewMessage, person
+from bots.discord.wire import WireChannel, WireGuild, WireMessage
 from bots.kit.cursor import JsonState
+from bots.kit.directory import SHOWN, Lookup, thread_block
 from bots.kit.lanes import Lanes
+from contract.chat import Speaker
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -30,6 +34,9 @@ Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Takes one message of the history; returns when it is on disk."""
 
 _TRIES, _LONGEST_WAIT_S = 6, 30.0  # then the bot's supervisor has it
+
+_BEGINNING = 21  # the first message in a thread's history: it quotes the one that it began under
+_PATIENCE_S = 2.0
 
 
 class Cursor(BaseModel):
@@ -116,11 +123,8 @@ class Cursors:
         self._dirty = False
         channels = dict(self._channels)
         state = _State(account=self.account, commands=self.commands, channels=channels)
-        try:
-            await self._kept.save(state)
-        except OSError as error:
+        if not await self._kept.keep(state):
             self._dirty = True
-            log.warning("cursor.not_kept", reason=error)
             await asyncio.sleep(_WRITE_AFTER_S)
 
 
@@ -243,3 +247,109 @@ class Backfill:
             count += 1
         if count:
             log.info("history.read", channel=channel, messages=count)
+
+
+@dataclass(frozen=True, slots=True)
+class _EarlierMessages:
+    """What was said before the message `until`. quoted: begins a chain of replies."""
+
+    channel: str
+    guild: str | None
+    until: str
+    quoted: WireMessage | None = field(default=None, compare=False, repr=False)  # no log shows it
+
+
+class ThreadContext:
+    def __init__(
+        self,
+        api: DiscordApi,
+        directory: Directory,
+        *,
+        now: Callable[[], float],
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        self._api, self._directory = api, directory
+        self._found = Lookup("thread", self._fetch, now=now, patience_s=patience_s, entries=256)
+
+    async def close(self) -> None:
+        await self._found.close()
+
+    async def context(self, said: NewMessage, thread: str | None) -> str | None:
+        """The block of the messages before this one, or None."""
+        if thread is None and said.reply_to is None:
+            return None
+        quoted = said.quoted if thread is None else None
+        if thread is None and quoted is None:
+            quoted = WireMessage(id=said.reply_to or "0", channel_id=said.room.id)
+        return (
+            await self._found.get(_EarlierMessages(said.room.id, said.room.guild, said.id, quoted))
+            or None
+        )
+
+    async def _fetch(self, before: _EarlierMessages) -> str:
+        if before.quoted is None:
+            messages = await self._history(before)
+        else:
+            messages = await self._chain(before, before.quoted)
+        lines: list[tuple[Speaker, str]] = []
+        for message in messages:
+            if message.author and message.content:
+                bot = bool(message.author.bot) or message.webhook_id is not None
+                by = person(message.author, message.member, is_bot=bot)
+                lines.append((await self._directory.speaker(by, before.guild), message.content))
+        return thread_block(lines) or ""
+
+    async def _history(self, before: _EarlierMessages) -> list[WireMessage]:
+        """The newest of a thread, oldest first."""
+        found = await self._api.call(
+            "GET",
+            "/channels/{channel_id}/messages",
+            query={"before": before.until, "limit": SHOWN},
+            channel_id=before.channel,
+        )
+        messages = []
+        for entry in found if isinstance(found, list) else []:
+            message = _read(entry)
+            if message and message.type == _BEGINNING:
+                message = message.referenced_message
+            if message and int(message.id) < int(before.until):
+                messages.append(message)
+        return sorted(messages, key=lambda m: int(m.id))[-SHOWN:]
+
+    async def _chain(self, before: _EarlierMessages, quoted: WireMessage) -> list[WireMessage]:
+        """What was replied to, and what that replied to, oldest first."""
+        chain: list[WireMessage] = []
+        here: WireMessage | None = quoted
+        while here is not None and len(chain) < SHOWN:
+            if here.author is None:
+                here = await self._message(before.channel, here.id)
+                if here is None:
+                    break
+            chain.insert(0, here)
+            reference = here.message_reference
+            above = reference.message_id if reference else None
+            here = here.referenced_message or (
+                WireMessage(id=above, channel_id=before.channel) if above else None
+            )
+        return chain
+
+    async def _message(self, channel: str, message: str) -> WireMessage | None:
+        try:
+            found = await self._api.call(
+                "GET",
+                "/channels/{channel_id}/messages/{message_id}",
+                channel_id=channel,
+                message_id=message,
+            )
+        except DiscordRefused:
+            return None
+        except PlatformError:
+            return None  # what was read until here is better than nothing
+        return _read(found)
+
+
+def _read(entry: object) -> WireMessage | None:
+    try:
+        return WireMessage.model_validate(entry)
+    except ValidationError:
+        return None

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Collection, Sequence
+import hashlib
+import json
+import re
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from pathlib import Path
+from typing import Any
 
 import structlog
-from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.discord.api import OFFICIAL, DiscordApi
-from bots.discord.backfill import Cursors
+from bots.discord.backfill import Cursors, ThreadContext
 from bots.discord.check import Account, account, intents, missing
-from bots.discord.commands import register
 from bots.discord.connection import keep_connected
 from bots.discord.directory import Directory
 from bots.discord.events import SOURCE, UpdateTracker
@@ -24,8 +24,9 @@ from bots.discord.inbound import EventContext, EventHandler
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
 from bots.discord.text import LIMIT, size, written
-from bots.discord.threads import ThreadContext
-from bots.kit.slash import SlashCommand
+from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
+from bots.kit.slash import SlashCommand, SlashOption
 from bots.markdown.split import split
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
@@ -33,53 +34,104 @@ from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_MOST_MEMBERS = 100
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
+_DESCRIPTION, _CHOICES = 100, 25
+_CHAT_INPUT, _STRING = 1, 3
+
+_MAX_FILE_BYTES = 25_000_000
 
 
-class DiscordBot:
+def described(commands: Sequence[SlashCommand]) -> list[dict[str, Any]]:
+    """The commands as Discord takes them."""
+    return [
+        {
+            "name": command.name,
+            "type": _CHAT_INPUT,
+            "description": _plain(command.says) or command.name,
+            "options": [_option(option) for option in command.options],
+        }
+        for command in sorted(commands, key=lambda command: command.name)
+        if _NAME.fullmatch(command.name)
+    ]
+
+
+def _option(option: SlashOption) -> dict[str, Any]:
+    told = {
+        "type": _STRING,
+        "name": option.name,
+        "description": _plain(option.says) or option.name,
+        "required": option.required,
+    }
+    choices = [{"name": choice, "value": choice} for choice in option.choices[:_CHOICES]]
+    return {**told, "choices": choices} if choices else told
+
+
+def _plain(text: str) -> str:
+    return _cut(" ".join(text.replace("`", "").split()))
+
+
+async def register(
+    api: DiscordApi, application: str, commands: Sequence[SlashCommand], cursors: Cursors
+) -> None:
+    """Tell Discord our commands, if they aren't those that it was told last.
+
+    It takes 200 new commands a day.
+    """
+    body = described(commands)
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest() if body else ""
+    if digest == cursors.commands or not application:
+        return
+    try:
+        await api.call(
+            "PUT", "/applications/{application_id}/commands", body=body, application_id=application
+        )
+    except PlatformError as error:
+        log.warning("commands.not_registered", reason=error)
+        return
+    cursors.registered(digest)
+    log.info("commands.registered", count=len(body))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _DESCRIPTION else text[: _DESCRIPTION - 1] + "…"
+
+
+class DiscordBot(PlatformBot):
     """One Discord application with its bot account, in all the guilds that invited it.
 
-    own_dir: where the bot keeps how far it has read. commands: slash commands;
-    none: those registered before are taken back. gateway_url: only where the server at `api_url`
-    can't tell. rest_s: before a session is begun anew. now: the time in seconds since 1970.
+    commands: slash commands; none: those registered before are taken back. gateway_url: only where
+    the server at `api_url` can't tell. rest_s: before a session is begun again.
     """
 
     platform = SOURCE
     # Five edits in five seconds and channel, all answers in it together.
-    manners = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
+    capabilities = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
 
     def __init__(
         self,
-        *,
-        personas: Sequence[str],
+        setup: BotSetup,
         token: str,
-        files_dir: Path,
-        own_dir: Path,
-        name: str = SOURCE,
+        *,
         api_url: str = OFFICIAL,
         gateway_url: str | None = None,
         commands: Sequence[SlashCommand] = (),
-        require_mention: bool = True,
-        most_file_bytes: int = 25_000_000,
         rest_s: float = 5.0,
-        now: Callable[[], float] = time.time,
     ) -> None:
         if not token.strip():
-            raise ConfigError(f"Discord bot {name!r}: token is missing")
-        self.name = name
-        self.personas: Sequence[str] = tuple(personas)
-        self._require_mention, self._rest_s = require_mention, rest_s
-        self._commands = tuple(commands)
+            raise ConfigError(f"Discord bot {setup.name!r}: token is missing")
+        super().__init__(setup)
+        self._rest_s, self._commands = rest_s, tuple(commands)
         self._api = DiscordApi(token, api_url, gateway_url)
-        self._directory = Directory(self._api, now=now)
-        self._posts = Posts(self._api, self._directory, now=now)
-        self._signs = Reactions(self._api, self._posts)
-        self._cursors = Cursors(own_dir / "cursors.json")
-        self._around = EventContext(
+        self._directory = Directory(self._api, now=setup.now)
+        self._posts = Posts(self._api, self._directory, now=setup.now)
+        self._reactions = Reactions(self._api, self._posts)
+        self._cursors = Cursors(setup.own_dir / "cursors.json")
+        self._context = EventContext(
             self._api,
             self._directory,
-            ThreadContext(self._api, self._directory, now=now),
-            Files(self._api, files_dir, most_file_bytes),
+            ThreadContext(self._api, self._directory, now=setup.now),
+            Files(self._api, setup.files_dir, setup.max_file_bytes or _MAX_FILE_BYTES),
             self._posts,
             UpdateTracker(),
         )
@@ -89,10 +141,6 @@ class DiscordBot:
         """The account's id."""
         own = self._directory.own_id
         return frozenset({f"{SOURCE}:{own}"} if own else ())
-
-    def routes(self) -> list[web.RouteDef]:
-        """Discord is called, it doesn't call."""
-        return []
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -116,23 +164,15 @@ class DiscordBot:
             await self.close()
 
     async def _listen(self, receive: Receive, wanted: int) -> None:
-        hearing = EventHandler(
-            self.name,
-            self._around,
-            self._cursors,
-            receive,
-            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
-            require_mention=self._require_mention,
-            commands=self._commands,
-        )
+        handler = EventHandler(self.setup, self._context, self._cursors, receive, self._commands)
         try:
             listening = asyncio.create_task(
-                keep_connected(self._api, wanted, hearing.hear, self.name, rest_s=self._rest_s),
+                keep_connected(self._api, wanted, handler.handle, self.name, rest_s=self._rest_s),
                 name=f"discord gateway {self.name}",
             )
-            await hearing.until_failed(listening)
+            await handler.until_failed(listening)
         finally:
-            await hearing.close()
+            await handler.close()
 
     async def _introduced(self) -> Account:
         own = await account(self._api, self.name)
@@ -141,10 +181,10 @@ class DiscordBot:
         return own
 
     async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
+        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
         await self._cursors.close()
         await self._directory.close()
-        await self._around.threads.close()
+        await self._context.threads.close()
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
@@ -190,22 +230,17 @@ class DiscordBot:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""
         return await self._posts.ask(place, question, key)
 
-    # ── Signs and people ────────────────────────────────────────────────────────────────
+    # ── Reactions and people ────────────────────────────────────────────────────────────────
 
     async def typing(self, place: Destination, status: str) -> None:
         """That the bot types, for ten seconds. Never raises."""
         if status:
-            await self._signs.typing(place)
+            await self._reactions.typing(place)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
         if self._posts.exists(message_id):
-            await self._signs.mark(place, message_id, mark)
+            await self._reactions.react(place, message_id, reaction)
 
-    async def members(self, room: Room) -> Sequence[Speaker]:
-        """The first hundred in the room, this bot left out; empty when Discord doesn't tell."""
-        try:
-            return await self._directory.members(room.external_id, _MOST_MEMBERS)
-        except PlatformError as error:
-            log.info("roster.failed", bot=self.name, reason=error)
-            return []
+    async def roster(self, room: Room) -> Sequence[Speaker]:
+        return await self._directory.members(room.external_id, MAX_MEMBERS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +25,12 @@ from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from yarl import URL
 
 from bots.discord.api import DiscordApi, DiscordHttp
+from bots.kit.retry import backoff_s
 from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-Hear = Callable[[str, Mapping[str, Any]], None]
+OnEvent = Callable[[str, Mapping[str, Any]], None]
 """Takes an event's name and its data, in their order; must not raise and must not wait."""
 
 _OPENS_S = 60.0
@@ -67,14 +67,14 @@ class _Socket(DiscordWebSocket):
 
 
 class _DiscordClient(discord.Client):
-    def __init__(self, hear: Hear, intents: discord.Intents, rest_s: float) -> None:
+    def __init__(self, on_event: OnEvent, intents: discord.Intents, rest_s: float) -> None:
         super().__init__(
             intents=intents,
             chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(),
             max_messages=None,
         )
-        self._hear, self._rest_s = hear, rest_s
+        self._on_event, self._rest_s = on_event, rest_s
         self._session = _Session()
         self._failures = 0
 
@@ -94,7 +94,7 @@ class _DiscordClient(discord.Client):
             told = data.get("resume_gateway_url")
             self._session.id = data.get("session_id")
             self._session.gateway = URL(told) if told else None
-        self._hear(str(name), data)
+        self._on_event(str(name), data)
 
     async def connect(self, *, reconnect: bool = True) -> None:
         """Hold the gateway. A session is resumed, over an outage too, as long as Discord knows it.
@@ -144,12 +144,12 @@ class _DiscordClient(discord.Client):
 
 def wait_s(failures: int) -> float:
     """Before the next try after so many failures in a row, 1 at least."""
-    longest = min(_AGAIN_S[0] * 2.0 ** (failures - 1), _AGAIN_S[1])
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
+    first_s, longest_s = _AGAIN_S
+    return backoff_s(failures - 1, first_s=first_s, longest_s=longest_s)
 
 
 async def keep_connected(
-    api: DiscordApi, intents: int, hear: Hear, bot: str, *, rest_s: float = 5.0
+    api: DiscordApi, intents: int, on_event: OnEvent, bot: str, *, rest_s: float = 5.0
 ) -> None:
     """Connect, and connect again whenever the client ends, until cancelled.
 
@@ -160,7 +160,7 @@ async def keep_connected(
     while True:
         began = asyncio.get_running_loop().time()
         try:
-            await _connected(api, intents, hear, rest_s)
+            await _connected(api, intents, on_event, rest_s)
             reason = "it ended"
         except (LoginFailure, PrivilegedIntentsRequired, ConnectionClosed) as error:
             raise _refusal(error, bot) from error
@@ -182,11 +182,11 @@ async def keep_connected(
         await asyncio.sleep(again_s)
 
 
-async def _connected(api: DiscordApi, intents: int, hear: Hear, rest_s: float) -> None:
+async def _connected(api: DiscordApi, intents: int, on_event: OnEvent, rest_s: float) -> None:
     gateway_url = await api.gateway_url()
     wanted = discord.Intents.none()
     wanted.value = intents
-    client = _DiscordClient(hear, wanted, rest_s)
+    client = _DiscordClient(on_event, wanted, rest_s)
     client.http = http = DiscordHttp(api.api_url, gateway_url)
     try:
         async with client:

@@ -7,7 +7,6 @@ belongs to the room, and its id (Discord gives a thread a channel's id) is the t
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ import structlog
 from pydantic import ValidationError
 
 from bots.discord.api import PAGE, DiscordApi
-from bots.discord.events import SOURCE, Person, person, speaker
+from bots.discord.events import SOURCE, Channel, Person, person, speaker
 from bots.discord.wire import (
     WireChannel,
     WireGuild,
@@ -26,7 +25,9 @@ from bots.discord.wire import (
     WireRoleChange,
     WireThreadList,
 )
-from bots.kit.directory import Lookup
+from bots.kit.directory import LookupDirectory
+from bots.kit.events import faulty_fields
+from bots.kit.recent import Recent
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
 
@@ -55,7 +56,7 @@ class _Nick:
     roles: tuple[str, ...]
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Channels, roles and names of people."""
 
     def __init__(
@@ -66,19 +67,16 @@ class Directory:
         patience_s: float = 1.0,
         room_patience_s: float = _PATIENCE_S,
     ) -> None:
+        super().__init__(now=now, patience_s=patience_s)
         self._api = api
         self.own_id = ""
         self._channels: dict[str, WireChannel] = {}
         self._roles: dict[str, dict[str, WireRole]] = {}
         self._guild_names: dict[str, str] = {}
-        self._members: OrderedDict[tuple[str, str], _Nick] = OrderedDict()
-        self._rooms = Lookup("channel", self._fetch_channel, now=now, patience_s=room_patience_s)
-        self._nicks = Lookup("member", self._fetch_member, now=now, patience_s=patience_s)
+        self._members: Recent[tuple[str, str], _Nick] = Recent(_MEMBERS)
+        self._rooms = self.lookup("channel", self._fetch_channel, patience_s=room_patience_s)
+        self._nicks = self.lookup("member", self._fetch_member)
         self.rosters = False  # whether the members intent was granted
-
-    async def close(self) -> None:
-        await self._rooms.close()
-        await self._nicks.close()
 
     # ── What events tell ────────────────────────────────────────────────────────────────
 
@@ -115,13 +113,7 @@ class Directory:
     def learn_member(self, guild: str, member: WireMember | WireMemberChange) -> None:
         if member.user is not None:
             shown = person(member.user, WireMember(nick=member.nick, roles=member.roles))
-            self._keep(guild, shown.id, _Nick(shown.name, tuple(member.roles)))
-
-    def _keep(self, guild: str, user: str, nick: _Nick) -> None:
-        self._members[guild, user] = nick
-        self._members.move_to_end((guild, user))
-        if len(self._members) > _MEMBERS:
-            self._members.popitem(last=False)
+            self._members[guild, shown.id] = _Nick(shown.name, tuple(member.roles))
 
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
@@ -141,9 +133,10 @@ class Directory:
         return await self._rooms.get(channel)
 
     async def place(
-        self, channel: str, guild: str | None, channel_type: int | None = None
+        self, where: Channel, channel_type: int | None = None
     ) -> tuple[Room, str | None]:
-        """The room of a message, and its thread's id if it stands in one."""
+        """The room of an event, and its thread's id if it happened in one."""
+        channel, guild = where.id, where.guild
         found = self.known(channel)
         if found is None and guild is None and channel_type == _DM:
             found = WireChannel(id=channel, type=_DM)
@@ -179,7 +172,7 @@ class Directory:
         else:
             name = by.name or (await self._nick(by, guild)).name
             nick = _Nick(name, by.roles)
-            self._keep(guild, by.id, nick)
+            self._members[guild, by.id] = nick
         return speaker(by, nick.name, self._top_role(guild, nick.roles))
 
     async def _nick(self, by: Person, guild: str) -> _Nick:
@@ -198,7 +191,7 @@ class Directory:
             raise PlatformError("a member that can't be read", outcome="refused") from error
         name = person(member.user, member).name if member.user else member.nick or ""
         nick = _Nick(name, tuple(member.roles))
-        self._keep(guild, user, nick)
+        self._members[guild, user] = nick
         return nick
 
     def _top_role(self, guild: str, role_ids: tuple[str, ...]) -> str | None:
@@ -260,8 +253,7 @@ def learn(
     try:
         return _learned(directory, name, data)
     except ValidationError as error:
-        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
-        raise ValueError(f"{name} can't be read: {', '.join(fields)}") from None
+        raise ValueError(f"{name} can't be read: {faulty_fields(error)}") from None
 
 
 def _learned(

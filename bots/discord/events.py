@@ -1,17 +1,16 @@
-"""Discord's events as values, and those values as messages of the ingest contract. Pure.
+"""Discord's payloads as events. Pure.
 
-What an event doesn't say (the room of a thread, nicknames, files' bytes) is looked up by `discord`
-in between.
+What an event doesn't say (the room of a thread, nicknames, files' bytes) is looked up in
+`inbound`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -24,7 +23,9 @@ from bots.discord.wire import (
     WireReaction,
     WireUser,
 )
+from bots.kit.events import FileRef, PinChange, faulty_fields
 from bots.kit.reactions import PIN
+from bots.kit.recent import Recent
 from contract.chat import SLASH, Speaker
 
 SOURCE = "discord"
@@ -38,7 +39,6 @@ _FORWARDED = 1  # of a reference
 _EPOCH_MS = 1_420_070_400_000  # a snowflake counts milliseconds from 2015, 22 bits to the left
 
 _REMEMBERED = 5_000
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,18 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRef:
+class Channel:
+    """Where something happened: a channel, or a thread, whose id is a channel's too."""
+
     id: str
-    name: str
-    mime: str
-    size_bytes: int
-    url: str
+    guild: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message. channel: where it was posted, a thread's id in a thread. is_command: it was run
-    by a slash, and stands nowhere."""
+    """A message. is_command: it was run by a slash, and stands nowhere."""
 
-    channel: str
-    guild: str | None
+    room: Channel
     id: str
     by: Person
     content: str
@@ -97,8 +94,7 @@ class MessageUpdate:
     content, edited_at, pinned: None, not told. by: who wrote it.
     """
 
-    channel: str
-    guild: str | None
+    room: Channel
     id: str
     by: Person
     content: str | None
@@ -107,20 +103,10 @@ class MessageUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class PinChange:
-    """Somebody pinned the message, or put 📌 on it, or took that back."""
+class DeletedMessages:
+    """Messages of one channel are gone."""
 
-    channel: str
-    guild: str | None
-    id: str
-    pinned: bool
-    by: Person
-
-
-@dataclass(frozen=True, slots=True)
-class DeletedMessage:
-    channel: str
-    guild: str | None
+    room: Channel
     ids: tuple[str, ...]
 
 
@@ -140,8 +126,7 @@ class CommandUse:
 
     interaction: str
     token: str
-    channel: str
-    guild: str | None
+    room: Channel
     by: Person
     name: str
     given: tuple[tuple[str, str], ...] = ()
@@ -151,11 +136,18 @@ class CommandUse:
         """As one would type it, e.g. `!new codex`."""
         return " ".join((f"!{self.name}", *(value for _, value in self.given)))
 
-    def said(self) -> NewMessage:
+    def message(self) -> NewMessage:
         """The same as a message; its id is the interaction's, and nobody can reply to it."""
-        id_, at = f"{SLASH}{self.interaction}", moment(None, self.interaction)
-        said = NewMessage(self.channel, self.guild, id_, self.by, self.text, at, mentioned=True)
-        return replace(said, is_command=True)
+        at = moment(None, self.interaction)
+        return NewMessage(
+            room=self.room,
+            id=f"{SLASH}{self.interaction}",
+            by=self.by,
+            content=self.text,
+            at=at,
+            mentioned=True,
+            is_command=True,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +162,15 @@ PlatformEvent = (
     NewMessage
     | OwnMessage
     | MessageUpdate
-    | PinChange
-    | DeletedMessage
+    | PinChange[Channel, Person]
+    | DeletedMessages
     | ButtonPress
     | CommandUse
     | UnknownInteraction
 )
 
 
-def heard(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEvent | None:
+def parse_event(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEvent | None:
     """What an event says, or None when it is nothing for a chat, or our own doing.
 
     Raises ValueError on an event that Discord doesn't write.
@@ -186,25 +178,26 @@ def heard(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEvent | No
     try:
         match name:
             case "MESSAGE_CREATE":
-                return said(data, own_id)
+                return parse_message(data, own_id)
             case "MESSAGE_UPDATE":
                 return _updated(WireMessage.model_validate(data), own_id)
             case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
                 gone = WireDelete.model_validate(data)
                 ids = tuple(filter(None, (gone.id, *gone.ids)))
-                return DeletedMessage(gone.channel_id, gone.guild_id, ids)
+                return DeletedMessages(Channel(gone.channel_id, gone.guild_id), ids)
             case "MESSAGE_REACTION_ADD" | "MESSAGE_REACTION_REMOVE":
                 reaction = WireReaction.model_validate(data)
                 return _reacted(reaction, own_id, added=name.endswith("ADD"))
             case "INTERACTION_CREATE":
                 return _interaction(WireInteraction.model_validate(data))
     except ValidationError as error:
-        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
-        raise ValueError(f"{name} can't be read: {', '.join(fields)}") from None
+        raise ValueError(f"{name} can't be read: {faulty_fields(error)}") from None
     return None
 
 
-def said(data: Mapping[str, Any], own_id: str) -> NewMessage | OwnMessage | PinChange | None:
+def parse_message(
+    data: Mapping[str, Any], own_id: str
+) -> NewMessage | OwnMessage | PinChange[Channel, Person] | None:
     """A message from an event or from the history. Raises ValidationError."""
     message = WireMessage.model_validate(data)
     author = message.author
@@ -216,37 +209,48 @@ def said(data: Mapping[str, Any], own_id: str) -> NewMessage | OwnMessage | PinC
     reference = message.message_reference
     if message.type == _PINNED and reference and reference.message_id:
         by = person(author, message.member)
-        return PinChange(message.channel_id, message.guild_id, reference.message_id, True, by)
+        room = Channel(message.channel_id, message.guild_id)
+        return PinChange(room, reference.message_id, by, pinned=True)
     if (message.type or 0) not in _SAID:
         return None
-    return _said(message, author, own_id)
+    return _new_message(message, author, own_id)
 
 
-def _said(message: WireMessage, author: WireUser, own_id: str) -> NewMessage:
+def _new_message(message: WireMessage, author: WireUser, own_id: str) -> NewMessage:
     is_bot = bool(author.bot) or message.webhook_id is not None
-    content = message.content or ""
-    if is_bot and not content:
-        shown = ((embed.title, embed.description) for embed in message.embeds)
-        content = "\n".join(text for texts in shown for text in texts if text)
-    reference, quoted = message.message_reference, message.referenced_message
-    reply = reference.message_id if reference and reference.type != _FORWARDED else None
-    answers_us = bool(quoted and quoted.author and quoted.author.id == own_id)
-    tagged = any(user.id == own_id for user in message.mentions)
-    typed = re.search(rf"<@!?{re.escape(own_id)}>", content) if own_id else None
+    content = _text(message, is_bot=is_bot)
+    reference = message.message_reference
     return NewMessage(
-        channel=message.channel_id,
-        guild=message.guild_id,
+        room=Channel(message.channel_id, message.guild_id),
         id=message.id,
         by=person(author, message.member, is_bot=is_bot),
         content=content,
         at=moment(message.timestamp, message.id),
-        mentioned=tagged or bool(typed) or answers_us,
+        mentioned=_addresses(message, content, own_id),
         role_ids=tuple(message.mention_roles),
         channel_type=message.channel_type,
-        reply_to=reply,
-        quoted=quoted,
+        reply_to=reference.message_id if reference and reference.type != _FORWARDED else None,
+        quoted=message.referenced_message,
         files=tuple(_file(file) for file in message.attachments),
     )
+
+
+def _text(message: WireMessage, *, is_bot: bool) -> str:
+    """The text; of a bot that says nothing beside its embeds, theirs."""
+    if message.content or not is_bot:
+        return message.content or ""
+    shown = ((embed.title, embed.description) for embed in message.embeds)
+    return "\n".join(text for texts in shown for text in texts if text)
+
+
+def _addresses(message: WireMessage, content: str, own_id: str) -> bool:
+    """Whether it names the account, or replies to a message of ours."""
+    quoted = message.referenced_message
+    if quoted and quoted.author and quoted.author.id == own_id:
+        return True
+    if any(user.id == own_id for user in message.mentions):
+        return True
+    return bool(own_id) and bool(re.search(rf"<@!?{re.escape(own_id)}>", content))
 
 
 def _updated(message: WireMessage, own_id: str) -> MessageUpdate:
@@ -256,8 +260,7 @@ def _updated(message: WireMessage, own_id: str) -> MessageUpdate:
     said = (message.type or 0) in _SAID and by.id != own_id  # a pin on our answer is news
     edited = message.edited_timestamp
     return MessageUpdate(
-        message.channel_id,
-        message.guild_id,
+        Channel(message.channel_id, message.guild_id),
         message.id,
         by,
         message.content if said else None,
@@ -266,14 +269,17 @@ def _updated(message: WireMessage, own_id: str) -> MessageUpdate:
     )
 
 
-def _reacted(reaction: WireReaction, own_id: str, *, added: bool) -> PinChange | None:
+def _reacted(
+    reaction: WireReaction, own_id: str, *, added: bool
+) -> PinChange[Channel, Person] | None:
     if reaction.emoji.name != PIN or reaction.user_id == own_id:
         return None
     user = reaction.member.user if reaction.member else None
     by = person(user or WireUser(id=reaction.user_id), reaction.member)
     if by.is_bot:
         return None
-    return PinChange(reaction.channel_id, reaction.guild_id, reaction.message_id, added, by)
+    room = Channel(reaction.channel_id, reaction.guild_id)
+    return PinChange(room, reaction.message_id, by, added)
 
 
 def _interaction(event: WireInteraction) -> ButtonPress | CommandUse | UnknownInteraction | None:
@@ -289,8 +295,8 @@ def _interaction(event: WireInteraction) -> ButtonPress | CommandUse | UnknownIn
     if event.type != _COMMAND or not event.channel_id:
         return None
     given = tuple((o.name, str(o.value)) for o in event.data.options if o.value is not None)
-    where = event.channel_id, event.guild_id
-    return CommandUse(event.id, event.token, *where, by, event.data.name, given)
+    room = Channel(event.channel_id, event.guild_id)
+    return CommandUse(event.id, event.token, room, by, event.data.name, given)
 
 
 def person(user: WireUser, member: WireMember | None, *, is_bot: bool | None = None) -> Person:
@@ -317,15 +323,20 @@ def moment(timestamp: str | None, snowflake: str) -> datetime:
 
 
 class UpdateTracker:
-    """What is known of messages: their text, and who pinned them."""
+    """What is known of messages: their text, and who pinned them.
+
+    One event reports pins and edits, and neither plainly. A pin comes as an update of the message
+    that doesn't say whose doing it was, and as a message of Discord's own that does; in either
+    order. Taking it back comes as an update alone.
+    """
 
     def __init__(self) -> None:
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._pins: OrderedDict[str, Person] = OrderedDict()
+        self._texts: Recent[str, str] = Recent(_REMEMBERED)
+        self._pins: Recent[str, Person] = Recent(_REMEMBERED)
 
     def read(self, message: str, text: str) -> None:
         """The text of a message as it was told last."""
-        _keep(self._texts, message, text)
+        self._texts[message] = text
 
     def edited(self, update: MessageUpdate) -> bool:
         """Whether the update is an edit; a preview that unfolds changes no text."""
@@ -337,28 +348,21 @@ class UpdateTracker:
         self.read(update.id, update.content)
         return True
 
-    def pinned(self, sign: PinChange) -> bool:
-        """Whether the sign is news."""
-        if sign.pinned:
-            new = sign.id not in self._pins
-            _keep(self._pins, sign.id, sign.by)
+    def pinned(self, change: PinChange[Channel, Person]) -> bool:
+        """Whether the change is news."""
+        if change.pinned:
+            new = change.id not in self._pins
+            self._pins[change.id] = change.by
             return new
-        self._pins.pop(sign.id, None)
+        self._pins.pop(change.id, None)
         return True
 
-    def pin_of(self, update: MessageUpdate) -> PinChange | None:
+    def pin_of(self, update: MessageUpdate) -> PinChange[Channel, Person] | None:
         """The pin that an update tells, if it is news: by its author, where nobody said who."""
         if update.pinned is None or update.pinned == (update.id in self._pins) or not update.by.id:
             return None
         by = self._pins.get(update.id, update.by)
-        return PinChange(update.channel, update.guild, update.id, update.pinned, by)
-
-
-def _keep(memory: OrderedDict[str, V], key: str, value: V) -> None:
-    memory[key] = value
-    memory.move_to_end(key)
-    if len(memory) > _REMEMBERED:
-        memory.popitem(last=False)
+        return PinChange(update.room, update.id, by, update.pinned)
 
 
 def speaker(by: Person, name: str = "", role: str | None = None) -> Speaker:

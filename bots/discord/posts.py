@@ -12,7 +12,6 @@ import hashlib
 import json
 import mimetypes
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,7 +21,9 @@ from bots.discord.api import PAGE, UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
 from bots.discord.directory import FORUMS, THREADS, Directory
 from bots.discord.events import CHOOSE, moment
 from bots.discord.text import LIMIT, size, written
+from bots.kit.doubt import oldest as oldest_of
 from bots.kit.questions import question_markdown
+from bots.kit.recent import Recent
 from bots.markdown.split import split
 from contract.agent import Question
 from contract.chat import SLASH, Destination
@@ -31,7 +32,6 @@ from contract.errors import PlatformError
 Message = Mapping[str, Any]
 
 # Discord's clock and ours may differ; a post with its own nonce is ours, however early it seems.
-_SKEW = timedelta(seconds=120)
 _PAGES = 20
 
 # Discord knows a nonce for "the past few minutes": so long it makes no second message, and a post
@@ -99,7 +99,7 @@ async def own_since(api: DiscordApi, own_id: str, channel: str, since: datetime)
         page = [m for m in found if isinstance(m, dict) and str(m.get("id", "")).isdigit()]
         own += [m for m in page if str((m.get("author") or {}).get("id")) == own_id]
         oldest = min(page, key=lambda m: int(m["id"]), default=None)
-        if oldest is None or len(page) < PAGE or time_of(oldest) < since - _SKEW:
+        if oldest is None or len(page) < PAGE or time_of(oldest) < oldest_of(since):
             return own
         query["before"] = oldest["id"]
     raise PlatformError("Discord's history is too long to look through", outcome="unknown")
@@ -129,16 +129,16 @@ class _Ran:
 class Posts:
     def __init__(self, api: DiscordApi, directory: Directory, *, now: Callable[[], float]) -> None:
         self._api, self._directory, self._now = api, directory, now
-        self._plain: OrderedDict[str, bool] = OrderedDict()  # messages that are no threads
-        self._answered: OrderedDict[str, bool] = OrderedDict()  # replied to, and so notified
-        self._made: OrderedDict[str, tuple[str, str]] = OrderedDict()  # id -> channel, nonce
+        self._plain: Recent[str, bool] = Recent(_REMEMBERED)  # messages that are no threads
+        self._answered: Recent[str, bool] = Recent(_REMEMBERED)  # replied to, and so notified
+        self._made: Recent[str, tuple[str, str]] = Recent(_REMEMBERED)  # id -> channel, nonce
         self.application_id = ""  # known once the bot has introduced itself
-        self._tokens: OrderedDict[str, _Ran] = OrderedDict()
-        self._texts: OrderedDict[str, str] = OrderedDict()  # nonce -> what was to be said
+        self._tokens: Recent[str, _Ran] = Recent(_REMEMBERED)
+        self._texts: Recent[str, str] = Recent(_REMEMBERED)  # nonce -> what was to be said
 
     def saw(self, message: str, *, exists: bool = True) -> None:
         """A message that stands in its channel, in no thread. exists: it can be replied to."""
-        _remember(self._plain, message, exists)
+        self._plain[message] = exists
 
     def exists(self, message: str) -> bool:
         """Whether it can be marked and replied to; an interaction has an id, and no message."""
@@ -151,14 +151,14 @@ class Posts:
     def echoed(self, channel: str, message: str, nonce: str | None) -> None:
         """Discord told us of a message of our own."""
         if nonce or message not in self._made:
-            _remember(self._made, message, (channel, nonce or ""))
+            self._made[message] = (channel, nonce or "")
 
     def commanded(self, interaction: str, token: str, told: asyncio.Task[None]) -> None:
         """Somebody ran a slash command; for a while they alone can be answered.
 
         told: acknowledges it, before which Discord takes no answer.
         """
-        _remember(self._tokens, f"{SLASH}{interaction}", _Ran(token, self._now(), told))
+        self._tokens[f"{SLASH}{interaction}"] = _Ran(token, self._now(), told)
 
     # ── Where ───────────────────────────────────────────────────────────────────────────
 
@@ -259,7 +259,7 @@ class Posts:
     async def _send(
         self, target: _Target, body: dict[str, Any], file: dict[str, Any] | None
     ) -> str:
-        _remember(self._texts, str(body["nonce"]), str(body["content"]))
+        self._texts[str(body["nonce"])] = str(body["content"])
         try:
             answer = await self._create(target.channel, body, file)
         except DiscordRefused as error:
@@ -271,8 +271,8 @@ class Posts:
         if not message:
             raise PlatformError("Discord didn't say which message it made", outcome="unknown")
         if target.reply_to is not None:
-            _remember(self._answered, target.reply_to, True)
-        _remember(self._made, message, (target.channel, str(body["nonce"])))
+            self._answered[target.reply_to] = True
+        self._made[message] = (target.channel, str(body["nonce"]))
         return message
 
     async def _create(self, channel: str, body: dict[str, Any], file: dict[str, Any] | None) -> Any:
@@ -368,10 +368,3 @@ def nonce_of(key: str) -> str:
 def tagged(text: str) -> list[str]:
     """The people whom a text tags, at most the hundred that Discord takes. Nobody else is told."""
     return list(dict.fromkeys(re.findall(r"<@!?([0-9]{1,20})>", text)))[:100]
-
-
-def _remember(memory: OrderedDict[str, Any], key: str, value: Any) -> None:
-    memory[key] = value
-    memory.move_to_end(key)
-    if len(memory) > _REMEMBERED:
-        memory.popitem(last=False)

@@ -11,7 +11,7 @@ import structlog
 from bots.bot import Reaction
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.posts import Posts
-from bots.kit.reactions import MARKS, ShownReactions
+from bots.kit.reactions import EMOJI, ShownReactions
 from contract.chat import Destination
 from contract.errors import PlatformError
 
@@ -24,7 +24,7 @@ _MAY_NOT = {50001, 50013, 90001}  # may not see, may not do, was blocked by whom
 class Reactions:
     def __init__(self, api: DiscordApi, posts: Posts) -> None:
         self._api, self._posts = api, posts
-        self._marks: ShownReactions[tuple[str, str]] = ShownReactions()
+        self._shown: ShownReactions[tuple[str, str]] = ShownReactions()
         self._silent: set[tuple[str, str]] = set()  # what is refused where
 
     async def typing(self, place: Destination) -> None:
@@ -38,21 +38,21 @@ class Reactions:
         call = partial(self._api.call, "POST", path, timeout_s=_PATIENCE_S, channel_id=channel)
         await self._tried("type", channel, call)
 
-    async def mark(self, place: Destination, message: str, mark: Reaction) -> None:
-        """Put the mark's reaction, then take back the one before."""
+    async def react(self, place: Destination, message: str, reaction: Reaction) -> None:
+        """Put the reaction, then take back the one before."""
         key = (place.room.external_id, message)
-        if (before := self._marks.change(key, mark)) is None:
+        if (before := self._shown.change(key, reaction)) is None:
             return
         try:
             channel = await self._posts.channel_of(place, message)
         except PlatformError as error:
             log.info("sign.failed", reason=error)
             return
-        await self._react("PUT", channel, message, mark)
+        await self._react("PUT", channel, message, reaction)
         for old in before:
             await self._react("DELETE", channel, message, old)
 
-    async def _react(self, method: str, channel: str, message: str, mark: Reaction) -> None:
+    async def _react(self, method: str, channel: str, message: str, reaction: Reaction) -> None:
         call = partial(
             self._api.call,
             method,
@@ -60,7 +60,7 @@ class Reactions:
             timeout_s=_PATIENCE_S,
             channel_id=channel,
             message_id=message,
-            emoji=MARKS[mark],
+            emoji=EMOJI[reaction],
         )
         await self._tried("react", channel, call)
 

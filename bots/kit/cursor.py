@@ -11,6 +11,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bots.kit.files import write
+from contract.errors import ConfigError
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -50,6 +51,13 @@ class JsonState(Generic[M]):
                 reason=f"{self.path} can't be read ({type(error).__name__}): {otherwise}",
             )
             return None
+
+    async def demand(self) -> M | None:
+        """What was saved last; None: nothing ever. Raises ConfigError when it can't be read."""
+        try:
+            return await asyncio.to_thread(self.read)
+        except ValidationError:
+            raise ConfigError(f"{self.path} can't be read: delete it to begin anew") from None
 
     async def save(self, value: M) -> None:
         """Write it as it is now, unless it stands there already. Raises OSError.

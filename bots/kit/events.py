@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from pydantic import ValidationError
+
 R = TypeVar("R")
 P = TypeVar("P")
 
@@ -63,3 +65,8 @@ class RenamedRoom:
     """The name that is known of this room is out of date."""
 
     room: str
+
+
+def faulty_fields(error: ValidationError) -> str:
+    """The fields of a payload that could not be read, without their values, for a log."""
+    return ", ".join(sorted({".".join(map(str, e["loc"])) for e in error.errors()}))

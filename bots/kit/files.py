@@ -8,11 +8,11 @@ import re
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-import aiohttp
 import structlog
 
+from bots.kit.events import FileRef
 from contract.chat import Attachment
 from contract.errors import PlatformError
 
@@ -43,17 +43,6 @@ def path_of(folder: Path, room: str, file_id: str, name: str) -> Path:
     return folder / safe_name(room) / safe_name(file_id) / safe_name(name)
 
 
-class FileRef(Protocol):
-    """What a platform tells of a file."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def mime(self) -> str: ...
-    @property
-    def size_bytes(self) -> int: ...
-
-
 R = TypeVar("R", bound=FileRef)
 
 
@@ -77,14 +66,27 @@ async def _kept(file: R, keep: Callable[[R], Awaitable[Attachment]], where: str)
         return Attachment(file.name, file.mime, file.size_bytes)
 
 
-async def read(content: aiohttp.StreamReader, most_bytes: int) -> bytes:
-    """The bytes of an answer. Raises PlatformError when there are more."""
-    data = bytearray()
-    async for chunk in content.iter_chunked(65_536):
-        data += chunk
-        if len(data) > most_bytes:
+async def keep_at(
+    path: Path, file: FileRef, max_bytes: int, fetch: Callable[[], Awaitable[bytes]]
+) -> Attachment:
+    """The file with its bytes at `path`. Raises PlatformError, OSError.
+
+    A file that is there in its size was delivered before, and is not fetched again.
+    """
+    if not _holds(path, file.size_bytes):
+        if file.size_bytes > max_bytes:
             raise PlatformError("it is too large", outcome="refused")
-    return bytes(data)
+        await asyncio.to_thread(write, path, await fetch())
+    return attachment(path, file.name, file.mime)
+
+
+def attachment(path: Path, name: str, mime: str) -> Attachment:
+    """The file that lies there."""
+    return Attachment(name, mime, path.stat().st_size, str(path))
+
+
+def _holds(path: Path, size_bytes: int) -> bool:
+    return path.is_file() and path.stat().st_size == size_bytes
 
 
 def write(path: Path, data: bytes) -> None:

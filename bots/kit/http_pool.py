@@ -59,3 +59,20 @@ def file_errors(what: str = "a file can't be read") -> Iterator[None]:
 def reason_of(error: Exception) -> str:
     """A failure in a few words that name no address."""
     return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+
+
+async def read_file(answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes, str]:
+    """A file's bytes and MIME type. Raises PlatformError where there is none, or a larger one."""
+    if answer.status != 200:
+        raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
+    return await read(answer.content, max_bytes), answer.content_type
+
+
+async def read(content: aiohttp.StreamReader, max_bytes: int) -> bytes:
+    """The bytes of an answer. Raises PlatformError when there are more."""
+    data = bytearray()
+    async for chunk in content.iter_chunked(65_536):
+        data += chunk
+        if len(data) > max_bytes:
+            raise PlatformError("it is too large", outcome="refused")
+    return bytes(data)

@@ -3,55 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Required, TypedDict, Unpack
+from typing import Protocol
 
+from bots.kit.bot_setup import BotSetup
 from contract.chat import Attachment, Inbound, IngestMetadata, Room, Speaker
 
 
-class MessageContext(TypedDict, total=False):
-    """What was looked up for a message. recipient_id: who is meant where it addresses us."""
+class PostedMessage(Protocol):
+    """A message as a platform reports it."""
 
-    mentioned: Required[bool]
-    attachments: Sequence[Attachment]
-    thread_context: str | None
-    recipient_id: str | None
-    require_mention: bool
+    @property
+    def id(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def reply_to(self) -> str | None: ...
 
 
-def message(
+@dataclass(frozen=True, slots=True)
+class MessageContext:
+    """What was looked up for a message.
+
+    thread_context: a summary of what was said before it. from_me: the owner of the bot's account
+    wrote it. passive: no persona may answer. guid: its id, for platforms that
+    need it beside. channel: the room's own id where that of the contract is an escaped one.
+    """
+
+    mentioned: bool
+    sent_at: datetime
+    thread_id: str | None = None
+    attachments: Sequence[Attachment] = ()
+    thread_context: str | None = None
+    from_me: bool = False
+    passive: bool = False
+    guid: str | None = None
+    channel: str | None = None
+
+
+def inbound(
+    setup: BotSetup,
     source: str,
+    message: PostedMessage,
     room: Room,
     by: Speaker,
-    *,
-    content: str,
-    message_id: str,
-    sent_at: datetime,
-    thread_id: str | None,
-    reply_to: str | None,
-    **found: Unpack[MessageContext],
+    context: MessageContext,
 ) -> Inbound:
-    """What was said, with everything that was looked up for it."""
-    mentioned = found["mentioned"]
+    """The message with everything that was looked up for it."""
+    mentioned, passive = context.mentioned, context.passive
     meta = IngestMetadata(
         source=source,
         sender_id=by.id,
         sender_display_name=by.name,
         sender_type=by.kind,
-        channel_external_id=room.external_id,
+        channel_external_id=context.channel or room.external_id,
         mention_token=by.mention,
-        thread_context=found.get("thread_context"),
-        trigger_rag=mentioned or not found.get("require_mention", True),
-        recipient_id=found.get("recipient_id") if mentioned else None,
+        thread_context=context.thread_context,
+        is_from_me=context.from_me,
+        passive=passive,
+        trigger_rag=not passive and (mentioned or not setup.require_mention),
+        recipient_id=setup.recipient_id if mentioned else None,
+        message_guid=context.guid,
     )
     return Inbound(
-        content=content,
+        content=message.content,
         meta=meta,
         room=room,
-        message_id=message_id,
-        sent_at=sent_at,
-        thread_id=thread_id,
-        reply_to=reply_to,
-        attachments=tuple(found.get("attachments", ())),
+        message_id=message.id,
+        sent_at=context.sent_at,
+        thread_id=context.thread_id,
+        reply_to=message.reply_to,
+        attachments=tuple(context.attachments),
         mentioned=mentioned,
     )
+
+
+def named_dm(room: Room, by: Speaker) -> Room:
+    """A direct message has no name of its own: it is called like the person who writes."""
+    return replace(room, name=by.name) if room.kind == "dm" else room

@@ -1,18 +1,18 @@
-"""What a bot shows with a single character: acknowledgements, choices, pins."""
+"""Single characters that say something: acknowledgements, choices, pins."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from bots.bot import Reaction
+from bots.kit.recent import Recent
 
 K = TypeVar("K", bound=Hashable)
 
-MARKS: dict[Reaction, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
+EMOJI: dict[Reaction, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
 
-# What a mark may stand on when an earlier process put it there.
+# The reactions that may stand there already when an earlier process put them.
 BEFORE: dict[Reaction, tuple[Reaction, ...]] = {
     "waiting": (),
     "working": ("waiting",),
@@ -30,24 +30,21 @@ _REMEMBERED = 1_000
 
 
 class ShownReactions(Generic[K]):
-    """Which mark stands on which of the last messages."""
+    """The reaction that stands on each of the last messages."""
 
     def __init__(self) -> None:
-        self._marks: OrderedDict[K, Reaction] = OrderedDict()
+        self._shown: Recent[K, Reaction] = Recent(_REMEMBERED)
 
     def __contains__(self, message: K) -> bool:
-        return message in self._marks
+        return message in self._shown
 
-    def change(self, message: K, mark: Reaction) -> tuple[Reaction, ...] | None:
-        """The marks to take back once the new one stands; None: it stands there already."""
-        last = self._marks.get(message)
-        if last == mark:
+    def change(self, message: K, reaction: Reaction) -> tuple[Reaction, ...] | None:
+        """Those to take back once the new one stands; None: it stands there already."""
+        last = self._shown.get(message)
+        if last == reaction:
             return None
-        self._marks[message] = mark
-        self._marks.move_to_end(message)
-        if len(self._marks) > _REMEMBERED:
-            self._marks.popitem(last=False)
-        return (last,) if last else BEFORE[mark]
+        self._shown[message] = reaction
+        return (last,) if last else BEFORE[reaction]
 
 
 def option_of(emoji: str) -> int | None:

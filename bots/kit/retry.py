@@ -43,7 +43,8 @@ def retry_after_s(headers: Mapping[str, str], *others: str) -> float:
 class PatientCalls:
     """Calls that nobody waits for: at a pace that leaves room for people, and tried again.
 
-    pace: so many calls in so many seconds, None: as fast as answers come. now: seconds since 1970.
+    first_s: before the second try, where the platform asks for nothing else; it doubles. pace: so
+    many calls in so many seconds, None: as fast as answers come. now: seconds since 1970.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class PatientCalls:
         *,
         tries: int,
         longest_s: float,
+        first_s: float = 1.0,
         pace: tuple[int, float] | None = None,
         now: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._tries, self._longest_s, self._pace = tries, longest_s, pace
+        self._tries, self._pace = tries, pace
+        self._first_s, self._longest_s = first_s, longest_s
         self._now, self._sleep = now, sleep
         self._calls: deque[float] = deque(maxlen=pace[0] if pace else 0)
 
@@ -71,7 +74,11 @@ class PatientCalls:
             except PlatformError as error:
                 if error.outcome == "refused" or attempt == self._tries - 1:
                     raise
-                rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
+                rest_s = (
+                    error.retry_after_s
+                    if error.outcome == "retry"
+                    else self._first_s * 2.0**attempt
+                )
                 log.info("history.retry", in_s=round(rest_s), reason=error)
                 await self._sleep(min(rest_s, self._longest_s))
         raise AssertionError("the last try returns or raises")

@@ -9,18 +9,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-import aiohttp
 from yarl import URL
 
-from bots.kit.files import read
+from bots.kit.http_pool import HttpPool, call_errors, file_errors, read
+from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
 CLIENT = "/_matrix/client/v3"
 RELATIONS = "/_matrix/client/v1"
 _MEDIA = ("/_matrix/client/v1/media/download", "/_matrix/media/v3/download")  # since 1.11, before
 
-# A connection that isn't there after this time was never made: nothing was sent.
-_CONNECT_S = 5.0
 DEAD_TOKEN = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"}
 _REMEDY = {
     "M_FORBIDDEN": "the bot may not do that in this room",
@@ -77,12 +75,8 @@ class MatrixApi:
     def __init__(self, url: str, token: str = "", *, timeout_s: float = 20.0) -> None:
         self._url = url.rstrip("/")
         self.token, self._timeout_s = token, timeout_s
-        self._session: aiohttp.ClientSession | None = None
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-        self._session = None
+        self._pool = HttpPool()
+        self.close = self._pool.close
 
     # ── Calls ───────────────────────────────────────────────────────────────────────────
 
@@ -113,22 +107,15 @@ class MatrixApi:
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
         what = f"{method} {_name(where)}"
         url = URL(self._url + where, encoded=True).update_query(params or {})
-        try:
+        with call_errors("the homeserver", what):
             async with (
                 asyncio.timeout(timeout_s or self._timeout_s),
-                self._http().request(
+                self._pool.session().request(
                     method, url, data=data, headers=self._headers("application/json")
                 ) as answer,
             ):
                 raw = await answer.read()
                 return _read(what, answer.status, answer.headers, raw)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise PlatformError(
-                f"the homeserver can't be reached: {error}", outcome="retry"
-            ) from error
-        except (aiohttp.ClientError, OSError) as error:
-            why = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
-            raise PlatformError(f"{what}: {why}", outcome="unknown") from error
 
     # ── Files ───────────────────────────────────────────────────────────────────────────
 
@@ -136,44 +123,39 @@ class MatrixApi:
         """Keep bytes on the homeserver; return their mxc address. Nothing is seen of them yet:
         safe to repeat."""
         url = URL(self._url + "/_matrix/media/v3/upload").update_query({"filename": name})
-        try:
+        with file_errors("an upload"):
             async with (
                 asyncio.timeout(self._timeout_s + len(data) / 100_000),
-                self._http().post(url, data=data, headers=self._headers(mime)) as answer,
+                self._pool.session().post(url, data=data, headers=self._headers(mime)) as answer,
             ):
                 raw = await answer.read()
                 found = _read("POST upload", answer.status, answer.headers, raw)
-        except (aiohttp.ClientError, OSError) as error:
-            raise PlatformError(f"an upload: {type(error).__name__}", outcome="retry") from error
         return str(found.get("content_uri") or "")
 
-    async def download(self, mxc: str, most_bytes: int, timeout_s: float) -> bytes:
+    async def download(self, mxc: str, max_bytes: int, timeout_s: float) -> bytes:
         """The bytes behind an mxc address. The authenticated way first; older servers have none."""
         server, _, media = mxc.removeprefix("mxc://").partition("/")
         if not mxc.startswith("mxc://") or not server or not media:
             raise PlatformError("not a file of Matrix's", outcome="refused")
         for base in _MEDIA:
             try:
-                return await self._bytes(base + path(server, media), most_bytes, timeout_s)
+                return await self._bytes(base + path(server, media), max_bytes, timeout_s)
             except MatrixRefused as error:
                 if error.status != 404 or base == _MEDIA[-1]:
                     raise
         raise AssertionError  # the loop returns or raises
 
-    async def _bytes(self, where: str, most_bytes: int, timeout_s: float) -> bytes:
+    async def _bytes(self, where: str, max_bytes: int, timeout_s: float) -> bytes:
         url = URL(self._url + where, encoded=True)
-        try:
+        with file_errors():
             async with (
                 asyncio.timeout(timeout_s),
-                self._http().get(url, headers=self._headers()) as answer,
+                self._pool.session().get(url, headers=self._headers()) as answer,
             ):
                 if answer.status != 200:
                     raw = await answer.read()
                     _raise_for("GET download", answer.status, answer.headers, _json(raw) or {})
-                return await read(answer.content, most_bytes)
-        except (aiohttp.ClientError, OSError) as error:
-            reason = type(error).__name__
-            raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error
+                return await read(answer.content, max_bytes)
 
     # ── Pages ───────────────────────────────────────────────────────────────────────────
 
@@ -203,12 +185,6 @@ class MatrixApi:
     def _headers(self, mime: str | None = None) -> dict[str, str]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         return headers | ({"Content-Type": mime} if mime else {})
-
-    def _http(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-            self._session = aiohttp.ClientSession(timeout=timeout)
-        return self._session
 
 
 def _name(where: str) -> str:
@@ -241,7 +217,7 @@ def _raise_for(
 ) -> NoReturn:
     code = str(found.get("errcode") or f"HTTP {status}")
     if status == 429 or code == "M_LIMIT_EXCEEDED":
-        raise RateLimited(what, _retry_after_s(found.get("retry_after_ms"), headers))
+        raise RateLimited(what, _wait_s(found.get("retry_after_ms"), headers))
     if status >= 500:
         raise PlatformError(f"the homeserver fails at {what}: {code}", outcome="unknown")
     if status == 401 and code in DEAD_TOKEN:
@@ -249,11 +225,10 @@ def _raise_for(
     raise MatrixRefused(what, code, status)
 
 
-def _retry_after_s(milliseconds: object, headers: Mapping[str, str]) -> float:
+def _wait_s(milliseconds: object, headers: Mapping[str, str]) -> float:
     if isinstance(milliseconds, (int, float)) and milliseconds >= 0:
         return milliseconds / 1000
-    after = headers.get("Retry-After", "")
-    return float(after) if after.isdecimal() else 1.0
+    return retry_after_s(headers)
 
 
 class SendBudget:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import structlog
-from aiohttp import web
 
-from bots.bot import PlatformCapabilities, Reaction, Receive, SecretSink, forget
+from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.bot_setup import BotSetup
+from bots.kit.lanes import Delivery
+from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
@@ -24,78 +24,66 @@ from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
 from bots.matrix.files import Files
 from bots.matrix.inbound import EventHandler
-from bots.matrix.invites import Invites
+from bots.matrix.invites import Invites, Welcome
 from bots.matrix.keys import EncryptionKeys
 from bots.matrix.posts import TOO_LARGE, Posts, text_content
 from bots.matrix.reactions import Reactions
 from bots.matrix.text import LIMIT, size
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
-from contract.errors import ConfigError, PlatformError
+from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_MOST_MEMBERS = 100
+_MAX_FILE_BYTES = 20_000_000
 _UNLISTED = (
     'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
     '`invites = "everybody"` for this bot'
 )
 # Synapse lets an account send one event in five seconds once a burst of ten is used up
 # (rc_message), and each edit is one.
-_MANNERS = PlatformCapabilities(
+_CAPABILITIES = PlatformCapabilities(
     draft_interval_s=5.0, max_posts=10, buttons=False, thread_replies=True
 )
 
 
-class MatrixBot:
+class MatrixBot(PlatformBot):
     """One account on one homeserver.
 
-    url: the homeserver's. credentials: a token, or a user and a password. own_dir: where it keeps
-    its device, its keys and how far it has heard. invited_by: whether it follows the invitation of
-    somebody (`matrix:@user:server`). unlisted: nobody is named whose it might follow. files_dir:
-    where files of people's messages are kept. now: the time in seconds since 1970.
-    learned: told of secrets that the configuration doesn't name.
+    url: the homeserver's. credentials: a token, or a user and a password. encryption: it takes part
+    in encrypted rooms.
     """
 
     platform = SOURCE
 
     def __init__(
         self,
-        *,
-        personas: Sequence[str],
+        setup: BotSetup,
         url: str,
         credentials: Credentials,
-        own_dir: Path,
-        files_dir: Path,
-        invited_by: Callable[[str], bool],
-        name: str = SOURCE,
-        unlisted: bool = False,
+        invites: Welcome,
+        *,
         encryption: bool = True,
-        require_mention: bool = True,
-        most_file_bytes: int = 20_000_000,
-        now: Callable[[], float] = time.time,
-        learned: SecretSink = forget,
     ) -> None:
         if not credentials.token and not (credentials.user and credentials.password):
             raise ConfigError(
-                f"Matrix bot {name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
+                f"Matrix bot {setup.name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
             )
-        self.name, self._now, self._learned = name, now, learned
-        self.personas: Sequence[str] = tuple(personas)
-        self._credentials, self._own_dir, self._encrypts = credentials, own_dir, encryption
-        self._require_mention, self._invited_by = require_mention, invited_by
-        self._unlisted = unlisted
+        super().__init__(setup)
+        self._credentials, self._welcome, self._encrypts = credentials, invites, encryption
         self._api = MatrixApi(url)
-        self._directory = Directory(self._api, self._open_event, now=now)
-        self._posts = Posts(self._api, self._directory, encrypts=encryption, pace=SendBudget(now))
-        self._files = Files(self._api, files_dir, most_file_bytes)
-        self._signs = Reactions(self._api, self._posts)
+        self._directory = Directory(self._api, self._open_event, now=setup.now)
+        budget = SendBudget(setup.now)
+        self._posts = Posts(self._api, self._directory, encrypts=encryption, budget=budget)
+        max_bytes = setup.max_file_bytes or _MAX_FILE_BYTES
+        self._files = Files(self._api, setup.files_dir, max_bytes)
+        self._reactions = Reactions(self._api, self._posts)
 
     @property
-    def manners(self) -> PlatformCapabilities:
+    def capabilities(self) -> PlatformCapabilities:
         """No drafts while the events that the server allows are needed for answers."""
-        drafts = self._posts.pace.has_room(2)
-        return _MANNERS if drafts else replace(_MANNERS, draft_interval_s=None)
+        drafts = self._posts.budget.has_room(2)
+        return _CAPABILITIES if drafts else replace(_CAPABILITIES, draft_interval_s=None)
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -108,44 +96,38 @@ class MatrixBot:
     async def run(self, receive: Receive) -> None:
         """Connect and deliver events until cancelled. Raises MootError when the server won't have
         us (any more)."""
-        began_ms = self._now() * 1000
-        if self._unlisted:
+        began_ms = self.setup.now() * 1000
+        if self._welcome.is_nobody:
             log.warning("bot.unlisted", bot=self.name, reason=_UNLISTED)
         try:
             own = await self._come_in()
-            cursor = await asyncio.to_thread(Cursor, self._own_dir, own.user_id)
-            doorbell = Invites(self._api, self._directory, cursor, self._invited_by, self.name)
-            listener = SyncLoop(
+            cursor = await asyncio.to_thread(Cursor, self.setup.own_dir, own.user_id)
+            delivery = Delivery(self.name)
+            delivery.open(receive)
+            handler = EventHandler(
+                self.setup, delivery, cursor, self._directory, self._posts, self._files
+            )
+            loop = SyncLoop(
                 self._api,
                 self._directory,
                 self._posts,
                 cursor=cursor,
-                timeline=Backfill(self._api, own.user_id, began_ms),
-                ear=self._ear(cursor, receive),
+                backfill=Backfill(self._api, own.user_id, began_ms),
+                handler=handler,
                 bot=self.name,
             )
-            async with doorbell.open():
-                await listener.run(doorbell)
+            follows = self._welcome.follows
+            invites = Invites(self._api, self._directory, cursor, follows, self.name)
+            async with invites.open():
+                await loop.run(invites)
         finally:
             await self.close()
 
-    def _ear(self, cursor: Cursor, receive: Receive) -> EventHandler:
-        return EventHandler(
-            self._directory,
-            self._posts,
-            self._files,
-            cursor=cursor,
-            receive=receive,
-            bot=self.name,
-            recipient_id=f"bot:{self.personas[0]}" if len(self.personas) == 1 else None,
-            require_mention=self._require_mention,
-        )
-
     async def _come_in(self) -> Account:
-        wallet = CredentialStore(self._own_dir)
-        own = await sign_in(self._api, wallet, self._credentials, self.name, self._learned)
+        store = CredentialStore(self.setup.own_dir)
+        own = await sign_in(self._api, store, self._credentials, self.name, self.setup.secret_found)
         await self._directory.introduce(own.user_id)
-        self._signs.user_id = own.user_id
+        self._reactions.user_id = own.user_id
         if self._encrypts:
             await self._open_keys(own)
             assert self._posts.encryption is not None
@@ -160,11 +142,11 @@ class MatrixBot:
             )
         if self._posts.encryption is None:
             self._posts.encryption = Encryption(
-                self._api, await EncryptionKeys.open(self._own_dir, own)
+                self._api, await EncryptionKeys.open(self.setup.own_dir, own)
             )
 
     async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
+        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
         await self._posts.close()
         await self._directory.close()
         encryption, self._posts.encryption = self._posts.encryption, None
@@ -177,10 +159,10 @@ class MatrixBot:
         try:
             own = await sign_in(
                 self._api,
-                CredentialStore(self._own_dir),
+                CredentialStore(self.setup.own_dir),
                 self._credentials,
                 self.name,
-                self._learned,
+                self.setup.secret_found,
             )
             return await self._missing(own)
         finally:
@@ -189,7 +171,7 @@ class MatrixBot:
     async def _missing(self, own: Account) -> list[str]:
         answer = await self._api.get(CLIENT + "/joined_rooms")
         rooms = [str(room) for room in answer.get("joined_rooms") or ()]
-        missing = [f"{own.user_id}: {_UNLISTED}"] if self._unlisted else []
+        missing = [f"{own.user_id}: {_UNLISTED}"] if self._welcome.is_nobody else []
         if not rooms:
             missing.append(f"{own.user_id} is in no room yet: invite it to one")
         if self._encrypts:
@@ -199,7 +181,7 @@ class MatrixBot:
                 missing.append(
                     f"the keys of device {own.device_id} are lost and nobody can encrypt for it: "
                     "log in again for a new MATRIX_TOKEN (with a password Moot does it by itself "
-                    f"when {self._own_dir / 'account.json'} is gone)"
+                    f"when {self.setup.own_dir / 'account.json'} is gone)"
                 )
         else:
             closed = [room for room in rooms if (await self._directory.state(room)).encrypted]
@@ -212,10 +194,6 @@ class MatrixBot:
 
     async def _open_event(self, room_id: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return await self._posts.opened(room_id, raw)
-
-    def routes(self) -> Sequence[web.RouteDef]:
-        """None: the bot calls the homeserver."""
-        return ()
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
@@ -260,23 +238,18 @@ class MatrixBot:
         """Post a question, with a keycap to press for each choice and `!1`, `!2` to type."""
         return await self._posts.ask(place, question, key)
 
-    # ── Signs and people ────────────────────────────────────────────────────────────────
+    # ── Reactions and people ────────────────────────────────────────────────────────────────
 
     async def typing(self, place: Destination, status: str) -> None:
         """Show in the room that it types ("" ends it). Never raises."""
-        await self._signs.typing(place.room.external_id, status)
+        await self._reactions.typing(place.room.external_id, status)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
-        await self._signs.mark(place, message_id, mark)
+        await self._reactions.react(place, message_id, reaction)
 
-    async def members(self, room: Room) -> Sequence[Speaker]:
-        """The first hundred in the room, this bot left out; empty when the server doesn't tell."""
+    async def roster(self, room: Room) -> Sequence[Speaker]:
         own = self._directory.own.user_id
-        try:
-            state = await self._directory.state(room.external_id)
-        except PlatformError as error:
-            log.info("roster.failed", bot=self.name, reason=error)
-            return []
+        state = await self._directory.state(room.external_id)
         joined = [user for user, how in state.inside.items() if how == "join" and user != own]
-        return [state.speaker(user) for user in joined[:_MOST_MEMBERS]]
+        return [state.speaker(user) for user in joined[:MAX_MEMBERS]]

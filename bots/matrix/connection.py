@@ -35,22 +35,22 @@ class SyncLoop:
         posts: Posts,
         *,
         cursor: Cursor,
-        timeline: Backfill,
-        ear: EventHandler,
+        backfill: Backfill,
+        handler: EventHandler,
         bot: str,
     ) -> None:
         self._api, self._directory, self._posts = api, directory, posts
-        self._cursor, self._timeline, self._ear, self._bot = cursor, timeline, ear, bot
+        self._cursor, self._backfill, self._handler, self._bot = cursor, backfill, handler, bot
 
-    async def run(self, doorbell: Invites) -> None:
+    async def run(self, invites: Invites) -> None:
         """Sync for ever. The token goes on only when all that came with it is on disk."""
         await self._persist(lambda: self._late(None))
         while True:
             answer = await self._synced(self._cursor.place.since)
             sessions = await self._keys_heard(answer)
-            await doorbell.rung(answer.rooms.invite)
+            await invites.take(answer.rooms.invite)
             await self._persist(lambda a=answer: self._take(a))  # type: ignore[misc]
-            doorbell.look()
+            invites.look()
             await self._persist(lambda s=sessions: self._late(s))  # type: ignore[misc]
             self._cursor.advance(answer.next_batch, answer.rooms.join, answer.rooms.leave)
             await self._cursor.save()
@@ -130,8 +130,8 @@ class SyncLoop:
     ) -> None:
         events = (event for raw in joined.state.events if (event := parsed(raw)))
         self._directory.apply(room_id, events)
-        for raw in await self._timeline.heard(room_id, joined, since, is_new=is_new):
-            await self._ear.hear(room_id, raw)
+        for raw in await self._backfill.heard(room_id, joined, since, is_new=is_new):
+            await self._handler.handle(room_id, raw)
 
     async def _late(self, sessions: frozenset[str] | None) -> None:
         """Deliver what waited for these sessions' keys; None: try all."""
@@ -139,5 +139,5 @@ class SyncLoop:
             if sessions is not None and item.session not in sessions:
                 continue
             if await self._posts.opened(item.room_id, item.event) is not None:
-                await self._ear.hear(item.room_id, item.event)
+                await self._handler.handle(item.room_id, item.event)
                 await self._cursor.done(item)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bots.kit.directory import SHOWN, Lookup, thread_block
+from bots.kit.directory import SHOWN, LookupDirectory, thread_block
+from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
-from bots.matrix.events import SOURCE, NewMessage, OwnUser, heard, parsed, speaker
+from bots.matrix.events import SOURCE, NewMessage, OwnUser, parse_event, parsed, speaker
 from bots.matrix.wire import WireEvent
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
@@ -27,6 +28,22 @@ _REMEMBERED = 10_000  # who wrote which message
 _THREAD_PAGE = 50
 
 
+@dataclass(frozen=True, slots=True)
+class PowerLevels:
+    """Who may do what in a room. default: of those who are not in `users`."""
+
+    users: Mapping[str, int] = field(default_factory=dict)
+    default: int = 0
+    creator: str = ""
+
+    def role(self, user_id: str) -> str | None:
+        """The role that a level stands for; None: somebody like the others."""
+        level = self.users.get(user_id, self.default)
+        if level >= 100 or user_id == self.creator:
+            return "admin"
+        return "moderator" if level >= 50 else None
+
+
 @dataclass(slots=True)
 class RoomState:
     """What is known of one room; `apply` keeps it up to date.
@@ -40,9 +57,7 @@ class RoomState:
     encrypted: bool = False
     names: dict[str, str] = field(default_factory=dict)
     inside: dict[str, str] = field(default_factory=dict)
-    levels: dict[str, int] = field(default_factory=dict)
-    level: int = 0
-    creator: str = ""
+    powers: PowerLevels = field(default_factory=PowerLevels)
 
     def apply(self, event: WireEvent) -> None:
         """Take one state event; others change nothing."""
@@ -59,12 +74,12 @@ class RoomState:
             case "m.room.encryption":
                 self.encrypted = True  # for ever, whatever somebody sends later
             case "m.room.power_levels":
-                self.levels = {u: n for u, n in state.users.items() if isinstance(n, int)}
-                self.level = state.users_default
+                levels = {user: n for user, n in state.users.items() if isinstance(n, int)}
+                self.powers = PowerLevels(levels, state.users_default, self.powers.creator)
             case "m.room.create":
                 version = state.room_version or "1"
                 above = version.isdecimal() and int(version) >= _CREATORS_RULE
-                self.creator = event.sender if above else ""
+                self.powers = replace(self.powers, creator=event.sender if above else "")
 
     def _member(self, user_id: str, membership: str, name: str | None) -> None:
         if membership in ("join", "invite"):
@@ -97,14 +112,8 @@ class RoomState:
 
     def speaker(self, user_id: str, *, is_bot: bool = False) -> Speaker:
         return speaker(
-            user_id, self.names.get(user_id, user_id), is_bot=is_bot, role=self.role(user_id)
+            user_id, self.names.get(user_id, user_id), is_bot=is_bot, role=self.powers.role(user_id)
         )
-
-    def role(self, user_id: str) -> str | None:
-        level = self.levels.get(user_id, self.level)
-        if level >= 100 or user_id == self.creator:
-            return "admin"
-        return "moderator" if level >= 50 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +125,18 @@ class _Thread:
     until: str
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Rooms, people, and summaries of threads. opened: reads encrypted events."""
 
     def __init__(self, api: MatrixApi, opened: Opened, *, now: Callable[[], float]) -> None:
+        super().__init__(now=now, patience_s=1.0)
         self._api, self._opened = api, opened
         self.own = OwnUser()
         self.direct: dict[str, list[str]] = {}  # m.direct: rooms by person
         self._rooms: dict[str, RoomState] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._senders: OrderedDict[str, str] = OrderedDict()
-        self._threads = Lookup("thread", self._fetch_thread, now=now, entries=256)
-
-    async def close(self) -> None:
-        await self._threads.close()
+        self._senders: Recent[str, str] = Recent(_REMEMBERED)
+        self._threads = self.lookup("thread", self._fetch_thread, entries=256)
 
     async def introduce(self, user_id: str) -> None:
         """Who the bot itself is: its id, and the names by which it is called."""
@@ -212,9 +219,6 @@ class Directory:
     def wrote(self, event_id: str, sender: str) -> None:
         """Remember who wrote a message."""
         self._senders[event_id] = sender
-        self._senders.move_to_end(event_id)
-        if len(self._senders) > _REMEMBERED:
-            self._senders.popitem(last=False)
 
     async def writer(self, room_id: str, event_id: str) -> str:
         """Who wrote a message; "" when that can't be known."""
@@ -248,7 +252,7 @@ class Directory:
     async def _line(self, thread: _Thread, raw: Mapping[str, Any]) -> tuple[Speaker, str] | None:
         plain = await self._opened(thread.room_id, raw)
         event = parsed(plain) if plain else None
-        said = heard(event, OwnUser()) if event else None  # ours too
+        said = parse_event(event, OwnUser()) if event else None  # ours too
         if not isinstance(said, NewMessage) or not (said.content or said.file):
             return None
         by = await self.speaker(thread.room_id, said.sender, is_bot=said.is_bot)

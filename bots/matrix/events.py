@@ -1,6 +1,6 @@
-"""Matrix's events as values, and those values as messages of the ingest contract. Pure.
+"""Matrix's events as values. Pure.
 
-What an event doesn't say (names, files' bytes, the thread) is looked up by `matrix` in between.
+What an event doesn't say (names, files' bytes, the thread) is looked up in `inbound`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
-from typing import Any, Unpack
+from typing import Any
 from urllib.parse import unquote
 
 from pydantic import ValidationError
 
-from bots.kit.inbound import MessageContext, message
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef
 from bots.matrix.wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
-from contract.chat import Inbound, Room, Speaker
+from contract.chat import Speaker
 
 SOURCE = "matrix"
 
@@ -37,13 +37,9 @@ class OwnUser:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRef:
-    """A file beside a message. closed: how it is decrypted; None: it lies there openly."""
+class MediaFile(FileRef):
+    """A file by its mxc address. closed: how it is decrypted; None: it lies there openly."""
 
-    url: str
-    name: str
-    mime: str
-    size_bytes: int
     closed: WireEncryptedFile | None = None
 
 
@@ -51,7 +47,7 @@ class FileRef:
 class NewMessage:
     """A message. thread_id: its thread's first message. reply_to: what it visibly replies to."""
 
-    event_id: str
+    id: str
     sender: str
     is_bot: bool
     content: str
@@ -59,23 +55,7 @@ class NewMessage:
     at: datetime
     thread_id: str | None = None
     reply_to: str | None = None
-    file: FileRef | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EditedMessage:
-    """An edit of the message `event_id`; it counts only when the same person wrote that."""
-
-    event_id: str
-    sender: str
-    content: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DeletedMessage:
-    event_id: str
-    sender: str
+    file: MediaFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +77,9 @@ class PinnedListChange:
     sender: str
 
 
-PlatformEvent = NewMessage | EditedMessage | DeletedMessage | AddedReaction | PinnedListChange
+PlatformEvent = (
+    NewMessage | EditedMessage[str] | DeletedMessage[str] | AddedReaction | PinnedListChange
+)
 
 
 def parsed(raw: Mapping[str, Any]) -> WireEvent | None:
@@ -108,18 +90,21 @@ def parsed(raw: Mapping[str, Any]) -> WireEvent | None:
         return None
 
 
-def heard(event: WireEvent, own: OwnUser) -> PlatformEvent | None:
-    """What an event says, or None when it is nothing for a chat, or our own doing."""
+def parse_event(event: WireEvent, own: OwnUser, room_id: str = "") -> PlatformEvent | None:
+    """What an event reports, or None when it is nothing for a chat, or our own doing.
+
+    An edit counts only when the same person wrote the message.
+    """
     if event.sender == own.user_id or not event.event_id:
         return None
     match event.type:
         case "m.room.message":
-            return _message(event, event.event_id, own)
+            return _message(event, event.event_id, own, room_id)
         case "m.reaction":
             return _reaction(event, event.event_id)
         case "m.room.redaction":
             gone = event.redacts or event.said().redacts
-            return DeletedMessage(gone, event.sender) if gone else None
+            return DeletedMessage(room_id, gone, event.sender) if gone else None
         case "m.room.pinned_events" if event.state_key == "":
             return _repinned(event)
     return None
@@ -140,7 +125,9 @@ def _repinned(event: WireEvent) -> PinnedListChange:
     return PinnedListChange(added, tuple(one for one in before if one not in now), event.sender)
 
 
-def _message(event: WireEvent, event_id: str, own: OwnUser) -> NewMessage | EditedMessage | None:
+def _message(
+    event: WireEvent, event_id: str, own: OwnUser, room_id: str
+) -> NewMessage | EditedMessage[str] | None:
     content = event.said()
     if content.body is None:  # redacted, or nothing that can be read
         return None
@@ -149,16 +136,15 @@ def _message(event: WireEvent, event_id: str, own: OwnUser) -> NewMessage | Edit
         new = content.new_content
         if not relation.event_id or new is None or new.body is None:
             return None
-        return EditedMessage(
-            relation.event_id, event.sender, _typed(new), moment(event.origin_server_ts)
-        )
+        at = moment(event.origin_server_ts)
+        return EditedMessage(room_id, relation.event_id, _typed(new), at, event.sender)
     reply_to = relation.in_reply_to.event_id if relation.in_reply_to else None
     thread_id = relation.event_id if relation.rel_type == "m.thread" else None
     text = _typed(content)
     if reply_to:
         text = without_fallback(text)
     return NewMessage(
-        event_id=event_id,
+        id=event_id,
         sender=event.sender,
         is_bot=content.msgtype == "m.notice",
         content=text,
@@ -214,14 +200,15 @@ def _calls(text: str, name: str) -> bool:
     return bool(re.search(rf"(?<![\w.@/]){re.escape('@' + name)}(?![\w:-])(?!\.\w)", text))
 
 
-def _file(content: WireContent) -> FileRef | None:
+def _file(content: WireContent) -> MediaFile | None:
     url = content.file.url if content.file else content.url
     if not url:
         return None
     name = content.filename or content.body or "file"
     mime = (content.info and content.info.mimetype) or "application/octet-stream"
     size = max((content.info and content.info.size) or 0, 0)
-    return FileRef(url, name, mime, min(size, 2**53), content.file)
+    media = url.removeprefix("mxc://")
+    return MediaFile(media, name, mime, min(size, 2**53), url, content.file)
 
 
 def moment(milliseconds: int) -> datetime:
@@ -229,25 +216,7 @@ def moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(min(max(milliseconds, 0), _LATEST_MS) / 1000, UTC)
 
 
-# ── The ingest contract ─────────────────────────────────────────────────────────────────
-
-
 def speaker(user_id: str, name: str, *, is_bot: bool = False, role: str | None = None) -> Speaker:
     if is_bot:
         return Speaker(f"{SOURCE}:{user_id}", name, "bot", None, role)
     return Speaker(f"{SOURCE}:{user_id}", name, "human", user_id, role)
-
-
-def inbound(said: NewMessage, room: Room, by: Speaker, **found: Unpack[MessageContext]) -> Inbound:
-    """The message with everything that was looked up for it."""
-    return message(
-        SOURCE,
-        room,
-        by,
-        content=said.content,
-        message_id=said.event_id,
-        sent_at=said.at,
-        thread_id=said.thread_id,
-        reply_to=said.reply_to,
-        **found,
-    )

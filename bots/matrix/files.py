@@ -12,10 +12,10 @@ from typing import Any
 from nio.crypto.attachments import decrypt_attachment, encrypt_attachment
 from nio.exceptions import EncryptionError
 
-from bots.kit.files import PATIENCE_S, keep_all, path_of, write
+from bots.kit.files import PATIENCE_S, attachment, keep_all, keep_at, path_of
 from bots.markdown.writer import quiet
 from bots.matrix.api import MatrixApi
-from bots.matrix.events import FileRef
+from bots.matrix.events import MediaFile
 from bots.matrix.posts import text_content
 from contract.chat import Attachment
 from contract.errors import PlatformError
@@ -41,29 +41,24 @@ async def opened_file(data: bytes, key: str, sha256: str, iv: str) -> bytes:
 
 
 class Files:
-    def __init__(self, api: MatrixApi, folder: Path, most_bytes: int) -> None:
-        self._api, self._folder, self._most_bytes = api, folder, most_bytes
+    def __init__(self, api: MatrixApi, folder: Path, max_bytes: int) -> None:
+        self._api, self._folder, self._max_bytes = api, folder, max_bytes
 
-    async def keep(self, room_id: str, file: FileRef | None) -> list[Attachment]:
+    async def keep(self, room_id: str, file: MediaFile | None) -> list[Attachment]:
         """The file with its bytes on disk; one that can't be had is told without a path."""
         return await keep_all([file] if file else [], partial(self._keep, room_id), room_id)
 
-    async def _keep(self, room_id: str, file: FileRef) -> Attachment:
-        path = await self._fetched(room_id, file)
-        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
+    async def _keep(self, room_id: str, file: MediaFile) -> Attachment:
+        path = path_of(self._folder, room_id, file.id, file.name)
+        if not path.is_file():  # what lies at an mxc address never changes
+            return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
+        return attachment(path, file.name, file.mime)
 
-    async def _fetched(self, room_id: str, file: FileRef) -> Path:
-        media = file.url.removeprefix("mxc://")
-        path = path_of(self._folder, room_id, media, file.name)
-        if path.is_file():
-            return path  # delivered again: what lies at an mxc address never changes
-        if file.size_bytes > self._most_bytes:
-            raise PlatformError("it is too large", outcome="refused")
-        data = await self._api.download(file.url, self._most_bytes, PATIENCE_S)
+    async def _fetched(self, file: MediaFile) -> bytes:
+        data = await self._api.download(file.url or "", self._max_bytes, PATIENCE_S)
         if closed := file.closed:
             data = await opened_file(data, closed.key.k, closed.hashes.get("sha256", ""), closed.iv)
-        await asyncio.to_thread(write, path, data)
-        return path
+        return data
 
     async def content(
         self, name: str, data: bytes, comment: str, *, encrypted: bool

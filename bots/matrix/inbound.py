@@ -1,57 +1,52 @@
-"""What the bot hears in its rooms, as the gateway is told of it."""
+"""Matrix's events as events of the contract, with all that has to be looked up for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import structlog
 
-from bots.bot import Receive
+from bots.kit.bot_setup import BotSetup
+from bots.kit.events import DeletedMessage, EditedMessage
+from bots.kit.inbound import MessageContext, inbound, named_dm
+from bots.kit.lanes import Delivery
 from bots.kit.reactions import PIN, option_of
 from bots.matrix.backfill import Cursor, PinReaction
 from bots.matrix.directory import Directory
 from bots.matrix.events import (
+    SOURCE,
     AddedReaction,
-    DeletedMessage,
-    EditedMessage,
     NewMessage,
     PinnedListChange,
     PlatformEvent,
-    heard,
-    inbound,
+    parse_event,
     parsed,
 )
 from bots.matrix.files import Files
 from bots.matrix.posts import Posts
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
-from contract.errors import Rejected
 
 log = structlog.stdlib.get_logger("moot.bots")
 
 
 class EventHandler:
-    """bot: its name. recipient_id: of what is addressed to it, when it serves one persona."""
+    """It takes a room's events one by one."""
 
     def __init__(
         self,
+        setup: BotSetup,
+        delivery: Delivery,
+        cursor: Cursor,
         directory: Directory,
         posts: Posts,
         files: Files,
-        *,
-        cursor: Cursor,
-        receive: Receive,
-        bot: str,
-        recipient_id: str | None,
-        require_mention: bool,
     ) -> None:
+        self._setup, self._delivery, self._cursor = setup, delivery, cursor
         self._directory, self._posts, self._files = directory, posts, files
-        self._cursor, self._receive, self._bot = cursor, receive, bot
-        self._recipient_id, self._require_mention = recipient_id, require_mention
-        self._deaf_in: set[str] = set()  # encrypted rooms that are not read
+        self._unread: set[str] = set()  # encrypted rooms that are not read
 
-    async def hear(self, room_id: str, raw: Mapping[str, Any]) -> None:
+    async def handle(self, room_id: str, raw: Mapping[str, Any]) -> None:
         """Hand one event on; return when it is on disk, or waits there for its key."""
         plain = await self._posts.opened(room_id, raw)
         if plain is None:
@@ -65,48 +60,46 @@ class EventHandler:
             self._cursor.move(event.state().replacement_room or "", event.sender)
         if event.event_id:
             self._directory.wrote(event.event_id, event.sender)
-        if found := heard(event, self._directory.own):
+        if found := parse_event(event, self._directory.own, room_id):
             await self._hand_on(room_id, found)
 
     async def _wait_for_key(self, room_id: str, raw: Mapping[str, Any]) -> None:
         if raw.get("sender") == self._directory.own.user_id:
             return
         if self._posts.encryption is None:
-            if room_id not in self._deaf_in:
+            if room_id not in self._unread:
                 log.warning(
                     "room.encrypted",
-                    bot=self._bot,
+                    bot=self._setup.name,
                     reason=f"it can't read the encrypted room {room_id}",
                 )
-                self._deaf_in.add(room_id)
+                self._unread.add(room_id)
             return
-        log.info("event.waits_for_key", bot=self._bot, room=room_id)
+        log.info("event.waits_for_key", bot=self._setup.name, room=room_id)
         await self._cursor.wait_for(room_id, raw)
         await self._posts.encryption.request(room_id, raw)
 
     async def _hand_on(self, room_id: str, found: PlatformEvent) -> None:
         for event in await self._events(room_id, found):
-            try:
-                await self._receive(event)
-            except Rejected as error:
-                log.warning("event.skipped", bot=self._bot, reason=f"it is left out: {error}")
+            await self._delivery.give(event)
 
     async def _events(self, room_id: str, found: PlatformEvent) -> Sequence[Event]:
         """What the gateway is told of it; often nothing."""
         if isinstance(found, NewMessage):
-            return [await self._inbound(room_id, found)]
+            return [await self._message(room_id, found)]
         room = await self._directory.room(room_id)
-        by = await self._directory.speaker(room_id, found.sender)
+        who = found.by if isinstance(found, EditedMessage | DeletedMessage) else found.sender
+        by = await self._directory.speaker(room_id, who)
         match found:
             case EditedMessage():
-                if await self._directory.writer(room_id, found.event_id) != found.sender:
+                if await self._directory.writer(room_id, found.id) != found.by:
                     return []
-                return [Edited(room, found.event_id, found.content, found.at)]
+                return [Edited(room, found.id, found.content, found.at)]
             case DeletedMessage():
-                pin = self._cursor.place.pins.pop(found.event_id, None)
+                pin = self._cursor.place.pins.pop(found.id, None)
                 if pin is not None:
                     return [Pinned(room, pin.target, by, pinned=False)]
-                return [Deleted(room, found.event_id)]
+                return [Deleted(room, found.id)]
             case AddedReaction():
                 return self._reacted(room, found, by)
             case PinnedListChange():
@@ -123,30 +116,20 @@ class EventHandler:
             return []
         return [Chosen(question[0], option, by)]
 
-    async def _inbound(self, room_id: str, said: NewMessage) -> Inbound:
+    async def _message(self, room_id: str, said: NewMessage) -> Inbound:
         """The message with what has to be looked up for it."""
         room = await self._directory.room(room_id)
         by = await self._directory.speaker(room_id, said.sender, is_bot=said.is_bot)
-        if room.kind == "dm":
-            room = replace(room, name=by.name)
         mentioned = said.mentioned or room.kind == "dm" or await self._answers_us(room_id, said)
         attachments = await self._files.keep(room_id, said.file)
         context = None
         if mentioned and said.thread_id:
-            context = await self._directory.thread_context(room_id, said.thread_id, said.event_id)
-        self._posts.heard_in_thread(said.thread_id, said.event_id)
+            context = await self._directory.thread_context(room_id, said.thread_id, said.id)
+        self._posts.heard_in_thread(said.thread_id, said.id)
         if mentioned and by.kind == "human":
-            self._posts.pace.asked()
-        return inbound(
-            said,
-            room,
-            by,
-            mentioned=mentioned,
-            attachments=attachments,
-            thread_context=context,
-            recipient_id=self._recipient_id,
-            require_mention=self._require_mention,
-        )
+            self._posts.budget.asked()
+        found = MessageContext(mentioned, said.at, said.thread_id, attachments, context)
+        return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
 
     async def _answers_us(self, room_id: str, said: NewMessage) -> bool:
         """Whether it replies to a message of ours, or stands in a thread that one began."""

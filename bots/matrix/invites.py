@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from urllib.parse import quote
 
 import structlog
@@ -22,6 +23,17 @@ _DECLINED = "An administrator of this bot has to add you to its `people` first."
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """Whose invitations are followed.
+
+    follows: by a sender id (`matrix:@user:server`). is_nobody: no one is listed whose it could be.
+    """
+
+    follows: Callable[[str], bool]
+    is_nobody: bool = False
+
+
 class Invites:
     """An invitation that can't be followed now is on disk, and tried again."""
 
@@ -30,12 +42,12 @@ class Invites:
         api: MatrixApi,
         directory: Directory,
         cursor: Cursor,
-        invited_by: Callable[[str], bool],
+        follows: Callable[[str], bool],
         bot: str,
     ) -> None:
         self._api, self._directory, self._cursor = api, directory, cursor
-        self._invited_by, self._bot = invited_by, bot
-        self._rang = asyncio.Event()
+        self._follows, self._bot = follows, bot
+        self._due = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -47,7 +59,7 @@ class Invites:
             self._task.cancel()
             await asyncio.wait({self._task})
 
-    async def rung(self, invites: Mapping[str, WireInvited]) -> None:
+    async def take(self, invites: Mapping[str, WireInvited]) -> None:
         """Take the invitations of a sync. Raises what ended the work in the background."""
         if self._task and self._task.done():
             self._task.result()
@@ -58,7 +70,7 @@ class Invites:
     def look(self) -> None:
         """There may be something to follow."""
         if self._cursor.place.invites:
-            self._rang.set()
+            self._due.set()
 
     def _invite(self, invited: WireInvited) -> Invite:
         found = Invite(by="")
@@ -72,11 +84,11 @@ class Invites:
         return found
 
     async def _answer(self) -> None:
-        self._rang.set()  # for those of an earlier process
+        self._due.set()  # for those of an earlier process
         wait_s = _FIRST_WAIT_S
         while True:
-            await self._rang.wait()
-            self._rang.clear()
+            await self._due.wait()
+            self._due.clear()
             invites = self._cursor.place.invites
             for room_id, invite in list(invites.items()):
                 try:
@@ -88,14 +100,14 @@ class Invites:
             if invites:
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
-                self._rang.set()
+                self._due.set()
             else:
                 wait_s = _FIRST_WAIT_S
 
     async def _follow(self, room_id: str, invite: Invite) -> None:
         """Raises PlatformError when it may be tried again."""
         moved = room_id in self._cursor.place.moved
-        welcome = moved or (bool(invite.by) and self._invited_by(f"{SOURCE}:{invite.by}"))
+        welcome = moved or (bool(invite.by) and self._follows(f"{SOURCE}:{invite.by}"))
         try:
             if not welcome:
                 log.warning(
@@ -124,3 +136,13 @@ def _by_way_of(user_id: str) -> str:
     """The server that knows the room."""
     server = user_id.partition(":")[2]
     return f"?server_name={quote(server, safe='')}" if server else ""
+
+
+def welcome(rule: str, is_listed: Callable[[str], bool], *, anyone_listed: bool) -> Welcome:
+    """The rule of moot.toml's `invites`: people listed under [access], everybody, or nobody.
+
+    is_listed is asked each time: roles are given while Moot runs.
+    """
+    if rule == "people":
+        return Welcome(is_listed, is_nobody=not anyone_listed)
+    return Welcome(lambda _: rule == "everybody")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from hashlib import sha256
@@ -15,8 +14,10 @@ from uuid import uuid4
 
 import structlog
 
+from bots.kit.doubt import oldest
 from bots.kit.questions import question_markdown
 from bots.kit.reactions import DIGITS
+from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, RateLimited, SendBudget, path
 from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
@@ -38,8 +39,6 @@ _MOST_MENTIONS = 50
 
 _PILL = re.compile(r'<a href="https://matrix\.to/#/(@[^"?]+)')
 
-# The server's clock and ours may differ.
-_SKEW_S = 120.0
 _FIND_PAGES, _FIND_PAGE = 50, 100
 _REMEMBERED = 1_000
 _OFFER_TRIES = 5
@@ -117,14 +116,14 @@ class Posts:
     """encrypts: whether it takes part in encrypted rooms; `encryption` is there while connected."""
 
     def __init__(
-        self, api: MatrixApi, directory: Directory, *, encrypts: bool, pace: SendBudget
+        self, api: MatrixApi, directory: Directory, *, encrypts: bool, budget: SendBudget
     ) -> None:
         self._api, self._directory, self._encrypts = api, directory, encrypts
-        self.pace = pace
+        self.budget = budget
         self.encryption: Encryption | None = None
-        self._questions: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        self._mentioned: OrderedDict[str, set[str]] = OrderedDict()
-        self._newest: OrderedDict[str, str] = OrderedDict()  # by thread
+        self._questions: Recent[str, tuple[str, int]] = Recent(_REMEMBERED)
+        self._mentioned: Recent[str, set[str]] = Recent(_REMEMBERED)
+        self._newest: Recent[str, str] = Recent(_REMEMBERED)  # by thread
         self._offers: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -140,9 +139,9 @@ class Posts:
         last = self._newest.get(place.thread_id or "")
         made = placed(content, place, key, last=last)
         event_id = await self.send(place.room.external_id, "m.room.message", made, transaction(key))
-        self.pace.answered()
+        self.budget.answered()
         self.heard_in_thread(place.thread_id, event_id)
-        _keep(self._mentioned, event_id, _mentioned(content))
+        self._mentioned[event_id] = _mentioned(content)
         self._directory.wrote(event_id, self._directory.own.user_id)
         return event_id
 
@@ -155,7 +154,7 @@ class Posts:
         told = self._mentioned.get(message_id, set())
         made = replacing(message_id, new, told)
         await self.send(place.room.external_id, "m.room.message", made, uuid4().hex)
-        _keep(self._mentioned, message_id, told | _mentioned(new))
+        self._mentioned[message_id] = told | _mentioned(new)
 
     async def delete(self, room_id: str, event_id: str) -> None:
         try:
@@ -212,9 +211,9 @@ class Posts:
         try:
             answer = await self._api.put(where, content)
         except RateLimited:
-            self.pace.refused()
+            self.budget.refused()
             raise
-        self.pace.sent()
+        self.budget.sent()
         return answer
 
     async def is_encrypted(self, room_id: str) -> bool:
@@ -247,14 +246,14 @@ class Posts:
     def heard_in_thread(self, thread_id: str | None, event_id: str) -> None:
         """Remember a thread's newest event."""
         if thread_id:
-            _keep(self._newest, thread_id, event_id)
+            self._newest[thread_id] = event_id
 
     # ── Found again ─────────────────────────────────────────────────────────────────────
 
     async def find(self, place: Destination, key: str, since: datetime) -> str | None:
         """The own event with this key."""
         self._connected()
-        room_id, oldest_ms = place.room.external_id, (since.timestamp() - _SKEW_S) * 1000
+        room_id, oldest_ms = place.room.external_id, oldest(since).timestamp() * 1000
         found = self._api.back(room_id, start=None, pages=_FIND_PAGES, page=_FIND_PAGE)
         try:
             async for raw in found:
@@ -275,7 +274,7 @@ class Posts:
         """Post a question, and begin to put a keycap under it for each choice."""
         event_id = await self._asked(place, text_content(question_markdown(question)), key)
         count = min(len(question.options), len(DIGITS))
-        _keep(self._questions, event_id, (question.id, count))
+        self._questions[event_id] = (question.id, count)
         offer = self._offer(place.room.external_id, event_id, count)
         task = asyncio.create_task(offer, name=f"offer choices {question.id}")
         self._offers.add(task)
@@ -316,10 +315,3 @@ class Posts:
 
 def _mentioned(content: Mapping[str, Any]) -> set[str]:
     return set((content.get("m.mentions") or {}).get("user_ids") or ())
-
-
-def _keep(kept: OrderedDict[str, Any], key: str, value: object) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    if len(kept) > _REMEMBERED:
-        kept.popitem(last=False)

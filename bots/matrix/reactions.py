@@ -7,13 +7,13 @@ marks are left out while answers need what is left of it.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from uuid import uuid4
 
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import BEFORE, MARKS
+from bots.kit.reactions import BEFORE, EMOJI
+from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, RELATIONS, MatrixApi, MatrixRefused, path
 from bots.matrix.posts import Posts
 from contract.chat import Destination
@@ -33,7 +33,9 @@ class Reactions:
         self._api, self._posts = api, posts
         self.user_id = ""
         self._silent: set[str] = set()  # rooms in which signs are refused
-        self._marks: OrderedDict[str, tuple[Reaction, str]] = OrderedDict()  # and the reaction's id
+        self._shown: Recent[str, tuple[Reaction, str]] = Recent(
+            _REMEMBERED
+        )  # and the reaction's id
 
     async def typing(self, room_id: str, status: str) -> None:
         where = CLIENT + path("rooms", room_id, "typing", self.user_id)
@@ -45,17 +47,17 @@ class Reactions:
         except PlatformError as error:
             log.info("sign.failed", reason=error)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
-        """Put the mark's reaction, then take back the one before."""
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
+        """Put the reaction, then take back the one before."""
         room_id = place.room.external_id
-        before = self._marks.get(message_id)
-        if room_id in self._silent or (before and before[0] == mark):
+        before = self._shown.get(message_id)
+        if room_id in self._silent or (before and before[0] == reaction):
             return
         try:
-            if before and mark in ("done", "failed"):
+            if before and reaction in ("done", "failed"):
                 await self._wait_for_room(2)  # else a message would look unfinished for ever
-            if self._posts.pace.has_room(_EVENTS[mark] + bool(before)):
-                await self._replace(room_id, message_id, mark)
+            if self._posts.budget.has_room(_EVENTS[reaction] + bool(before)):
+                await self._replace(room_id, message_id, reaction)
         except MatrixRefused as error:
             log.info("sign.given_up", room=room_id, reason=error)
             self._silent.add(room_id)
@@ -64,23 +66,20 @@ class Reactions:
 
     async def _wait_for_room(self, events: int) -> None:
         for _ in range(_LONGEST_WAIT_S):
-            if self._posts.pace.has_room(events):
+            if self._posts.budget.has_room(events):
                 return
             await asyncio.sleep(1.0)
 
-    async def _replace(self, room_id: str, message_id: str, mark: Reaction) -> None:
-        before = self._marks.get(message_id)
-        reaction = await self._posts.react(room_id, message_id, MARKS[mark], uuid4().hex)
-        self._marks[message_id] = mark, reaction
-        self._marks.move_to_end(message_id)
-        if len(self._marks) > _REMEMBERED:
-            self._marks.popitem(last=False)
-        for old in [before[1]] if before else await self._earlier(room_id, message_id, mark):
+    async def _replace(self, room_id: str, message_id: str, reaction: Reaction) -> None:
+        before = self._shown.get(message_id)
+        event_id = await self._posts.react(room_id, message_id, EMOJI[reaction], uuid4().hex)
+        self._shown[message_id] = reaction, event_id
+        for old in [before[1]] if before else await self._earlier(room_id, message_id, reaction):
             await self._posts.delete(room_id, old)
 
-    async def _earlier(self, room_id: str, message_id: str, mark: Reaction) -> list[str]:
+    async def _earlier(self, room_id: str, message_id: str, reaction: Reaction) -> list[str]:
         """Reactions of ours that an earlier process put there."""
-        olds = {MARKS[old] for old in BEFORE[mark]}
+        olds = {EMOJI[old] for old in BEFORE[reaction]}
         if not olds:
             return []
         annotations = path("rooms", room_id, "relations", message_id, "m.annotation", "m.reaction")

@@ -11,11 +11,9 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from bots.kit.files import read
+from bots.kit.http_pool import HttpPool, call_errors, file_errors, read_file
 from contract.errors import PlatformError
 
-# A connection that isn't there after this time was never made: nothing was sent.
-_CONNECT_S = 5.0
 _LONGEST_WAIT_S = 120.0  # the server's windows are 60 s; a strange clock must not stop us
 
 _WAIT = re.compile(r"must wait (\d+) seconds", re.IGNORECASE)
@@ -50,7 +48,9 @@ class RocketApi:
     def __init__(self, url: str, *, now: Callable[[], float], timeout_s: float = 20.0) -> None:
         self.url = url.rstrip("/")
         self._now, self._timeout_s = now, timeout_s
-        self._session: aiohttp.ClientSession | None = None
+        self._pool = HttpPool()
+        self.http = self._pool.session
+        self.close = self._pool.close
         self._headers: dict[str, str] = {}
         self._closed_until: dict[str, float] = {}
         self.server_date: str | None = None  # of the last answer, as its header says
@@ -68,17 +68,6 @@ class RocketApi:
     @property
     def token(self) -> str:
         return self._headers.get("X-Auth-Token", "")
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-        self._session = None
-
-    def http(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-            self._session = aiohttp.ClientSession(timeout=timeout)
-        return self._session
 
     async def get(self, route: str, **query: str | int) -> Mapping[str, Any]:
         """The server's answer. Raises PlatformError."""
@@ -132,14 +121,9 @@ class RocketApi:
             raise _put_off(route, wait_s)
         self._closed_until.pop(limited, None)
         try:
-            async with asyncio.timeout(timeout_s or self._timeout_s):
-                return await self._call(method, route, args)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            why = f"Rocket.Chat can't be reached: {error}"
-            raise PlatformError(why, outcome="retry") from error
-        except (aiohttp.ClientError, OSError) as error:
-            what = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
-            raise PlatformError(f"Rocket.Chat: {route}: {what}", outcome="unknown") from error
+            with call_errors("Rocket.Chat", f"Rocket.Chat: {route}"):
+                async with asyncio.timeout(timeout_s or self._timeout_s):
+                    return await self._call(method, route, args)
         except _Wait as wait:
             self._closed_until[limited] = self._now() + wait.seconds
             raise _put_off(route, wait.seconds) from None
@@ -155,30 +139,25 @@ class RocketApi:
                 return data
             raise _failure(route, answer.status, answer.headers, data, self._now())
 
-    async def read(self, path: str, most_bytes: int, timeout_s: float) -> tuple[bytes, str]:
+    async def read(self, path: str, max_bytes: int, timeout_s: float) -> tuple[bytes, str]:
         """A file's bytes and MIME type, from the server itself. Raises PlatformError."""
         target = URL(self.url + path, encoded=True)
-        try:
+        with file_errors():
             async with (
                 asyncio.timeout(timeout_s),
                 self.http().get(target, headers=self._headers, allow_redirects=False) as answer,
             ):
                 if answer.status in (301, 302, 303, 307, 308):
-                    return await self._elsewhere(answer, most_bytes)
-                return await _body(answer, most_bytes)
-        except (aiohttp.ClientError, OSError) as error:
-            reason = type(error).__name__
-            raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error
+                    return await self._elsewhere(answer, max_bytes)
+                return await read_file(answer, max_bytes)
 
-    async def _elsewhere(
-        self, answer: aiohttp.ClientResponse, most_bytes: int
-    ) -> tuple[bytes, str]:
+    async def _elsewhere(self, answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes, str]:
         """Where the server keeps its files (S3 and the like); our token must not travel there."""
         target = URL(self.url).join(URL(answer.headers.get("Location", "")))
         own = target.origin() == URL(self.url).origin()
         headers = self._headers if own else {}
         async with self.http().get(target, headers=headers, allow_redirects=False) as moved:
-            return await _body(moved, most_bytes)
+            return await read_file(moved, max_bytes)
 
 
 def _form(name: str, data: bytes, mime: str, fields: Mapping[str, str]) -> aiohttp.FormData:
@@ -193,12 +172,6 @@ class _Wait(Exception):
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
         self.seconds = seconds
-
-
-async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> tuple[bytes, str]:
-    if answer.status != 200:
-        raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
-    return await read(answer.content, most_bytes), answer.content_type
 
 
 def _put_off(route: str, wait_s: float) -> PlatformError:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bots.kit.cursor import JsonState
+from bots.kit.retry import PatientCalls
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.wire import WireMessage, WireRoom, message
@@ -88,10 +88,7 @@ class Cursor:
         if (since := self.since) is None:
             return
         rooms = dict(list(self.rooms.items())[-_MOST_ROOMS:])
-        try:
-            await self._kept.save(_State(since=since, rooms=rooms))
-        except OSError as error:
-            log.error("cursor.not_kept", reason=error)
+        await self._kept.keep(_State(since=since, rooms=rooms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +100,27 @@ class MissedChanges:
 
 
 class Backfill:
-    def __init__(self, api: RocketApi, directory: Directory, rooms: Mapping[str, str]) -> None:
-        """rooms: those known from earlier, id to type."""
-        self._api, self._directory, self._known = api, directory, rooms
+    """Asks for what was said since the cursor, over rate limits and short outages."""
+
+    def __init__(
+        self, api: RocketApi, directory: Directory, cursor: Cursor, now: Callable[[], float]
+    ) -> None:
+        self._api, self._directory, self.cursor = api, directory, cursor
+        self._calls = PatientCalls(tries=7, first_s=0.2, longest_s=120.0, now=now)
         self._last_at: dict[str, datetime] = {}
 
     async def rooms(self) -> dict[str, str]:
         """The account's rooms, id to type; the directory learns their names."""
         try:
-            listed = await _tried(partial(self._api.get, "subscriptions.get"))
+            listed = await self._calls.answered(partial(self._api.get, "subscriptions.get"))
         except RocketRefused as error:
             log.warning("rooms.unknown", reason=error)
-            return dict(self._known)
+            return dict(self.cursor.rooms)
         found: dict[str, str] = {}
         for room in _rooms(listed):
             if room.rid:
                 self._directory.learn_subscription(room)
-                found[room.rid] = room.t or self._known.get(room.rid, "")
+                found[room.rid] = room.t or self.cursor.rooms.get(room.rid, "")
         await self._look_at_rooms()
         return found
 
@@ -163,7 +164,7 @@ class Backfill:
 
     async def _synced(self, rid: str, since: datetime) -> MissedChanges:
         asked = partial(self._api.get, "chat.syncMessages", roomId=rid, lastUpdate=iso(since))
-        answer = await _tried(asked)
+        answer = await self._calls.answered(asked)
         result = answer.get("result")
         told: Mapping[str, Any] = result if isinstance(result, dict) else {}
         deleted = [entry for entry in told.get("deleted") or () if isinstance(entry, dict)]
@@ -177,7 +178,7 @@ class Backfill:
             asked = partial(
                 self._api.get, route, roomId=rid, oldest=iso(since), count=_PAGE, offset=start
             )
-            answer = await _tried(asked)
+            answer = await self._calls.answered(asked)
             entries = answer.get("messages") or ()
             found += _messages(entries)
             if len(entries) < _PAGE:
@@ -206,16 +207,3 @@ def _rooms(answer: Mapping[str, Any]) -> Iterator[WireRoom]:
             yield WireRoom.model_validate(entry)
         except ValidationError:
             continue
-
-
-async def _tried(call: Callable[[], Awaitable[Mapping[str, Any]]]) -> Mapping[str, Any]:
-    """The call's answer, over rate limits and short outages."""
-    for wait_s in [0.2 * 2**n for n in range(_TRIES)]:
-        try:
-            return await call()
-        except PlatformError as error:
-            if error.outcome == "refused":
-                raise
-            log.info("history.retry", reason=error)
-            await asyncio.sleep(error.retry_after_s if error.outcome == "retry" else wait_s)
-    return await call()

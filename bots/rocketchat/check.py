@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from bots.bot import SecretSink, forget
 from bots.rocketchat.api import RocketApi, RocketRefused
-from bots.rocketchat.connection import Ddp, DdpRefused
+from bots.rocketchat.ddp import Ddp, DdpRefused
 from bots.rocketchat.events import Account
 from bots.rocketchat.wire import WirePerson
 from contract.errors import ConfigError, PlatformError
@@ -40,7 +40,7 @@ _SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class Credentials:
     """A personal access token with its user id, or a user name with its password."""
 
     user_id: str = ""
@@ -65,7 +65,7 @@ class SignIn:
     """Signs the account in, over DDP for the stream and with its token for REST."""
 
     def __init__(
-        self, api: RocketApi, login: Login, bot: str, learned: SecretSink = forget
+        self, api: RocketApi, login: Credentials, bot: str, learned: SecretSink = forget
     ) -> None:
         self._api, self._login, self._bot, self._learned = api, login, bot, learned
         self._given = ""  # the token that a login by password gave

@@ -1,22 +1,29 @@
-"""Rocket.Chat's realtime API: one DDP connection over a websocket.
+"""How what is said on a Rocket.Chat server reaches us: its streams, and what they didn't tell.
 
-Frames are JSON texts; `msg` names their kind. Both sides may ping. Nothing is sent again after a
-connection is lost: whoever opens the next one asks for what it missed.
+One connection after the other. Each logs in, subscribes to all messages of the account's rooms,
+asks for what was missed since the last one, and only then hands on what the stream has told
+meanwhile, so that a room's messages come in their order.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
-import aiohttp
 import structlog
+from pydantic import ValidationError
 
+from bots.kit.lanes import Delivery
+from bots.kit.retry import backoff_s
+from bots.rocketchat.api import RocketApi
+from bots.rocketchat.backfill import Backfill, MissedChanges
+from bots.rocketchat.ddp import Ddp, DdpTimeouts, StreamEvent
+from bots.rocketchat.inbound import EventHandler
+from bots.rocketchat.wire import WireRoom, message
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -29,7 +36,13 @@ DELETED, PRUNED = "deleteMessage", "deleteMessageBulk"
 _REST_S = 0.5
 _FEW, _MOST = 8, 300  # rooms
 
-_LARGEST_FRAME = 16 * 1024 * 1024  # a message with its attachments; nobody sends more
+MESSAGES = "stream-room-messages"
+
+# Messages are told in no strict order, and the first start knows the server's time to a second.
+OVERLAP = timedelta(seconds=15)
+
+_SAVE_S = 1.0
+_LONGEST_REST_S = 15.0
 
 
 class Subscriptions:
@@ -71,209 +84,216 @@ async def _try(ddp: Ddp, stream: str, event: str) -> None:
         log.info("watch.failed", reason=error)
 
 
-class DdpRefused(PlatformError):
-    """A method or a subscription was refused. code, reason: the server's words for why."""
+class MessageStreams:
+    """login: signs a connection in and returns the account's user id."""
 
-    def __init__(self, what: str, error: Mapping[str, Any]) -> None:
-        self.code = str(error.get("error") or error.get("errorType") or "refused")
-        self.reason = str(error.get("reason") or error.get("message") or self.code)[:200]
-        super().__init__(f"Rocket.Chat refused {what}: {self.reason}", outcome="refused")
+    def __init__(
+        self,
+        api: RocketApi,
+        timeouts: DdpTimeouts,
+        login: Callable[[Ddp], Awaitable[str]],
+        missed: Backfill,
+        delivery: Delivery,
+    ) -> None:
+        self._api, self._timeouts, self._login = api, timeouts, login
+        self._missed, self._cursor, self._delivery = missed, missed.cursor, delivery
+        self._watch = Subscriptions()
+        self._stale: set[str] = set()  # rooms of a lost connection
+        self.ddp: Ddp | None = None  # while it is connected and logged in
 
-
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
-    """Something that a stream tells. stream: e.g. "stream-room-messages"."""
-
-    stream: str
-    event: str
-    args: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class DdpTimeouts:
-    """connect_s: for the socket and for each answer; quiet_s: after so long without a frame we
-    ping; dead_s: and after so long more the connection counts as lost."""
-
-    connect_s: float = 10.0
-    quiet_s: float = 25.0
-    dead_s: float = 15.0
-
-
-class Ddp:
-    """An open connection. Its methods raise PlatformError, outcome "retry", when it is lost."""
-
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, patience: DdpTimeouts) -> None:
-        self._socket, self._patience = socket, patience
-        self._ids = itertools.count(1)
-        self._asked: dict[str, asyncio.Future[Any]] = {}
-        self._told: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
-        self._lost = False
-
-    @classmethod
-    @asynccontextmanager
-    async def open(
-        cls, session: aiohttp.ClientSession, url: str, patience: DdpTimeouts
-    ) -> AsyncIterator[Ddp]:
-        """Connected, not logged in. url: the server's (http or https)."""
-        target = f"ws{url.removeprefix('http')}/websocket"
-        try:
-            async with asyncio.timeout(patience.connect_s):
-                socket = await session.ws_connect(target, max_msg_size=_LARGEST_FRAME)
-        except (aiohttp.ClientError, OSError) as error:
-            why = f"Rocket.Chat's socket can't be opened: {type(error).__name__}: {error}"
-            raise PlatformError(why, outcome="retry") from error
-        ddp = cls(socket, patience)
-        reader = asyncio.create_task(ddp._read(), name="read Rocket.Chat's frames")
-        try:
-            hello = {"msg": "connect", "version": "1", "support": ["1", "pre2", "pre1"]}
-            await ddp._ask("connect", "the connection", hello)
-            yield ddp
-        finally:
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
-            await socket.close()
-
-    # ── What is asked ───────────────────────────────────────────────────────────────────
-
-    async def login(self, credentials: Mapping[str, Any]) -> tuple[str, str]:
-        """The account's user id and its token for the next time. Raises DdpRefused."""
-        answer = await self.call("login", [credentials])
-        told = answer if isinstance(answer, dict) else {}
-        return str(told.get("id") or ""), str(told.get("token") or "")
-
-    async def call(self, method: str, params: Sequence[Any]) -> Any:
-        """A method's result. Raises DdpRefused."""
-        id_ = str(next(self._ids))
-        frame = {"msg": "method", "method": method, "id": id_, "params": list(params)}
-        return await self._ask(id_, method, frame)
-
-    async def subscribe(self, stream: str, event: str) -> None:
-        """Returns when the stream is ready. Raises DdpRefused."""
-        id_ = f"s{next(self._ids)}"
-        params = [event, {"useCollection": False, "args": []}]
-        frame = {"msg": "sub", "id": id_, "name": stream, "params": params}
-        await self._ask(id_, f"{stream} {event}", frame)
-
-    async def tell(self, method: str, params: Sequence[Any]) -> None:
-        """Call a method whose result nobody waits for."""
-        id_ = str(next(self._ids))
-        frame = {"msg": "method", "method": method, "id": id_, "params": list(params)}
-        await self._send(frame)
-
-    async def next(self) -> StreamEvent | None:
-        """What a stream tells next; None when the connection is lost."""
-        if self._lost and self._told.empty():
-            return None
-        return await self._told.get()
-
-    async def _ask(self, id_: str, what: str, frame: Mapping[str, Any]) -> Any:
-        future = self._asked[id_] = asyncio.get_running_loop().create_future()
-        try:
-            await self._send(frame)
-            async with asyncio.timeout(self._patience.connect_s):
-                return await future
-        except TimeoutError as error:
-            why = f"Rocket.Chat doesn't answer: {what}"
-            raise PlatformError(why, outcome="retry") from error
-        except DdpRefused as error:
-            raise DdpRefused(what, {"error": error.code, "reason": error.reason}) from None
-        finally:
-            self._asked.pop(id_, None)
-
-    async def _send(self, frame: Mapping[str, Any]) -> None:
-        try:
-            if self._lost:
-                raise ConnectionResetError("closed")
-            await self._socket.send_str(json.dumps(frame))
-        except (aiohttp.ClientError, ConnectionError) as error:
-            raise PlatformError("Rocket.Chat's socket is closed", outcome="retry") from error
-
-    # ── What comes ──────────────────────────────────────────────────────────────────────
-
-    async def _read(self) -> None:
-        try:
-            while (frame := await self._frame()) is not None:
-                await self._take(frame)
-        except PlatformError as error:
-            log.info("socket.failed", reason=error)
-        finally:
-            self._lost = True
-            self._told.put_nowait(None)
-            for future in self._asked.values():
-                if not future.done():
-                    future.set_exception(
-                        PlatformError("Rocket.Chat's socket was closed", outcome="retry")
-                    )
-
-    async def _frame(self) -> Mapping[str, Any] | None:
-        """The next frame; None when the connection is closed or dead."""
+    async def listen(self, handler: EventHandler) -> None:
+        """For ever. Raises MootError when the account is refused, and what the handler raises."""
+        failures = 0
         while True:
-            message = await self._received()
-            if message is None or message.type in (
-                aiohttp.WSMsgType.CLOSE,
-                aiohttp.WSMsgType.CLOSING,
-                aiohttp.WSMsgType.CLOSED,
-                aiohttp.WSMsgType.ERROR,
-            ):
-                return None
             try:
-                frame = json.loads(message.data)
-            except (ValueError, TypeError):
-                continue
-            if isinstance(frame, dict):
-                return frame
+                async with Ddp.open(self._api.http(), self._api.url, self._timeouts) as ddp:
+                    own_id = await self._login(ddp)
+                    await ddp.subscribe(MESSAGES, "__my_messages__")
+                    self.ddp = ddp
+                    failures = 0
+                    await self._attend(ddp, own_id, handler)
+                log.info("bot.disconnected", platform="rocketchat")
+            except PlatformError as error:
+                if error.outcome == "refused":
+                    raise
+                log.warning("bot.unreachable", attempt=failures + 1, reason=error)
+            finally:
+                self.ddp = None
+            await asyncio.sleep(
+                backoff_s(failures, first_s=0.5, longest_s=_LONGEST_REST_S, jitter=0.2)
+            )
+            failures += 1
 
-    async def _received(self) -> aiohttp.WSMessage | None:
+    async def _attend(self, ddp: Ddp, own_id: str, handler: EventHandler) -> None:
+        """One connection, until it is lost. What a handler raises ends it, and is raised."""
+        since = await self._since()
+        rooms = await self._missed.rooms()
+        self._cursor.rooms.update(rooms)
+        self._watch.clear()
+        self._stale.clear()
+        waiting = set(rooms)
+        for rid in rooms:
+            self._watch.add(rid)
+            await self._delivery.in_room(
+                rid
+            ).acquire()  # free: nothing runs between two connections
         try:
-            return await self._socket.receive(timeout=self._patience.quiet_s)
-        except TimeoutError:
-            await self._send({"msg": "ping", "id": f"p{next(self._ids)}"})
+            async with asyncio.TaskGroup() as group:
+                own = [
+                    group.create_task(self._save(), name="save Rocket.Chat's cursor"),
+                    group.create_task(self._watch.rooms(ddp), name="watch the rooms"),
+                    group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names"),
+                ]
+                log.info("bot.connected", rooms=len(rooms))
+                missed = self._catch_up(rooms, waiting, since, handler, group)
+                own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
+                while (told := await ddp.next()) is not None:
+                    group.create_task(self._take(told, since, handler), name="take a message")
+                for task in own:
+                    task.cancel()
+                self._give_up(waiting)
+        except BaseExceptionGroup as failed:
+            raise _first(failed) from failed
+        finally:
+            self._give_up(waiting)
+            self._cursor.settle(self._cursor.since)
+            await self._cursor.save()
+
+    async def _since(self) -> datetime:
+        """From when on messages count: by the server's clock."""
+        if self._cursor.since is None:
+            at = datetime.now(UTC)
+            with suppress(ValueError, TypeError):
+                at = parsedate_to_datetime(self._api.server_date or "")
+            self._cursor.begin(at)
+            await self._cursor.save()
+            return at - OVERLAP
+        return self._cursor.since - OVERLAP
+
+    async def _save(self) -> None:
+        while True:
+            await self._cursor.save()
+            await asyncio.sleep(_SAVE_S)
+
+    # ── What was missed ─────────────────────────────────────────────────────────────────
+
+    async def _catch_up(
+        self,
+        rooms: dict[str, str],
+        waiting: set[str],
+        since: datetime,
+        handler: EventHandler,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        """Every room's missed messages; what the stream tells of a room waits for them.
+
+        It ends with the connection: the next one begins again where this one began. But what is
+        being handed on is let finish.
+        """
+        with self._cursor.taking(since + OVERLAP, moves=False):
+            async for rid, found in self._missed.of(rooms, since):
+                waiting.discard(rid)
+                handing = self._hand_on(rid, found, since, handler)
+                await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
+        for rid in waiting:  # nothing was missed there
+            self._delivery.in_room(rid).release()
+        waiting.clear()
+
+    def _give_up(self, waiting: set[str]) -> None:
+        """What was missed in these rooms never came: neither may what the stream told later."""
+        self._stale |= waiting
+        for rid in waiting:
+            self._delivery.in_room(rid).release()
+        waiting.clear()
+
+    async def _hand_on(
+        self, rid: str, found: MissedChanges, since: datetime, handler: EventHandler
+    ) -> None:
         try:
-            return await self._socket.receive(timeout=self._patience.dead_s)
-        except TimeoutError:
-            log.warning("socket.silent", platform="rocketchat")
-            return None
+            for wire in found.updated:
+                await handler.message(wire, None, since=since, missed=True)
+            for message_id in found.deleted:
+                await handler.removed(rid, message_id)
+        finally:
+            self._delivery.in_room(rid).release()
 
-    async def _take(self, frame: Mapping[str, Any]) -> None:
-        match frame.get("msg"):
-            case "ping":
-                await self._send({"msg": "pong", **{k: frame[k] for k in ("id",) if k in frame}})
-            case "connected":
-                self._answer("connect", None)
-            case "failed":
-                reason = f"it speaks DDP version {frame.get('version')}"
-                self._refuse("connect", {"error": "version", "reason": reason})
-            case "result" if "error" in frame:
-                self._refuse(str(frame.get("id")), frame["error"])
-            case "result":
-                self._answer(str(frame.get("id")), frame.get("result"))
-            case "ready":
-                for id_ in frame.get("subs") or ():
-                    self._answer(str(id_), None)
-            case "nosub":
-                error = frame.get("error") or {"error": "nosub", "reason": "it is not there"}
-                self._refuse(str(frame.get("id")), error)
-            case "changed":
-                self._tell(frame)
-            case "error":
-                log.warning("socket.frame_refused", reason=str(frame.get("reason"))[:200])
+    # ── What is told ────────────────────────────────────────────────────────────────────
 
-    def _answer(self, id_: str, result: Any) -> None:
-        future = self._asked.get(id_)
-        if future is not None and not future.done():
-            future.set_result(result)
+    async def _take(self, told: StreamEvent, since: datetime, handler: EventHandler) -> None:
+        args = _flat(told.args)
+        if told.stream == MESSAGES and args:
+            await self._message(args, since, handler)
+        elif told.stream == ROOM:
+            await self._removed(told.event, args, since, handler)
+        elif told.stream == USER:
+            self._room(told.event, args, handler)
 
-    def _refuse(self, id_: str, error: Any) -> None:
-        future = self._asked.get(id_)
-        if future is not None and not future.done():
-            told = error if isinstance(error, dict) else {"error": str(error)}
-            future.set_exception(DdpRefused("a call", told))
-
-    def _tell(self, frame: Mapping[str, Any]) -> None:
-        fields = frame.get("fields")
-        stream = str(frame.get("collection") or "")
-        if not stream.startswith("stream-") or not isinstance(fields, dict):
+    async def _message(self, args: Sequence[Any], since: datetime, handler: EventHandler) -> None:
+        try:
+            wire = message(args[0])
+        except ValueError as error:
+            log.warning("event.unreadable", reason=error)
             return
-        args = fields.get("args")
-        if isinstance(args, list):
-            self._told.put_nowait(StreamEvent(stream, str(fields.get("eventName") or ""), args))
+        about = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
+        if about.get("roomParticipant") is False:  # every public room is told to everybody
+            return
+        kind = str(about.get("roomType") or "") or None
+        told = {"rid": wire.rid, "t": kind, "name": about.get("roomName")}
+        room = WireRoom.model_validate(told)
+        self._watch.add(wire.rid)
+        with suppress(_GivenUp), self._cursor.taking(wire.updated_at or wire.ts):
+            async with self._delivery.in_room(wire.rid):
+                if wire.rid in self._stale:
+                    raise _GivenUp
+                await handler.message(wire, room, since=since, missed=False)
+        self._cursor.rooms.setdefault(wire.rid, kind or "")
+
+    async def _removed(
+        self, event: str, args: Sequence[Any], since: datetime, handler: EventHandler
+    ) -> None:
+        rid, _, what = event.partition("/")
+        told = args[0] if args and isinstance(args[0], dict) else {}
+        ids: Sequence[Any] = [told["_id"]] if told.get("_id") else told.get("ids") or ()
+        if what == PRUNED and not ids:
+            ids = await self._pruned(rid, since)
+        for message_id in ids:
+            async with self._delivery.in_room(rid):
+                await handler.removed(rid, str(message_id))
+
+    async def _pruned(self, rid: str, since: datetime) -> Sequence[str]:
+        """A room whose messages of a time were removed doesn't say which."""
+        try:
+            return await self._missed.deleted(rid, (self._cursor.since or since) - OVERLAP)
+        except PlatformError as error:
+            log.warning("removal.unknown", room=rid, reason=error)
+            return ()
+
+    def _room(self, event: str, args: Sequence[Any], handler: EventHandler) -> None:
+        if len(args) < 2 or not isinstance(args[1], dict):
+            return
+        try:
+            room = WireRoom.model_validate(args[1])
+        except ValidationError:
+            return
+        if rid := room.rid or room.id:
+            if event.endswith("/subscriptions-changed"):
+                self._watch.add(rid)
+                self._cursor.rooms[rid] = room.t or ""
+            handler.room_changed(room)
+
+
+class _GivenUp(Exception):
+    """The next connection asks for this message."""
+
+
+def _flat(args: Sequence[Any]) -> Sequence[Any]:
+    """Servers before 4.0 wrap a message in a list of its own."""
+    if args and isinstance(args[0], list):
+        return [*args[0], *args[1:]]
+    return args
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What went wrong, of all that followed from it."""
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

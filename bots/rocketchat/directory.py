@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bots.kit.directory import SHOWN, Lookup, thread_block
+from bots.kit.directory import SHOWN, LookupDirectory, thread_block
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.events import SOURCE, Account, NewMessage, content, speaker
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
@@ -48,25 +48,20 @@ class _Thread:
         return self.id
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Names of people and rooms, summaries of threads, and whose thread it is."""
 
     def __init__(
         self, api: RocketApi, *, now: Callable[[], float], patience_s: float = 1.0
     ) -> None:
+        super().__init__(now=now, patience_s=patience_s)
         self._api = api
         self.own = Account("")
-        self._people = Lookup("user", self._fetch_person, now=now, patience_s=patience_s)
-        self._places = Lookup("room", self._fetch_place, now=now, patience_s=patience_s)
+        self._people = self.lookup("user", self._fetch_person)
+        self._places = self.lookup("room", self._fetch_place)
         self._subscribed: dict[str, _RoomFacts] = {}
-        self._roots = Lookup("thread", self._fetch_root, now=now, patience_s=patience_s)
-        self._threads = Lookup(
-            "thread's messages", self._fetch_thread, now=now, patience_s=patience_s, entries=256
-        )
-
-    async def close(self) -> None:
-        for lookup in (self._people, self._places, self._roots, self._threads):
-            await lookup.close()
+        self._roots = self.lookup("thread", self._fetch_root)
+        self._threads = self.lookup("thread's messages", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
         """Who the bot itself is."""

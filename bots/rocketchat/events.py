@@ -1,4 +1,4 @@
-"""Rocket.Chat's messages as news. Pure.
+"""Rocket.Chat's messages as events. Pure.
 
 The server sends the same message again when it is edited, pinned, reacted to, when its thread
 grows or a link in it unfolds: what is news is told by what was seen of it before.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import unquote
 
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange
 from bots.rocketchat.wire import WireFile, WireMessage
 from contract.chat import Speaker
 
@@ -53,16 +54,6 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRef:
-    """A file beside a message; the server serves it under its id and name."""
-
-    id: str
-    name: str
-    mime: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message. mentioned: by its own text; name: what the message itself says, or ""."""
 
@@ -81,36 +72,21 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class EditedMessage:
-    id: str
-    content: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DeletedMessage:
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class PinChange:
-    """Somebody pinned a message or took the pin back. by: a user name; None: nobody told."""
-
-    id: str
-    by: str | None
-    pinned: bool
-
-
-@dataclass(frozen=True, slots=True)
 class OptionReaction:
-    """Somebody reacted with a digit. option: from 0."""
+    """Somebody reacted with a digit. option: counted from 0."""
 
     id: str
     by: str
     option: int
 
 
-PlatformEvent = NewMessage | EditedMessage | DeletedMessage | PinChange | OptionReaction
+PlatformEvent = (
+    NewMessage
+    | EditedMessage[str]
+    | DeletedMessage[str]
+    | PinChange[str, str | None]
+    | OptionReaction
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +110,7 @@ def _reactions(message: WireMessage) -> frozenset[tuple[str, str]]:
     )
 
 
-def news(
+def parse_message(
     message: WireMessage,
     before: SeenMessage | None,
     own: Account,
@@ -148,25 +124,25 @@ def news(
     though it carries the signs of a second sight.
     """
     if message.hidden or message.t == "rm":
-        return [DeletedMessage(message.id)]
+        return [DeletedMessage(message.rid, message.id)]
     if message.t:
         return _pin_notice(message)
     found: list[PlatformEvent] = []
     if message.u.id != own.user_id:
-        found += _said(message, before, own, since=since, missed=missed)
+        found += _new_or_edited(message, before, own, since=since, missed=missed)
     return [*found, *_reacted(message, before or SeenMessage(), own)]
 
 
-def _said(
+def _new_or_edited(
     message: WireMessage, before: SeenMessage | None, own: Account, *, since: datetime, missed: bool
 ) -> list[PlatformEvent]:
     text, found = content(message), list[PlatformEvent]()
     first = missed or not _again(message) or _just_said(message)
     is_new = before is None and message.ts >= since and first
     if is_new:
-        found.append(said(message, own))
+        found.append(new_message(message, own))
     if message.edited_at and (before is None or before.text != text):
-        found.append(EditedMessage(message.id, text, message.edited_at))
+        found.append(EditedMessage(message.rid, message.id, text, message.edited_at))
     return found
 
 
@@ -194,16 +170,17 @@ def _reacted(message: WireMessage, before: SeenMessage, own: Account) -> list[Pl
     now, found = glimpse(message), list[PlatformEvent]()
     if now.pinned != before.pinned and (now.pinned or message.pinned is not None):
         by = message.pinned_by.username if message.pinned_by else None
-        found.append(PinChange(message.id, by, now.pinned))
+        found.append(PinChange(message.rid, message.id, by, now.pinned))
     for name, who in sorted(now.reactions - before.reactions):
         if who == own.username:
             continue
         if name == PUSHPIN:
-            found.append(PinChange(message.id, who, pinned=True))
+            found.append(PinChange(message.rid, message.id, who, pinned=True))
         else:
             found.append(OptionReaction(message.id, who, DIGITS.index(name)))
-    gone = sorted(who for name, who in before.reactions - now.reactions if name == PUSHPIN)
-    return [*found, *(PinChange(message.id, who, pinned=False) for who in gone)]
+    for who in sorted(who for name, who in before.reactions - now.reactions if name == PUSHPIN):
+        found.append(PinChange(message.rid, message.id, who, pinned=False))
+    return found
 
 
 def _pin_notice(message: WireMessage) -> list[PlatformEvent]:
@@ -212,7 +189,7 @@ def _pin_notice(message: WireMessage) -> list[PlatformEvent]:
         return []
     links = (a.message_link or "" for a in message.attachments or () if a)
     linked = next((found[1] for link in links if (found := _LINKED.search(link))), None)
-    return [PinChange(linked, message.u.username, pinned=True)] if linked else []
+    return [PinChange(message.rid, linked, message.u.username, pinned=True)] if linked else []
 
 
 def content(message: WireMessage) -> str:
@@ -223,7 +200,7 @@ def content(message: WireMessage) -> str:
     return next(filter(None, described), "")
 
 
-def said(message: WireMessage, own: Account) -> NewMessage:
+def new_message(message: WireMessage, own: Account) -> NewMessage:
     text = content(message)
     quoted = _QUOTED.match(text)
     thread = message.tmid or None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import mimetypes
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime
@@ -14,11 +13,11 @@ from urllib.parse import quote
 from pydantic import RootModel
 
 from bots.kit.cursor import JsonState
-from bots.kit.files import PATIENCE_S, keep_all, path_of, write
+from bots.kit.events import FileRef
+from bots.kit.files import PATIENCE_S, keep_all, keep_at, path_of
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory
-from bots.rocketchat.events import FileRef
 from bots.rocketchat.wire import WireMessage, message
 from contract.chat import Attachment, Destination
 from contract.errors import PlatformError
@@ -35,10 +34,10 @@ class Files:
     """folder: for files of people's messages. path: where it is kept which file a key made."""
 
     def __init__(
-        self, api: RocketApi, directory: Directory, folder: Path, path: Path, most_bytes: int
+        self, api: RocketApi, directory: Directory, folder: Path, path: Path, max_bytes: int
     ) -> None:
         self._api, self._directory, self._folder = api, directory, folder
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._kept = JsonState(path, _Made)
         made = self._kept.load(otherwise="uploads of before are not found again")
         self._made = made.root if made else {}
@@ -51,20 +50,14 @@ class Files:
         return await keep_all(files, partial(self._keep, rid), rid)
 
     async def _keep(self, rid: str, file: FileRef) -> Attachment:
-        path = await self._fetched(rid, file)
-        return Attachment(file.name, file.mime, path.stat().st_size, str(path))
-
-    async def _fetched(self, rid: str, file: FileRef) -> Path:
         path = path_of(self._folder, rid, file.id, file.name)
-        if path.is_file() and path.stat().st_size == file.size_bytes:
-            return path  # told again
-        if file.size_bytes > self._most_bytes:
-            raise PlatformError("it is too large", outcome="refused")
-        data, mime = await self._api.read(_path(file), self._most_bytes, PATIENCE_S)
+        return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
+
+    async def _fetched(self, file: FileRef) -> bytes:
+        data, mime = await self._api.read(_path(file), self._max_bytes, PATIENCE_S)
         if mime == "text/html" and file.mime != "text/html":
             raise PlatformError("the server sends its login page instead", outcome="refused")
-        await asyncio.to_thread(write, path, data)
-        return path
+        return data
 
     # ── Ours ────────────────────────────────────────────────────────────────────────────
 

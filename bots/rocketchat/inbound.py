@@ -1,133 +1,88 @@
-"""What was heard on a Rocket.Chat server, with all that has to be looked up for it, handed on."""
+"""Rocket.Chat's messages as events of the contract, with all that is looked up for them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import Unpack
 
-import structlog
-
-from bots.bot import Receive
-from bots.kit import inbound as ingest
+from bots.kit.bot_setup import BotSetup
+from bots.kit.events import DeletedMessage, EditedMessage, PinChange
+from bots.kit.inbound import MessageContext, inbound, named_dm
+from bots.kit.lanes import Delivery
+from bots.kit.recent import Recent
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import (
     SOURCE,
-    DeletedMessage,
-    EditedMessage,
     NewMessage,
     OptionReaction,
-    PinChange,
     PlatformEvent,
     SeenMessage,
     glimpse,
-    news,
+    parse_message,
 )
 from bots.rocketchat.files import Files
 from bots.rocketchat.posts import Posts
 from bots.rocketchat.wire import WireMessage, WireRoom
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
-from contract.errors import Rejected
+from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room
 
-log = structlog.stdlib.get_logger("moot.bots")
-
-
-_REMEMBERED = 5_000  # messages that may be told again: edited, pinned, reacted to
-
-
-def inbound(
-    said: NewMessage, room: Room, by: Speaker, **found: Unpack[ingest.MessageContext]
-) -> Inbound:
-    """The message with everything that was looked up for it."""
-    return ingest.message(
-        SOURCE,
-        room,
-        by,
-        content=said.content,
-        message_id=said.id,
-        sent_at=said.at,
-        thread_id=said.thread_id,
-        reply_to=said.reply_to,
-        **found,
-    )
+_REMEMBERED = 5_000  # messages that may come again: edited, pinned, reacted to
 
 
 class EventHandler:
-    """receive: None while the bot doesn't run; what is heard then is asked for later."""
+    """It takes what a connection brings; its methods return when that is on disk."""
 
     def __init__(
-        self,
-        directory: Directory,
-        files: Files,
-        posts: Posts,
-        *,
-        personas: Sequence[str],
-        require_mention: bool,
+        self, setup: BotSetup, delivery: Delivery, directory: Directory, files: Files, posts: Posts
     ) -> None:
+        self._setup, self._delivery = setup, delivery
         self._directory, self._files, self._posts = directory, files, posts
-        self._recipient = f"bot:{personas[0]}" if len(personas) == 1 else None
-        self._require_mention = require_mention
-        self._seen: OrderedDict[str, SeenMessage] = OrderedDict()
-        self.receive: Receive | None = None
+        self._seen: Recent[str, SeenMessage] = Recent(_REMEMBERED)
 
     async def message(
         self, message: WireMessage, room: WireRoom | None, *, since: datetime, missed: bool
     ) -> None:
-        """Hand on what a message of the stream, or of the time before it, tells."""
-        before = self._seen.get(message.id)
-        found = news(message, before, self._directory.own, since=since, missed=missed)
+        """One message of the stream, or of the time before it. room: what the stream says of it."""
+        before, own = self._seen.get(message.id), self._directory.own
+        found = parse_message(message, before, own, since=since, missed=missed)
         if found:
             where = await self._directory.room(message.rid, room)
             for one in found:
-                await self._hand_on(await self._event(one, where))
+                if (event := await self._event(one, where)) is not None:
+                    await self._delivery.give(event)
         self._seen[message.id] = glimpse(message)
-        self._seen.move_to_end(message.id)
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
 
     async def removed(self, rid: str, message_id: str) -> None:
-        """Hand on that a message is gone."""
-        await self._hand_on(Deleted(await self._directory.room(rid), message_id))
+        """A message was deleted."""
+        await self._delivery.give(Deleted(await self._directory.room(rid), message_id))
 
     def room_changed(self, room: WireRoom) -> None:
-        """A room has a new name, or we are new in it."""
+        """A room has a new name, or the account is new in it."""
         if room.rid:
             self._directory.learn_subscription(room)
         self._directory.forget_room(room.rid or room.id or "")
 
-    async def _hand_on(self, event: Event | None) -> None:
-        if event is None or self.receive is None:
-            return
-        try:
-            await self.receive(event)
-        except Rejected as error:
-            log.warning("event.skipped", reason=f"it is left out: {error}")
-
-    async def _event(self, told: PlatformEvent, room: Room) -> Event | None:
-        match told:
+    async def _event(self, found: PlatformEvent, room: Room) -> Event | None:
+        match found:
             case NewMessage():
-                return await self._inbound(told, room)
+                return await self._message(found, room)
             case EditedMessage():
-                return Edited(room, told.id, told.content, told.at)
+                return Edited(room, found.id, found.content, found.at)
             case DeletedMessage():
-                return Deleted(room, told.id)
+                return Deleted(room, found.id)
             case PinChange():
-                by = await self._directory.named(told.by)
-                return Pinned(room, told.id, by, told.pinned) if by else None
+                by = await self._directory.named(found.by)
+                return Pinned(room, found.id, by, found.pinned) if by else None
             case OptionReaction():
-                return await self._chosen(told)
+                return await self._choice(found)
 
-    async def _chosen(self, vote: OptionReaction) -> Chosen | None:
+    async def _choice(self, vote: OptionReaction) -> Chosen | None:
         question = self._posts.question(vote.id)
         if question is None or vote.option >= len(question.options):
             return None
         by = await self._directory.named(vote.by)
         return Chosen(question.id, vote.option, by) if by else None
 
-    async def _inbound(self, said: NewMessage, room: Room) -> Inbound:
+    async def _message(self, said: NewMessage, room: Room) -> Inbound:
         """The message with what has to be looked up for it, all at once and not for long."""
         mentioned = said.mentioned or room.kind == "dm"
         by, attachments, ours = await asyncio.gather(
@@ -137,18 +92,8 @@ class EventHandler:
         )
         mentioned = mentioned or ours
         context = await self._directory.thread_context(said) if mentioned else None
-        if room.kind == "dm":
-            room = replace(room, name=by.name)
-        return inbound(
-            said,
-            room,
-            by,
-            mentioned=mentioned,
-            attachments=attachments,
-            thread_context=context,
-            recipient_id=self._recipient,
-            require_mention=self._require_mention,
-        )
+        found = MessageContext(mentioned, said.at, said.thread_id, attachments, context)
+        return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
 
     async def _answers_us(self, said: NewMessage, *, known: bool) -> bool:
         if known or said.thread_id is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 import structlog
 
+from bots.kit.recent import Recent
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
 from contract.agent import Question
@@ -39,7 +39,7 @@ class Posts:
     def __init__(self, api: RocketApi, directory: Directory) -> None:
         self._api, self._directory = api, directory
         self._plain = False  # the account may speak under its own name only
-        self._questions: OrderedDict[str, Question] = OrderedDict()
+        self._questions: Recent[str, Question] = Recent(_REMEMBERED)
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post a text as Rocket.Chat takes it. The same key twice is one message."""
@@ -120,8 +120,6 @@ class Posts:
     def remember(self, message_id: str, question: Question) -> None:
         """A reaction with a digit on this message is an answer from now on."""
         self._questions[message_id] = question
-        if len(self._questions) > _REMEMBERED:
-            self._questions.popitem(last=False)
 
     def question(self, message_id: str) -> Question | None:
         return self._questions.get(message_id)

@@ -7,7 +7,7 @@ import structlog
 from bots.bot import Reaction
 from bots.kit.reactions import ShownReactions
 from bots.rocketchat.api import RocketApi
-from bots.rocketchat.connection import Ddp
+from bots.rocketchat.ddp import Ddp
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import DIGITS
 from contract.chat import Destination
@@ -26,7 +26,7 @@ REACTIONS: dict[Reaction, str] = {
 class Reactions:
     def __init__(self, api: RocketApi, directory: Directory) -> None:
         self._api, self._directory = api, directory
-        self._marks: ShownReactions[str] = ShownReactions()
+        self._shown: ShownReactions[str] = ShownReactions()
         self.real_names = False  # people are shown by their names (UI_Use_Real_Name)
 
     async def typing(self, ddp: Ddp | None, place: Destination, *, begins: bool) -> None:
@@ -43,17 +43,17 @@ class Reactions:
         except PlatformError as error:
             log.debug("sign.failed", reason=error)
 
-    async def mark(self, message_id: str, mark: Reaction) -> None:
-        """Put the mark's reaction, then take back the one before.
+    async def react(self, message_id: str, reaction: Reaction) -> None:
+        """Put the reaction, then take back the one before.
 
         An account with ten calls a minute shows how it ended, and nothing on the way there.
         """
-        if not self._directory.own.unlimited and mark == "working":
+        if not self._directory.own.unlimited and reaction == "working":
             return
-        known = message_id in self._marks
-        if (before := self._marks.change(message_id, mark)) is None:
+        known = message_id in self._shown
+        if (before := self._shown.change(message_id, reaction)) is None:
             return
-        await self._react(message_id, REACTIONS[mark], should=True)
+        await self._react(message_id, REACTIONS[reaction], should=True)
         for old in before if known or self._directory.own.unlimited else ():
             await self._react(message_id, REACTIONS[old], should=False)
 

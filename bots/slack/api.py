@@ -14,16 +14,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from yarl import URL
 
-from bots.kit.files import read
+from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of
+from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
 # The SDK's log holds message texts (DEBUG), forged bodies (INFO) and tickets (ERROR). What matters
 # of it we say ourselves.
 SDK_LOG = logging.getLogger("moot.bots.slack_sdk")
 SDK_LOG.setLevel(logging.CRITICAL)
-
-# A connection that isn't there after this time was never made: nothing was sent.
-_CONNECT_S = 5.0
 
 # `ok: false` with one of these says nothing about whether the call was carried out.
 _UNSURE = {"internal_error", "fatal_error", "request_timeout", "service_unavailable"}
@@ -70,14 +68,13 @@ class SlackApi:
     ) -> None:
         self._token, self._url = token, api_url if api_url.endswith("/") else api_url + "/"
         self._now, self._timeout_s = now, timeout_s
-        self._session: aiohttp.ClientSession | None = None
+        self._pool = HttpPool()
         self._client: AsyncWebClient | None = None
         self._closed_until: dict[tuple[str, object], float] = {}
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-        self._session = self._client = None
+        self._client = None
+        await self._pool.close()
 
     async def call(self, method: str, /, **args: object) -> Mapping[str, Any]:
         """Slack's answer. Raises PlatformError.
@@ -118,8 +115,8 @@ class SlackApi:
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise PlatformError(f"Slack can't be reached: {error}", outcome="retry") from error
         except (aiohttp.ClientError, SlackClientError, OSError) as error:
-            what = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
-            raise PlatformError(f"Slack: {method}: {what}", outcome="unknown") from error
+            why = f"Slack: {method}: {reason_of(error)}"
+            raise PlatformError(why, outcome="unknown") from error
 
     async def pages(
         self, method: str, field: str, *, pages: int, **args: object
@@ -135,34 +132,27 @@ class SlackApi:
                 return
         raise PlatformError(f"Slack: {method} has more than {pages} pages", outcome="unknown")
 
-    async def read(self, url: str, most_bytes: int, timeout_s: float) -> tuple[bytes, str]:
+    async def read(self, url: str, max_bytes: int, timeout_s: float) -> tuple[bytes, str]:
         """A private file's bytes and MIME type. The token travels to Slack's own hosts only."""
         if (target := self._own_url(url)) is None:
             raise PlatformError("not a file of Slack's", outcome="refused")
         headers = {"Authorization": f"Bearer {self._token}"}
-        try:
+        with file_errors():
             async with (
                 asyncio.timeout(timeout_s),
-                self._http().get(target, headers=headers) as answer,
+                self._pool.session().get(target, headers=headers) as answer,
             ):
-                if answer.status != 200:
-                    raise PlatformError(f"a file: HTTP {answer.status}", outcome="refused")
-                return await read(answer.content, most_bytes), answer.content_type
-        except (aiohttp.ClientError, OSError) as error:
-            reason = type(error).__name__
-            raise PlatformError(f"a file can't be read: {reason}", outcome="retry") from error
+                return await read_file(answer, max_bytes)
 
     async def send(self, url: str, data: bytes) -> None:
         """Bytes to an upload URL that Slack gave. Nothing is seen of them yet: safe to repeat."""
-        try:
+        with file_errors("an upload"):
             async with (
                 asyncio.timeout(self._timeout_s + len(data) / 100_000),
-                self._http().post(url, data=data) as answer,
+                self._pool.session().post(url, data=data) as answer,
             ):
                 if answer.status != 200:
                     raise PlatformError(f"an upload: HTTP {answer.status}", outcome="retry")
-        except (aiohttp.ClientError, OSError) as error:
-            raise PlatformError(f"an upload: {type(error).__name__}", outcome="retry") from error
 
     def _own_url(self, text: str) -> URL | None:
         """The URL if it leads to Slack."""
@@ -176,16 +166,9 @@ class SlackApi:
         own = host == "slack.com" or host.endswith(".slack.com")
         return url if own and url.scheme == "https" else None
 
-    def _http(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-            self._session = aiohttp.ClientSession(timeout=timeout)
-            self._client = None
-        return self._session
-
     def _web(self) -> AsyncWebClient:
-        session = self._http()
-        if self._client is None:
+        session = self._pool.session()
+        if self._client is None or self._client.session is not session:
             # No retry handlers: the SDK's own repeats a post whose connection was reset after
             # Slack had taken it, and the post is there twice.
             self._client = AsyncWebClient(
@@ -215,15 +198,10 @@ def _raise_for(method: str, error: SlackApiError) -> NoReturn:
         raise PlatformError(
             f"Slack asked to wait with {method}",
             outcome="retry",
-            retry_after_s=_retry_after_s(answer.headers),
+            retry_after_s=retry_after_s(answer.headers),
         ) from error
     if answer.status_code >= 500 or code in _UNSURE or (answer.status_code == 200 and not code):
         why = code or f"HTTP {answer.status_code}"
         raise PlatformError(f"Slack: {method}: {why}", outcome="unknown") from error
     needed = str(data.get("needed") or "")
     raise SlackRefused(method, code or f"HTTP {answer.status_code}", needed) from error
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float:
-    value = {name.lower(): text for name, text in headers.items()}.get("retry-after", "")
-    return max(float(value), 0.0) if value.replace(".", "", 1).isdecimal() else 1.0

@@ -7,7 +7,6 @@ went on, and handed on as if Slack had just told it. What comes twice does no ha
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,8 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from bots.kit.cursor import JsonState
+from bots.kit.recent import Recent
+from bots.kit.retry import PatientCalls
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.directory import Directory
 from bots.slack.wire import Ts
@@ -38,8 +39,7 @@ _LOOK_BACK_S = 2 * 24 * 3600.0
 _PAGE, _PAGES = 200, 25
 # conversations.history, .replies and users.conversations are of tier 3, at least 50 calls a minute;
 # the rest is left to people who wait for an answer.
-_CALLS, _PER_S = 30, 60.0
-_TRIES, _LONGEST_REST_S = 6, 60.0
+_PACE = (30, 60.0)
 
 Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 
@@ -72,7 +72,7 @@ class Cursors:
         self._kept = JsonState(path, _State)
         self.began, self.settled = START, False
         self._rooms: dict[str, str] = {}
-        self._threads: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._threads: Recent[tuple[str, str], None] = Recent(_THREADS)
 
     def load(self) -> None:
         """What an earlier process wrote. Blocks its thread."""
@@ -81,12 +81,12 @@ class Cursors:
             return
         self.began, self.settled = state.began, state.settled
         self._rooms = dict(state.rooms)
-        self._threads = OrderedDict.fromkeys(state.threads)
+        self._threads.update(dict.fromkeys(state.threads))
 
     async def save(self) -> None:
-        """Keep all this over a restart. Raises OSError."""
+        """Keep all this over a restart; without it more is read than is needed, some other time."""
         threads = list(self._threads)
-        await self._kept.save(
+        await self._kept.keep(
             _State(began=self.began, settled=self.settled, rooms=self._rooms, threads=threads)
         )
 
@@ -113,9 +113,6 @@ class Cursors:
     def spoke(self, room: str, thread: str) -> None:
         """Somebody said something in a thread."""
         self._threads[room, thread] = None
-        self._threads.move_to_end((room, thread))
-        if len(self._threads) > _THREADS:
-            self._threads.popitem(last=False)
 
     def threads(self, room: str) -> Sequence[str]:
         """The room's threads in which somebody spoke lately."""
@@ -132,8 +129,9 @@ class HistoryPages:
         now: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._api, self._now, self._sleep = api, now, sleep
-        self._calls: deque[float] = deque(maxlen=_CALLS)
+        self._api = api
+        calls = PatientCalls(tries=6, longest_s=60.0, pace=_PACE, now=now, sleep=sleep)
+        self.answered = calls.answered
 
     async def messages(self, channel: str, since: str) -> list[Message]:
         """The room's messages after `since`, and on the same pages some from before.
@@ -179,28 +177,6 @@ class HistoryPages:
     async def _call(self, method: str, /, **args: object) -> Mapping[str, Any]:
         return await self.answered(lambda: self._api.call(method, **args))
 
-    async def answered(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """The answer, within the pace; asked again when Slack put it off or gave none."""
-        for attempt in range(_TRIES):
-            await self._pace()
-            try:
-                return await ask()
-            except SlackRefused:
-                raise
-            except PlatformError as error:
-                if attempt == _TRIES - 1:
-                    raise
-                rest_s = error.retry_after_s if error.outcome == "retry" else 2.0**attempt
-                log.info("history.retry", in_s=round(rest_s, 0), reason=error)
-                await self._sleep(min(rest_s, _LONGEST_REST_S))
-        raise AssertionError("the last try returns or raises")
-
-    async def _pace(self) -> None:
-        if len(self._calls) == _CALLS:
-            rest_s = self._calls[0] + _PER_S - self._now()
-            await self._sleep(min(max(rest_s, 0.0), _PER_S))
-        self._calls.append(self._now())
-
 
 def stamps(page: Mapping[str, Any]) -> list[str]:
     return [str(message["ts"]) for message in page.get("messages") or () if message.get("ts")]
@@ -234,7 +210,7 @@ class Backfill:
         self._directory = directory
         self._history = HistoryPages(api, now=now, sleep=sleep)
         self._cursors, self._take, self._now = cursors, take, now
-        self._taken: OrderedDict[tuple[str, str], str | None] = OrderedDict()  # and its thread
+        self._taken: Recent[tuple[str, str], str | None] = Recent(_REMEMBERED)  # and its thread
         self._due = asyncio.Event()
         self._cuts = 0
         self._complete = False  # nothing is missing but in `_behind`
@@ -255,8 +231,6 @@ class Backfill:
     def took(self, channel: str, ts: str, thread: str | None) -> None:
         """A message is on disk."""
         self._taken[channel, ts] = thread
-        if len(self._taken) > _REMEMBERED:
-            self._taken.popitem(last=False)
         if thread:
             self._cursors.spoke(channel, thread)
         if self._complete and channel not in self._behind:
@@ -278,7 +252,7 @@ class Backfill:
         await asyncio.to_thread(self._cursors.load)
         if self._cursors.began == START:
             self._cursors.began = f"{self._now():.6f}"
-            await self._save()
+            await self._cursors.save()
         clock = asyncio.get_running_loop().time
         again_at = 0.0
         try:
@@ -293,15 +267,9 @@ class Backfill:
                     self._due.clear()
                     await self._catch_up()
                     again_at = clock() + _AGAIN_S
-                await self._save()
+                await self._cursors.save()
         finally:
-            await asyncio.shield(self._save())
-
-    async def _save(self) -> None:
-        try:
-            await self._cursors.save()
-        except OSError as error:  # then more is read than is needed, some other time
-            log.warning("cursor.not_kept", reason=error)
+            await asyncio.shield(self._cursors.save())
 
     async def _catch_up(self) -> None:
         cuts = self._cuts
@@ -320,7 +288,7 @@ class Backfill:
             except PlatformError as error:
                 log.warning("history.postponed", channel=channel, reason=error)
                 self._behind.add(channel)
-            await self._save()
+            await self._cursors.save()
         self._cursors.settled |= not self._behind
         self._complete = cuts == self._cuts
 

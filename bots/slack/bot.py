@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
-from bots.kit.lanes import together
-from bots.kit.naming import Named, by_names
+from bots.kit.bot_setup import BotSetup
+from bots.kit.events import DeletedMessage, RenamedRoom
+from bots.kit.lanes import Delivery, together
+from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
@@ -27,11 +27,9 @@ from bots.slack.events import (
     Account,
     ButtonPress,
     CommandUse,
-    DeletedMessage,
     NewMessage,
     PlatformEvent,
-    RenamedRoom,
-    heard,
+    parse_event,
 )
 from bots.slack.files import Files
 from bots.slack.inbound import EventConverter
@@ -40,73 +38,66 @@ from bots.slack.reactions import Reactions
 from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
-from contract.errors import ConfigError, PlatformError, Rejected
+from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_MOST_MEMBERS = 100
-_GRACE_S = 2.0  # for events under way when the bot is stopped; the rest Slack sends again
+_MAX_FILE_BYTES = 20_000_000
 
 
-class SlackBot:
-    """One Slack app in one workspace.
+@dataclass(frozen=True, slots=True)
+class SlackApp:
+    """One Slack app: its secrets, and how Slack reaches it."""
 
-    token: the bot's (`xoxb-…`). app_token: for Socket Mode (`xapp-…`). signing_secret: for HTTP.
-    path: where Slack calls us in HTTP mode; the gateway's server mounts `routes()`. files_dir:
-    where files of people's messages are kept. own_dir: where it keeps how far it has read.
-    is_named: whether a text names one of the personas; default: by the names above. now: the time
-    in seconds since 1970.
-    """
+    token: str
+    """The bot's, `xoxb-…`."""
+
+    app_token: str = ""
+    """For Socket Mode, `xapp-…`."""
+
+    signing_secret: str = ""
+    """For HTTP."""
+
+    mode: Literal["socket", "http"] = "socket"
+
+    api_url: str = "https://slack.com/api/"
+
+    path: str = "/slack/events"
+    """Where Slack calls us in HTTP mode; the gateway's server mounts it."""
+
+    def missing(self) -> str:
+        """The name of the secret that its mode lacks; "": none."""
+        needed = "app_token" if self.mode == "socket" else "signing_secret"
+        given = {"token": self.token, needed: getattr(self, needed)}
+        return next((key for key, value in given.items() if not value.strip()), "")
+
+
+class SlackBot(PlatformBot):
+    """One Slack app in one workspace."""
 
     platform = SOURCE
-    manners = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
+    capabilities = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
-    def __init__(
-        self,
-        *,
-        personas: Sequence[str],
-        token: str,
-        files_dir: Path,
-        own_dir: Path,
-        name: str = SOURCE,
-        mode: Literal["socket", "http"] = "socket",
-        app_token: str = "",
-        signing_secret: str = "",
-        api_url: str = "https://slack.com/api/",
-        path: str = "/slack/events",
-        require_mention: bool = True,
-        is_named: Named | None = None,
-        most_file_bytes: int = 20_000_000,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        missing = {"socket": ("app_token", app_token), "http": ("signing_secret", signing_secret)}
-        for key, value in (("token", token), missing[mode]):
-            if not value.strip():
-                raise ConfigError(f"Slack bot {name!r}: {key} is missing (mode {mode!r} needs it)")
-        self.name, self._mode = name, mode
-        self.personas: Sequence[str] = tuple(personas)
-        self._path, self._app_token, self._api_url = path, app_token, api_url
-        self._api = SlackApi(token, api_url, now=now)
-        self._directory = Directory(self._api, now=now)
-        voices = PersonaPosts(self._api, lambda: self._directory.own)
-        self._files = Files(self._api, voices, files_dir, most_file_bytes)
-        self._posts = Posts(self._api, voices)
-        self._reader = EventConverter(
-            self._directory,
-            self._files,
-            self.personas,
-            is_named=is_named or by_names(self.personas),
-            require_mention=require_mention,
-        )
-        self._signs = Reactions(self._api, began=now())
-        self._app = bolt(token, signing_secret, self._take)
-        self._handle = http_handler(self._app, signing_secret, now)
-        self._now = now
-        cursors = Cursors(own_dir / "slack_cursors.json")
-        self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=now)
-        self._receive: Receive | None = None
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._taking: set[asyncio.Task[Any]] = set()
+    def __init__(self, setup: BotSetup, app: SlackApp) -> None:
+        if key := app.missing():
+            raise ConfigError(
+                f"Slack bot {setup.name!r}: {key} is missing (mode {app.mode!r} needs it)"
+            )
+        super().__init__(setup)
+        self._slack_app = app
+        self._api = SlackApi(app.token, app.api_url, now=setup.now)
+        self._directory = Directory(self._api, now=setup.now)
+        persona_posts = PersonaPosts(self._api, lambda: self._directory.own)
+        self._posts = Posts(self._api, persona_posts)
+        max_bytes = setup.max_file_bytes or _MAX_FILE_BYTES
+        self._files = Files(self._api, persona_posts, setup.files_dir, max_bytes)
+        self._converter = EventConverter(setup, self._directory, self._files)
+        self._reactions = Reactions(self._api, began=setup.now())
+        self._delivery = Delivery(setup.name)
+        self._bolt = bolt(app.token, app.signing_secret, self._take)
+        self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
+        cursors = Cursors(setup.own_dir / "slack_cursors.json")
+        self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=setup.now)
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -119,26 +110,26 @@ class SlackBot:
     async def run(self, receive: Receive) -> None:
         """Connect and deliver events until cancelled. Raises MootError when Slack won't have us."""
         try:
-            own = await account(self._api, self.name)
-            self._directory.introduce(own)
-            self._receive = receive
-            way = self._run_socket if self._mode == "socket" else self._run_http
-            await together({self.name: way(), f"{self.name} backfill": self._backfill.run()})
+            self._directory.introduce(await account(self._api, self.name))
+            self._delivery.open(receive)
+            listen = self._run_socket if self._slack_app.mode == "socket" else self._run_http
+            await together({self.name: listen(), f"{self.name} backfill": self._backfill.run()})
         finally:
             await self.close()
 
     async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it anew."""
-        await self._settle()
+        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
+        await self._delivery.close()
         await self._directory.close()
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
         """What Slack says is missing."""
-        api = SlackApi(self._app_token, self._api_url, now=self._now)
-        socket = api if self._mode == "socket" else None
+        app = self._slack_app
+        api = SlackApi(app.app_token, app.api_url, now=self.setup.now)
+        socket = api if app.mode == "socket" else None
         try:
-            return await findings(self._api, socket, self._directory, self._path, self.name)
+            return await findings(self._api, socket, self._directory, app.path, self.name)
         finally:
             await api.close()
             await self.close()
@@ -149,63 +140,50 @@ class SlackBot:
         await asyncio.Event().wait()
 
     async def _run_socket(self) -> None:
-        api = SlackApi(self._app_token, self._api_url, now=self._now)
+        app, told = self._slack_app, self._backfill
+        api = SlackApi(app.app_token, app.api_url, now=self.setup.now)
         try:
-            async with open_socket(self._app, self._app_token, self._api_url) as client:
+            async with open_socket(self._bolt, app.app_token, app.api_url) as client:
                 try:
-                    told = self._backfill
                     await keep_connected(client, api, cut=told.cut, connected=told.connected)
                 finally:
-                    await self._settle()  # while there is a socket to acknowledge on
+                    await self._delivery.close()  # while there is a socket to acknowledge on
         except SlackRefused as error:
             raise app_token_refused(error, self.name) from error
         finally:
             await api.close()
 
-    async def _settle(self) -> None:
-        """Take no more events, and let those being taken come to their end."""
-        self._receive = None
-        if self._taking:
-            await asyncio.wait(self._taking, timeout=_GRACE_S)
-
     def routes(self) -> list[web.RouteDef]:
-        """What the gateway's server mounts in HTTP mode; nothing in Socket Mode."""
-        return [web.post(self._path, self._handle)] if self._mode == "http" else []
+        """The path that Slack calls in HTTP mode; nothing in Socket Mode."""
+        app = self._slack_app
+        return [web.post(app.path, self._handle)] if app.mode == "http" else []
 
     # ── Events ──────────────────────────────────────────────────────────────────────────
 
     async def _take(self, payload: Mapping[str, Any]) -> None:
         """Hand one payload on; return when it is on disk. What raises here, Slack sends again."""
-        receive, task = self._receive, asyncio.current_task()
-        if receive is None or task is None:
-            raise PlatformError("the bot isn't running", outcome="retry")
-        try:
-            found = heard(payload, self._directory.own)
-        except ValueError as error:
-            log.warning("event.unreadable", bot=self.name, reason=error)
-            return
-        self._taking.add(task)
-        try:
-            await self._hand_on(found, receive)
-        except Rejected as error:
-            log.warning("event.skipped", bot=self.name, reason=f"it is left out: {error}")
-        finally:
-            self._taking.discard(task)
+        with self._delivery.taking():
+            try:
+                found = parse_event(payload, self._directory.own)
+            except ValueError as error:
+                log.warning("event.unreadable", bot=self.name, reason=error)
+                return
+            if found is not None:
+                await self._hand_on(found)
 
-    async def _hand_on(self, found: PlatformEvent | None, receive: Receive) -> None:
-        if found is None:
-            return
+    async def _hand_on(self, found: PlatformEvent) -> None:
         if isinstance(found, RenamedRoom):
-            self._directory.forget_room(found.channel)
+            self._directory.forget_room(found.room)
         elif isinstance(found, CommandUse | ButtonPress):
-            await receive(await self._reader.event(found))
+            await self._delivery.give(await self._converter.event(found))
         else:
-            async with self._turns[found.channel]:  # in a room, one after the other
-                await receive(await self._reader.event(found))
+            channel = found.room.id
+            async with self._delivery.in_room(channel):
+                await self._delivery.give(await self._converter.event(found))
             if isinstance(found, NewMessage):
-                self._backfill.took(found.channel, found.ts, found.thread_ts)
+                self._backfill.took(channel, found.id, found.thread_id)
             elif isinstance(found, DeletedMessage):
-                self._backfill.removed(found.channel, found.ts)
+                self._backfill.removed(channel, found.id)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
@@ -252,20 +230,15 @@ class SlackBot:
             self._directory.introduce(await account(self._api, self.name))
         return self._directory.own
 
-    # ── Signs and people ────────────────────────────────────────────────────────────────
+    # ── Reactions and people ────────────────────────────────────────────────────────────────
 
     async def typing(self, place: Destination, status: str) -> None:
         """A status under the thread ("" ends it). Never raises."""
-        await self._signs.status(place, status)
+        await self._reactions.status(place, status)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """A reaction on somebody's message. Never raises."""
-        await self._signs.mark(place, message_id, mark)
+        await self._reactions.react(place, message_id, reaction)
 
-    async def members(self, room: Room) -> Sequence[Speaker]:
-        """The first hundred in the room, this bot left out; empty when Slack doesn't tell."""
-        try:
-            return await self._directory.members(room.external_id, _MOST_MEMBERS)
-        except SlackRefused as error:
-            log.info("roster.failed", bot=self.name, reason=error)
-            return []
+    async def roster(self, room: Room) -> Sequence[Speaker]:
+        return await self._directory.members(room.external_id, MAX_MEMBERS)

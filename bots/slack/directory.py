@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bots.kit.directory import SHOWN, Lookup, thread_block
+from bots.kit.directory import SHOWN, LookupDirectory, thread_block
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
-from bots.slack.events import SOURCE, Account, speaker
+from bots.slack.events import SOURCE, Account, Channel, speaker
 from bots.slack.text import typed
 from contract.chat import Room, RoomKind, Speaker
 
@@ -52,22 +52,17 @@ class _Thread:
         return f"{self.channel}/{self.ts}"
 
 
-class Directory:
+class Directory(LookupDirectory):
     """Names of people and rooms, and summaries of threads."""
 
     def __init__(self, api: SlackApi, *, now: Callable[[], float], patience_s: float = 1.0) -> None:
+        super().__init__(now=now, patience_s=patience_s)
         self._api = api
         self.own = Account("", "")
         self._kinds: dict[str, RoomKind] = {}
-        self._people = Lookup("user", self._fetch_person, now=now, patience_s=patience_s)
-        self._channels = Lookup("channel", self._fetch_channel, now=now, patience_s=patience_s)
-        self._threads = Lookup(
-            "thread", self._fetch_thread, now=now, patience_s=patience_s, entries=256
-        )
-
-    async def close(self) -> None:
-        for lookup in (self._people, self._channels, self._threads):
-            await lookup.close()
+        self._people = self.lookup("user", self._fetch_person)
+        self._channels = self.lookup("channel", self._fetch_channel)
+        self._threads = self.lookup("thread", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
         """Who the bot itself is."""
@@ -98,10 +93,11 @@ class Directory:
 
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
-    async def room(self, channel: str, kind: RoomKind | None) -> Room:
-        """The room. kind: what the event says of it, if anything. A DM has no name of its own."""
-        if kind is not None:
-            self._kinds[channel] = kind
+    async def room(self, where: Channel) -> Room:
+        """The room of an event. A direct message has no name of its own."""
+        channel = where.id
+        if where.kind is not None:
+            self._kinds[channel] = where.kind
         kind = self._kinds.get(channel)
         if kind == "dm":
             return Room(f"{SOURCE}:{channel}", channel, "dm")

@@ -1,7 +1,7 @@
-"""Slack's events as values, and those values as messages of the ingest contract. Pure.
+"""Slack's payloads as events. Pure.
 
 A mention in a channel arrives twice, as `message` and as `app_mention`: both read the same.
-What an event doesn't say (names, files' bytes, the thread) is looked up by `slack` in between.
+What an event doesn't say (names, files' bytes, the thread) is looked up in `inbound`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Unpack
+from typing import Any
 
 from pydantic import ValidationError
 
-from bots.kit.inbound import MessageContext, message
+from bots.kit.events import (
+    DeletedMessage,
+    EditedMessage,
+    FileRef,
+    PinChange,
+    RenamedRoom,
+    faulty_fields,
+)
 from bots.slack.text import typed
 from bots.slack.wire import WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
-from contract.chat import SLASH, Inbound, Room, RoomKind, Speaker
+from contract.chat import SLASH, RoomKind, Speaker
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button
@@ -25,7 +32,7 @@ CHOOSE = "moot_choose_"  # begins the action id of a question's button
 # Subtypes that are somebody saying something; joins, topics, pins and the like are not.
 _SAID = {None, "file_share", "thread_broadcast", "me_message", "bot_message"}
 # Events about a pin, and whether the pin is there after them. By `reaction_…`: with a 📌 only.
-_FLAGS = {
+_PIN_EVENTS = {
     "pin_added": True,
     "pin_removed": False,
     "reaction_added": True,
@@ -50,94 +57,73 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRef:
-    """A file beside a message. url: "" when it isn't Slack's, None when only files.info tells."""
+class Channel:
+    """Where something happened. kind: None, the event doesn't say."""
 
     id: str
-    name: str
-    mime: str
-    size_bytes: int
-    url: str | None
+    kind: RoomKind | None
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message. sender_id: a user's id, or a bot's where it has no user. kind: None, not told."""
+    """A message, with its time stamp as its id. sender_id: a bot's where it has no user."""
 
-    channel: str
-    kind: RoomKind | None
-    ts: str
+    room: Channel
+    id: str
     sender_id: str
     is_bot: bool
     content: str
     mentioned: bool
-    thread_ts: str | None = None
+    thread_id: str | None = None
     bot_name: str | None = None
     files: tuple[FileRef, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class EditedMessage:
-    channel: str
-    kind: RoomKind | None
-    ts: str
-    content: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DeletedMessage:
-    channel: str
-    kind: RoomKind | None
-    ts: str
+    @property
+    def reply_to(self) -> str | None:
+        """In Slack who answers a message does so in its thread."""
+        return self.thread_id
 
 
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
+    """Somebody chose an option of a question, counted from 0."""
+
     question_id: str
     option: int
     user_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class RenamedRoom:
-    """What is known of this channel is out of date."""
-
-    channel: str
-
-
-@dataclass(frozen=True, slots=True)
-class PinChange:
-    """A message that somebody pinned, by Slack's pin or a 📌, or whose pin they took back."""
-
-    channel: str
-    kind: RoomKind | None
-    ts: str
-    user_id: str
-    pinned: bool
-
-
-@dataclass(frozen=True, slots=True)
 class CommandUse:
     """A slash command. It is no message of Slack's: nothing can be answered in a thread of it.
 
-    id: of this one alone; it tells who gave it, also after a restart. content: as it was typed,
+    id: of this one alone; it says who gave it, also after a restart. content: as it was typed,
     behind `/moot`.
     """
 
-    channel: str
+    room: Channel
     user_id: str
     id: str
     content: str
 
+    @property
+    def reply_to(self) -> None:
+        """Nothing: it stands nowhere."""
+
 
 PlatformEvent = (
-    NewMessage | EditedMessage | DeletedMessage | ButtonPress | RenamedRoom | PinChange | CommandUse
+    NewMessage
+    | EditedMessage[Channel]
+    | DeletedMessage[Channel]
+    | PinChange[Channel, str]
+    | RenamedRoom
+    | ButtonPress
+    | CommandUse
 )
 
 
-def heard(payload: Mapping[str, Any], own: Account) -> PlatformEvent | None:
-    """What a payload of Slack's says, or None when it is nothing for a chat, or our own doing.
+def parse_event(payload: Mapping[str, Any], own: Account) -> PlatformEvent | None:
+    """The event that a payload reports; None when it is nothing for a chat, or our own doing.
 
     Raises ValueError on a payload that Slack doesn't write.
     """
@@ -151,14 +137,14 @@ def heard(payload: Mapping[str, Any], own: Account) -> PlatformEvent | None:
             return None
         if event.get("type") in ("channel_rename", "group_rename"):
             return RenamedRoom(WireRename.model_validate(event).channel.id)
-        if event.get("type") in _FLAGS:
-            return _flagged(WireFlag.model_validate(event), own)
+        if event.get("type") in _PIN_EVENTS:
+            return _pin(WireFlag.model_validate(event), own)
         if event.get("type") not in ("message", "app_mention"):
             return None
         return _message(WireEvent.model_validate(event), own)
     except ValidationError as error:
-        fields = sorted({".".join(map(str, e["loc"])) for e in error.errors()})
-        raise ValueError(f"an event of Slack's can't be read: {', '.join(fields)}") from None
+        fields = faulty_fields(error)
+        raise ValueError(f"an event of Slack's can't be read: {fields}") from None
 
 
 def _pressed(press: WirePress) -> ButtonPress | None:
@@ -175,7 +161,7 @@ def _commanded(given: WireCommand) -> CommandUse:
     words = typed(given.text) if own == "moot" else f"{own} {typed(given.text)}"
     content = f"/moot {words}".rstrip()
     id_ = f"{SLASH}{given.user_id}:{given.trigger_id}"
-    return CommandUse(given.channel_id, given.user_id, id_, content)
+    return CommandUse(_channel(given.channel_id), given.user_id, id_, content)
 
 
 def commander(command_id: str) -> str:
@@ -183,7 +169,7 @@ def commander(command_id: str) -> str:
     return command_id.removeprefix(SLASH).partition(":")[0] if command_id.startswith(SLASH) else ""
 
 
-def _flagged(event: WireFlag, own: Account) -> PinChange | None:
+def _pin(event: WireFlag, own: Account) -> PinChange[Channel, str] | None:
     item = event.item
     channel = item.channel or event.channel_id
     ts = item.ts or (item.message.ts if item.message else None)
@@ -191,24 +177,28 @@ def _flagged(event: WireFlag, own: Account) -> PinChange | None:
         return None
     if event.type.startswith("reaction_") and event.reaction not in _PINS:
         return None
-    kind: RoomKind | None = "dm" if channel.startswith("D") else None
-    return PinChange(channel, kind, ts, event.user, _FLAGS[event.type])
+    return PinChange(_channel(channel), ts, event.user, _PIN_EVENTS[event.type])
 
 
-def _message(event: WireEvent, own: Account) -> NewMessage | EditedMessage | DeletedMessage | None:
+def _channel(id_: str, told: str | None = None) -> Channel:
+    """told: the type of the channel, as a message's event has it."""
+    return Channel(id_, "dm" if id_.startswith("D") else _KINDS.get(told or ""))
+
+
+def _message(
+    event: WireEvent, own: Account
+) -> NewMessage | EditedMessage[Channel] | DeletedMessage[Channel] | None:
     if not event.channel:
         return None
-    kind = _KINDS.get(event.channel_type or "")
-    if event.channel.startswith("D"):
-        kind = "dm"
+    room = _channel(event.channel, event.channel_type)
     if event.subtype == "message_deleted":
         gone = event.deleted_ts or (event.previous_message and event.previous_message.ts)
-        return DeletedMessage(event.channel, kind, gone) if gone else None
+        return DeletedMessage(room, gone) if gone else None
     if event.subtype == "message_changed":
-        return _changed(event, event.channel, kind, own)
+        return _changed(event, room, own)
     if event.subtype not in _SAID or not event.ts or _is_own(event, own):
         return None
-    return _said(event, event.channel, event.ts, kind, own)
+    return _new_message(event, room, event.ts, own)
 
 
 def _is_own(event: WireEvent, own: Account) -> bool:
@@ -216,48 +206,55 @@ def _is_own(event: WireEvent, own: Account) -> bool:
 
 
 def _changed(
-    event: WireEvent, channel: str, kind: RoomKind | None, own: Account
-) -> EditedMessage | DeletedMessage | None:
+    event: WireEvent, room: Channel, own: Account
+) -> EditedMessage[Channel] | DeletedMessage[Channel] | None:
     """An edit. Slack sends the same event when a link unfolds or a thread grows: no edit."""
     new, old = event.message, event.previous_message
     if not new or not new.ts:
         return None
     if new.subtype == "tombstone":  # deleted, but its thread lives on
-        return DeletedMessage(channel, kind, new.ts)
+        return DeletedMessage(room, new.ts)
     if new.subtype not in _SAID or _is_own(new, own):
         return None
     if (old.text == new.text) if old else not new.edited:
         return None
     at = new.edited.ts if new.edited else event.event_ts or new.ts
-    return EditedMessage(channel, kind, new.ts, typed(new.text or ""), moment(at))
+    return EditedMessage(room, new.ts, typed(new.text or ""), moment(at))
 
 
-def _said(
-    event: WireEvent, channel: str, ts: str, kind: RoomKind | None, own: Account
-) -> NewMessage | None:
+def _new_message(event: WireEvent, room: Channel, ts: str, own: Account) -> NewMessage | None:
     sender = event.user or event.bot_id
     if not sender:
         return None
     is_bot = bool(event.bot_id) or sender == "USLACKBOT"
-    text = event.text or ""
-    if is_bot and not text:
-        shown = (a.text or a.fallback for a in event.attachments or ())
-        text = "\n".join(filter(None, shown))
-    reply = event.thread_ts if event.thread_ts != ts else None
-    mention = re.search(rf"<@{re.escape(own.user_id)}(?:\|[^<>]*)?>", text)
-    answers_us = bool(reply) and event.parent_user_id == own.user_id
+    text = _text(event, is_bot=is_bot)
+    thread = event.thread_ts if event.thread_ts != ts else None
     return NewMessage(
-        channel=channel,
-        kind=kind,
-        ts=ts,
+        room=room,
+        id=ts,
         sender_id=sender,
         is_bot=is_bot,
         content=typed(text),
-        mentioned=bool(mention) or kind == "dm" or answers_us,
-        thread_ts=reply,
+        mentioned=room.kind == "dm" or _addresses(event, text, thread, own),
+        thread_id=thread,
         bot_name=_bot_name(event) if is_bot else None,
         files=tuple(_file(file) for file in event.files or () if file.mode != "tombstone"),
     )
+
+
+def _text(event: WireEvent, *, is_bot: bool) -> str:
+    """The text; of a bot that says nothing beside its attachments, theirs."""
+    if event.text or not is_bot:
+        return event.text or ""
+    shown = (attached.text or attached.fallback for attached in event.attachments or ())
+    return "\n".join(filter(None, shown))
+
+
+def _addresses(event: WireEvent, text: str, thread: str | None, own: Account) -> bool:
+    """Whether it names the account, or answers a message of ours."""
+    if thread and event.parent_user_id == own.user_id:
+        return True
+    return bool(re.search(rf"<@{re.escape(own.user_id)}(?:\|[^<>]*)?>", text))
 
 
 def _bot_name(event: WireEvent) -> str | None:
@@ -278,24 +275,6 @@ def moment(ts: str) -> datetime:
     return datetime.fromtimestamp(int(seconds), UTC) + timedelta(microseconds=micros)
 
 
-# ── The ingest contract ─────────────────────────────────────────────────────────────────
-
-
 def speaker(external_id: str, name: str, *, is_bot: bool) -> Speaker:
     kind, mention = ("bot", None) if is_bot else ("human", f"<@{external_id}>")
     return Speaker(f"{SOURCE}:{external_id}", name, kind, mention)  # type: ignore[arg-type]
-
-
-def inbound(said: NewMessage, room: Room, by: Speaker, **found: Unpack[MessageContext]) -> Inbound:
-    """The message with everything that was looked up for it."""
-    return message(
-        SOURCE,
-        room,
-        by,
-        content=said.content,
-        message_id=said.ts,
-        sent_at=moment(said.ts),
-        thread_id=said.thread_ts,
-        reply_to=said.thread_ts,
-        **found,
-    )

@@ -44,7 +44,7 @@ class Reactions:
         self._api, self._began = api, began
         self._refused: set[str] = set()  # methods
         self._silent: set[str] = set()  # channels in which a status is refused
-        self._marks: ShownReactions[tuple[str, str]] = ShownReactions()
+        self._shown: ShownReactions[tuple[str, str]] = ShownReactions()
 
     async def status(self, place: Destination, status: str) -> None:
         """The status line under a thread; channels have none outside of threads."""
@@ -57,14 +57,14 @@ class Reactions:
         ):
             self._silent.add(channel)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
-        """Put the mark's reaction, then take back the one before."""
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
+        """Put the reaction, then take back the one before."""
         channel = place.room.external_id
         message = (channel, message_id)
-        is_bare = message not in self._marks and self._is_new(message_id)
-        if (before := self._marks.change(message, mark)) is None:
+        is_bare = message not in self._shown and self._is_new(message_id)
+        if (before := self._shown.change(message, reaction)) is None:
             return
-        await self._react("reactions.add", message, mark)
+        await self._react("reactions.add", message, reaction)
         for old in () if is_bare else before:
             await self._react("reactions.remove", message, old)
 
@@ -75,9 +75,9 @@ class Reactions:
         except ValueError:
             return False
 
-    async def _react(self, method: str, message: tuple[str, str], mark: Reaction) -> None:
+    async def _react(self, method: str, message: tuple[str, str], reaction: Reaction) -> None:
         channel, ts = message
-        await self._tried(method, channel=channel, timestamp=ts, name=_REACTIONS[mark])
+        await self._tried(method, channel=channel, timestamp=ts, name=_REACTIONS[reaction])
 
     async def _tried(self, method: str, **args: object) -> bool:
         """Whether it is worth another try in this place. Stops for good where the app may not."""

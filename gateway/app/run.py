@@ -12,6 +12,7 @@ from adapters.cli.hooks import HookListener
 from composer.headings import HEADINGS
 from gateway.access.access import Access
 from gateway.app.app import App
+from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
@@ -84,25 +85,26 @@ async def _run(
         sessions: SessionPool | None = None
         try:
             async with asyncio.TaskGroup() as group:
-                house = App(
+                context = Context(
                     config,
                     group=group,
                     store=store,
                     personas=personas,
                     bots=bots,
+                    access=access,
+                    instruments=Instruments(metrics, redactor, telemetry),
+                )
+                app = App(
+                    context,
                     programs=Programs(config.agents, environment, hooks),
                     index=index,
                     model=model,
                     page_token=environment.get("MOOT_TOKEN") or None,
                     hooks=hooks,
-                    metrics=metrics,
-                    access=access,
                     sandboxing=Sandboxing(config, environment.get("PATH", "")),
-                    redactor=redactor,
-                    telemetry=telemetry,
                 )
-                sessions = house.sessions
-                await house.serve(started, ends, notify)
+                sessions = app.sessions
+                await app.serve(started, ends, notify)
                 raise _Stop
         except* _Stop:
             pass

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gateway.access.admissions import Admissions
 from gateway.app.context import Context
 from gateway.app.memory import make_pins, make_suggestions
@@ -14,6 +12,7 @@ from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.rows import ScheduleRows
+from gateway.schedules.runner import ScheduleRunner
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
 from gateway.turns.briefing import BriefingMaker
@@ -62,20 +61,27 @@ def make_door(
     )
 
 
-def make_schedules(ground: Context, door: Callable[[], Intake]) -> Schedules:
-    """Scheduled questions. door: they go in there, like messages."""
+def make_schedules(ground: Context) -> Schedules:
+    """The schedules of all rooms."""
     return Schedules(
         ScheduleRows(ground.store),
-        door=door,
+        ground.transcript,
+        ground.audit,
+        table=ground.config.scheduling,
+        zone=ground.zone,
+        clock=clock,
+    )
+
+
+def make_schedule_runner(ground: Context, schedules: Schedules) -> ScheduleRunner:
+    """What runs them."""
+    return ScheduleRunner(
+        schedules,
         ledger=ground.ledger,
         transcript=ground.transcript,
         access=ground.access,
         personas=ground.personas,
         bots=ground.bots,
-        table=ground.config.scheduling,
-        zone=ground.zone,
-        clock=clock,
-        note=ground.audit.note,
         count=ground.metrics.scheduled,
     )
 

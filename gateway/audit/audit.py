@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from sqlalchemy import Connection, select, text
@@ -77,18 +77,6 @@ class Verdict:
     head: str
     erased: int
     broken: Broken | None
-
-
-class AuditLog(Protocol):
-    """What the page asks of the log."""
-
-    async def page(
-        self, wish: AuditFilter, *, before: int | None, limit: int
-    ) -> Sequence[AuditEntry]:
-        """The newest rows numbered below `before`, newest first."""
-
-    async def verify(self) -> Verdict:
-        """Check the whole chain, and that its end is not missing."""
 
 
 class Audit:
@@ -200,7 +188,7 @@ class Audit:
     async def page(
         self, wish: AuditFilter, *, before: int | None, limit: int
     ) -> Sequence[AuditEntry]:
-        """See AuditLog."""
+        """The newest rows numbered below `before`, newest first."""
         query = select(audit).order_by(_C.seq.desc()).limit(limit)
         if before is not None:
             query = query.where(_C.seq < before)

@@ -228,7 +228,7 @@ def _files(
         if path.is_file():
             yield f"personas/{path.name}", path
     data, database = config.gateway.data_dir, Path(url.database or "").absolute()
-    logins = {login for profile in profiles().values() for login in profile.logins}
+    logins = {login for profile in profiles().values() for login in profile.setup.logins}
     for path in _below(data):
         parts = path.relative_to(data).parts
         if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith(_NOT_KEPT):

@@ -54,17 +54,11 @@ class ScheduleCommands:
 
     async def _make(self, said: str, turn: Turn, asked: StoredMessage, *, once: bool) -> str:
         wanted = Schedule(
-            seq=0,
-            key=None,
             room_id=turn.room.id,
             thread_id=asked.thread_id,
             bot=turn.bot,
             persona=turn.persona,
-            words="",
-            cron="",
             timezone=self._schedules.zone.key,
-            text="",
-            missed="once",
             by=asked.by,
             created_at=self._clock(),
         )

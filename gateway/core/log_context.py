@@ -56,8 +56,12 @@ def log_context(it: LogContext) -> Iterator[LogContext]:
 @contextmanager
 def own_log_context(**more: str) -> Iterator[LogContext]:
     """What it is about already, and these."""
-    with log_context(replace(subject(), **more)) as it:
+    it = replace(_now.get(), **more)
+    token = _now.set(it)
+    try:
         yield it
+    finally:
+        _now.reset(token)
 
 
 def log_context_of(turn: Turn) -> LogContext:

@@ -115,6 +115,7 @@ class StepTimer:
         """The step that just ended; its milliseconds."""
         now = time.perf_counter()
         self.ms[name] = ms = round((now - self._since) * 1000, 3)
-        self.trail.add(_NAMES.get(name, name), self.since_ns, None, attributes, failed=failed)
-        self._since, self.since_ns = now, time.time_ns()
+        began_ns, self._since, self.since_ns = self.since_ns, now, time.time_ns()
+        step = Step(_NAMES.get(name, name), began_ns, self.since_ns, "", failed, attributes)
+        self.trail.steps.append(step)
         return ms

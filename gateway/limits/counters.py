@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
@@ -91,13 +91,20 @@ class Counters:
         default_factory=dict
     )
 
-    def add(self, kind: Kind, id_: str, what: What, amount: float, at: datetime) -> None:
-        """It took so much at that moment; less than nothing gives it back."""
-        for window in _WINDOWS[what]:
-            key, start = (kind, id_, what, window), start_of(window, at, self.zone)
-            known, held = self._held.get(key, (start, 0.0))
-            if known <= start:
-                self._held[key] = (start, max((held if known == start else 0.0) + amount, 0.0))
+    def add(self, ids: Mapping[Kind, str], amounts: Mapping[What, float], at: datetime) -> None:
+        """Each of these took so much at that moment; less than nothing gives it back."""
+        starts: dict[Window, datetime] = {}
+        for what, amount in amounts.items():
+            for window in _WINDOWS[what]:
+                if window not in starts:
+                    starts[window] = start_of(window, at, self.zone)
+                start = starts[window]
+                for kind, id_ in ids.items():
+                    key = (kind, id_, what, window)
+                    known, held = self._held.get(key, (start, 0.0))
+                    if known <= start:
+                        held = held if known == start else 0.0
+                        self._held[key] = (start, max(held + amount, 0.0))
 
     def held(self, kind: Kind, id_: str, what: What, window: Window, now: datetime) -> float:
         """How much it took in the window that `now` is in."""
@@ -106,13 +113,10 @@ class Counters:
 
     def over(self, subject: LimitSubject, now: datetime, *, rates: bool = True) -> Over | None:
         """The limit of a subject that is reached. rates: those on questions count, too."""
-        return next(self._over(subject, now, rates=rates), None)
-
-    def _over(self, subject: LimitSubject, now: datetime, *, rates: bool) -> Iterator[Over]:
         for name, what, window in LIMITS:
             most: float | None = getattr(subject.limits, name)
             if most is None or (what == "questions" and not rates):
                 continue
             if self.held(subject.kind, subject.id, what, window, now) >= most:
-                until = end_of(window, now, self.zone)
-                yield Over(subject, what, window, most, until)
+                return Over(subject, what, window, most, end_of(window, now, self.zone))
+        return None

@@ -104,15 +104,11 @@ class Limits:
             "room": took.room_id,
             "persona": took.persona,
         }
-        for kind, id_ in ids.items():
-            for what, amount in amounts.items():
-                self._counters.add(kind, id_, what, amount, took.at)
+        self._counters.add(ids, amounts, took.at)
 
     def _count(self, by: Speaker, room: Room, persona: str, questions: int) -> None:
-        now = self._clock()
-        self._counters.add("person", by.id, "questions", questions, now)
-        self._counters.add("room", room.id, "questions", questions, now)
-        self._counters.add("persona", persona, "questions", questions, now)
+        ids: Mapping[Kind, str] = {"person": by.id, "room": room.id, "persona": persona}
+        self._counters.add(ids, {"questions": questions}, self._clock())
 
     def _over(self, by: Speaker, room: Room, persona: str) -> Over | None:
         role = self._access.role(room, by.id, persona)
@@ -202,9 +198,9 @@ def _counted(connection: Connection, now: datetime, zone: tzinfo) -> Counters:
             if before is not None:
                 query = query.where(usage.c.at < before)
             for row in connection.execute(query):
-                for what in _AMOUNTS:
-                    counters.add(kind, row.id, what, float(getattr(row, what)), moment(at))
+                amounts = {what: float(getattr(row, what)) for what in _AMOUNTS}
+                counters.add({kind: row.id}, amounts, moment(at))
         asked = select(column.label("id"), usage.c.at).where(usage.c.at >= day)
         for row in connection.execute(asked.order_by(usage.c.at)):
-            counters.add(kind, row.id, "questions", 1, moment(row.at))
+            counters.add({kind: row.id}, {"questions": 1}, moment(row.at))
     return counters

@@ -13,7 +13,6 @@ from adapters.agent import MemoryServer
 from adapters.cli.hooks import HookListener
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools
-from memory.gate import Gate
 from memory.observations.work_log import WorkReader
 from memory.scopes import Invocation
 
@@ -55,7 +54,7 @@ class McpGrant:
         asked = self.invocation
         if asked is None or asked.home != self.scope:
             return None
-        return WorkReader(Gate.of(asked), frozenset({self.persona}))
+        return WorkReader(asked.gate, frozenset({self.persona}))
 
 
 class McpEndpoint:

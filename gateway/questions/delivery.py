@@ -30,7 +30,7 @@ async def pieces(text: str, bot: Bot) -> list[str]:
 async def plan(answer: str, bot: Bot) -> list[tuple[str, str]]:
     """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file."""
     split = await pieces(answer, bot)
-    if len(split) <= bot.manners.max_posts or not bot.manners.files:
+    if len(split) <= bot.capabilities.max_posts or not bot.capabilities.files:
         return [("text", piece) for piece in split]
     return [("text", _summary(answer)), ("file", answer)]
 

@@ -12,11 +12,10 @@ from contract.chat import Room
 from gateway.core.ledger import Turn
 from gateway.mcp.tools import FACT_CHARS, MemoryTools, index_line
 from gateway.settings.personas.personas import Persona
-from memory.gate import Gate
 from memory.observations.rows import StoredObservation
 from memory.observations.work_log import WorkReader
 from memory.recall.facts import StoredFact, facts_by_id
-from memory.scopes import Invocation, allowed_scopes
+from memory.scopes import Gate, Invocation
 from store.database import Store
 from store.schema import facts
 from store.transcript import StoredMessage
@@ -79,7 +78,7 @@ class RecallCommands:
 def reader_of(room: Room, sender_id: str, here: Sequence[Persona]) -> WorkReader:
     """A person's right to read where these personas are: all that any of them could be told."""
     names = [persona.name for persona in here]
-    scopes = (allowed_scopes(Invocation(room, sender_id, name)) for name in names)
+    scopes = (Invocation(room, sender_id, name).gate.scopes for name in names)
     return WorkReader(Gate(frozenset().union(*scopes)), frozenset(names))
 
 

@@ -31,7 +31,6 @@ def configured(
         return None
     words, cron = read_configured(table, ZoneInfo(name), now)
     return Schedule(
-        seq=0,
         key=key_of(table),
         room_id=table.room,
         thread_id=table.thread,

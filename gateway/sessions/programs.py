@@ -70,13 +70,13 @@ class Programs:
             title=profile.title,
             agent=profile.agent,
             available=path is not None,
-            hint=profile.missing,
+            hint=profile.setup.missing,
             open=start,
             workspace=table.workspace,
-            context_tokens=profile.context_tokens,
-            resumes=bool(profile.resume) or table.driver == "acp",
+            context_tokens=profile.model.context_tokens,
+            resumes=bool(profile.program.resume) or table.driver == "acp",
             takes_model=profile.takes_model or table.driver == "acp",
-            own_model="" if table.driver == "acp" else profile.own_model,
+            own_model="" if table.driver == "acp" else profile.model.own,
         )
 
     async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:
@@ -91,7 +91,7 @@ class Programs:
 
     def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
         """What a program gets of the gateway's own environment, and what moot.toml adds."""
-        base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.passes)
+        base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.environment.passes)
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
 
 
@@ -125,9 +125,9 @@ def _import_acp() -> type[AcpAgent]:
 
 def without_acp(profile: Profile) -> str:
     """What to say when the program does not speak the Agent Client Protocol; "": it does."""
-    if profile.acp:
+    if profile.acp.command:
         return ""
-    speaking = ", ".join(name for name, known in profiles().items() if known.acp)
+    speaking = ", ".join(name for name, known in profiles().items() if known.acp.command)
     return (
         f"{profile.title} does not speak the Agent Client Protocol: an administrator sets "
         f'`driver` to "terminal" (those that speak it: {speaking}).'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gateway.settings.bots import Url
+from bots.kit.platform_spec import Url
 from gateway.settings.tables import Table
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]

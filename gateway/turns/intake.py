@@ -257,7 +257,7 @@ class Intake:
 def _thread(inbound: Inbound, bot: Bot) -> str | None:
     """The thread in which it is answered."""
     opens = inbound.room.kind == "room" and stands(inbound.message_id)
-    in_thread = bot.manners.thread_replies and opens
+    in_thread = bot.capabilities.thread_replies and opens
     return inbound.thread_id or (inbound.message_id if in_thread else None)
 
 

@@ -73,7 +73,7 @@ class TurnReactions:
 
     def __init__(self, group: asyncio.TaskGroup, bots: Mapping[str, Bot], shown: Shown) -> None:
         self._shown = shown
-        self._lines = {name: _Line() for name, bot in bots.items() if bot.manners.marks}
+        self._lines = {name: _Line() for name, bot in bots.items() if bot.capabilities.reactions}
         for name, line in self._lines.items():
             group.create_task(self._work(line), name=f"marks {name}")
         self._messages: dict[tuple[str, str, str], _Message] = {}
@@ -165,6 +165,6 @@ def _is_worth_it(message: _Message, line: _Line) -> bool:
 async def _put(message: _Message, mark: Reaction) -> None:
     try:
         async with asyncio.timeout(SLOW_S):
-            await message.bot.mark(message.place, message.id, mark)
+            await message.bot.react(message.place, message.id, mark)
     except (PlatformError, TimeoutError) as error:
         log.info("mark.failed", bot=message.bot.name, reason=str(error))

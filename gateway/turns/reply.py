@@ -117,7 +117,7 @@ class LiveReply:
         shown = ""
         while not self._over.is_set():
             now = time.monotonic()
-            interval_s = self._bot.manners.draft_interval_s  # a platform may be out of breath
+            interval_s = self._bot.capabilities.draft_interval_s  # a platform may be out of breath
             if now >= next_typing:
                 await self._bot.typing(self._place, "is working")
                 next_typing = now + TYPING_EVERY_S

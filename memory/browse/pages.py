@@ -24,8 +24,8 @@ from memory.browse.view_rows import (
     TitleRow,
     has_words,
 )
-from memory.gate import Gate
 from memory.observations.rows import StoredObservation
+from memory.scopes import Gate
 from store.rows import from_row
 from store.schema import (
     agent_sessions,

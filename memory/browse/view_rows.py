@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from memory.gate import Scoped
 from memory.observations.rows import StoredObservation
 from memory.recall.facts import StoredFact
+from memory.scopes import Scoped
 
 RECORD = (  # of a session that ended
     "request",

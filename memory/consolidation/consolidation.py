@@ -28,11 +28,11 @@ from memory.consolidation.merging import (
     unchanged,
 )
 from memory.cursors import advance, failed, read_cursor
-from memory.gate import Gate
 from memory.model import Model
 from memory.recall.facts import StoredFact, add_facts, every_fact_in, replace_facts
 from memory.recall.index import Index
 from memory.recall.recall import Recall
+from memory.scopes import Gate
 from store.database import Store
 from store.schema import facts
 

@@ -3,6 +3,9 @@
 `plan_erasure` finds it and changes nothing; `erase_person` deletes what a plan names. Other
 people's messages that happen to mention the person stay: they are theirs. What an agent or a model
 wrote for others stays without the person's words.
+
+The audit log keeps its rows: others must stay able to see that nothing was taken out of it. A row
+loses who it was, or what it was about, a half as a whole; the chain of hashes holds all the same.
 """
 
 from __future__ import annotations
@@ -62,32 +65,32 @@ EPISODE_LAYERS = ("episodes",)  # whose pointers are set back with the episodes
 def plan_erasure(connection: Connection, person: str) -> ErasurePlan:
     """Find everything of a person."""
     ids = person_ids(person)
-    doomed = ErasurePlan(person, Identity(ids))
-    doomed.own = _own_scopes(connection, ids)
-    _find_talk(connection, doomed, ids)
-    doomed.identity = identity_of(connection, ids)
-    said = ErasedMessages.of(connection, doomed)
-    _find_records(connection, doomed, ids)
-    _find_facts(connection, doomed, ids, said)
-    _find_derived(connection, doomed, ids, said)
-    find_headers(connection, doomed, said)
-    find_mentions(connection, doomed, said)
-    find_quoted_copies(connection, doomed, ids)
-    find_sessions(connection, doomed, said)
-    find_rooms(connection, doomed)
-    find_gateway_rows(connection, doomed, ids)
-    return doomed
+    plan = ErasurePlan(person, Identity(ids))
+    plan.own = _own_scopes(connection, ids)
+    _find_talk(connection, plan, ids)
+    plan.identity = identity_of(connection, ids)
+    said = ErasedMessages.of(connection, plan)
+    _find_records(connection, plan, ids)
+    _find_facts(connection, plan, ids, said)
+    _find_derived(connection, plan, ids, said)
+    find_headers(connection, plan, said)
+    find_mentions(connection, plan, said)
+    find_quoted_copies(connection, plan, ids)
+    find_sessions(connection, plan, said)
+    find_rooms(connection, plan)
+    find_gateway_rows(connection, plan, ids)
+    return plan
 
 
-def erase_person(connection: Connection, doomed: ErasurePlan) -> None:
+def erase_person(connection: Connection, plan: ErasurePlan) -> None:
     """Delete what was found, and take its part from what stays."""
-    for name, rows in doomed.changed.items():
+    for name, rows in plan.changed.items():
         table = metadata.tables[name]
         for key, values in rows.items():
-            if key not in doomed.rows[name]:
+            if key not in plan.rows[name]:
                 connection.execute(update(table).where(matches(table, key)).values(values))
     for table in COVERED:
-        for some in chunks(doomed.rows.get(table.name, ())):
+        for some in chunks(plan.rows.get(table.name, ())):
             connection.execute(delete(table).where(tuple_(*table.primary_key.columns).in_(some)))
 
 
@@ -126,70 +129,60 @@ def _owner(scope: str, people: Iterable[str | None]) -> str | None:
     return max(owners, key=len, default=None)
 
 
-def _find_talk(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+def _find_talk(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
     """Their messages, the turns those asked for, the answers to them, and what these asked for."""
-    fresh = plan_rows(connection, doomed, messages.c.sender_id, ids)
-    fresh |= plan_rows(connection, doomed, messages.c.scope, doomed.own)
-    plan_rows(connection, doomed, turns.c.scope, doomed.own)
+    fresh = plan_rows(connection, plan, messages.c.sender_id, ids)
+    fresh |= plan_rows(connection, plan, messages.c.scope, plan.own)
+    plan_rows(connection, plan, turns.c.scope, plan.own)
     while fresh:
-        plan_rows(connection, doomed, turns.c.message_seq, {key[0] for key in fresh})
-        fresh = plan_rows(connection, doomed, messages.c.turn_id, turn_ids(connection, doomed))
-    plan_rows(connection, doomed, figures.c.seq, doomed.seqs(turns))
+        plan_rows(connection, plan, turns.c.message_seq, {key[0] for key in fresh})
+        fresh = plan_rows(connection, plan, messages.c.turn_id, turn_ids(connection, plan))
+    plan_rows(connection, plan, figures.c.seq, plan.seqs(turns))
     paths = (messages.c.attachments,)
-    for some in chunks(doomed.seqs(messages)):
+    for some in chunks(plan.seqs(messages)):
         for row in connection.execute(select(*paths).where(messages.c.seq.in_(some))):
-            doomed.files |= {item["path"] for item in row.attachments if item.get("path")}
+            plan.files |= {item["path"] for item in row.attachments if item.get("path")}
 
 
 # ── What was made of it ─────────────────────────────────────────────────────────────────
 
 
-def _find_records(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+def _find_records(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
     """What hangs on a turn, on a scope or on the person alone."""
-    asked = turn_ids(connection, doomed)
+    asked = turn_ids(connection, plan)
     for table in (posts, decisions, tool_uses, observations):
-        plan_rows(connection, doomed, table.c.turn_id, asked)
+        plan_rows(connection, plan, table.c.turn_id, asked)
     for table in COVERED:
         if "scope" in table.columns:
-            plan_rows(connection, doomed, table.c.scope, doomed.own)
-    plan_rows(connection, doomed, decisions.c.by, ids)
-    for table in (grants, pairings, refusals):
-        plan_rows(connection, doomed, table.c.person_id, ids)
-    _find_given(connection, doomed, ids)
-    plan_rows(connection, doomed, insights.c.sender_id, ids)
-    plan_rows(connection, doomed, landmarks.c.by_id, ids)
-    plan_rows(connection, doomed, landmarks.c.author_id, ids)
-    plan_rows(connection, doomed, landmarks.c.message_seq, doomed.seqs(messages))
-
-
-def _find_given(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
-    """What they decided about others stays, without their name."""
-    for table in (grants, pairings):
-        for row in connection.execute(select(table.c.seq).where(table.c.by_id.in_(ids))):
-            doomed.changed[table.name][(row.seq,)] = {"by_id": "", "by_name": ""}
+            plan_rows(connection, plan, table.c.scope, plan.own)
+    plan_rows(connection, plan, decisions.c.by, ids)
+    plan_rows(connection, plan, insights.c.sender_id, ids)
+    plan_rows(connection, plan, landmarks.c.by_id, ids)
+    plan_rows(connection, plan, landmarks.c.author_id, ids)
+    plan_rows(connection, plan, landmarks.c.message_seq, plan.seqs(messages))
 
 
 def _find_facts(
-    connection: Connection, doomed: ErasurePlan, ids: frozenset[str], said: ErasedMessages
+    connection: Connection, plan: ErasurePlan, ids: frozenset[str], said: ErasedMessages
 ) -> None:
     """Facts about them or made of their words, and what was shared from those."""
-    plan_rows(connection, doomed, facts.c.person, ids)
-    plan_rows(connection, doomed, fact_speakers.c.sender_id, ids)
-    plan_rows(connection, doomed, facts.c.seq, doomed.seqs(fact_speakers))
+    plan_rows(connection, plan, facts.c.person, ids)
+    plan_rows(connection, plan, fact_speakers.c.sender_id, ids)
+    plan_rows(connection, plan, facts.c.seq, plan.seqs(fact_speakers))
     attributed = select(fact_speakers.c.fact_seq)
     unknown = select(facts).where(facts.c.seq.not_in(attributed), facts.c.first_seq.is_not(None))
-    doomed.rows["facts"] |= {(row.seq,) for row in connection.execute(unknown) if said.within(row)}
-    fresh = doomed.seqs(facts)
+    plan.rows["facts"] |= {(row.seq,) for row in connection.execute(unknown) if said.within(row)}
+    fresh = plan.seqs(facts)
     while fresh:
-        doomed.facts |= _fact_ids(connection, fresh)
-        fresh = {key[0] for key in plan_rows(connection, doomed, facts.c.shared_from, doomed.facts)}
-    plan_rows(connection, doomed, fact_speakers.c.fact_seq, doomed.seqs(facts))
-    for some in chunks(doomed.facts):
+        plan.facts |= _fact_ids(connection, fresh)
+        fresh = {key[0] for key in plan_rows(connection, plan, facts.c.shared_from, plan.facts)}
+    plan_rows(connection, plan, fact_speakers.c.fact_seq, plan.seqs(facts))
+    for some in chunks(plan.facts):
         query = select(facts.c.seq, facts.c.id).where(facts.c.replaced_by.in_(some))
         for row in connection.execute(query):
-            if row.id not in doomed.facts:
-                doomed.revived.add(row.id)
-                doomed.changed["facts"][(row.seq,)] = {"replaced_by": None, "indexed_by": None}
+            if row.id not in plan.facts:
+                plan.revived.add(row.id)
+                plan.changed["facts"][(row.seq,)] = {"replaced_by": None, "indexed_by": None}
 
 
 def _fact_ids(connection: Connection, seqs: Iterable[int]) -> set[str]:
@@ -200,7 +193,7 @@ def _fact_ids(connection: Connection, seqs: Iterable[int]) -> set[str]:
 
 
 def _find_derived(
-    connection: Connection, doomed: ErasurePlan, ids: frozenset[str], said: ErasedMessages
+    connection: Connection, plan: ErasurePlan, ids: frozenset[str], said: ErasedMessages
 ) -> None:
     """Extractions and summaries of a range with their words.
 
@@ -209,24 +202,26 @@ def _find_derived(
     """
     for row in connection.execute(select(staging)):
         if said.within(row):
-            doomed.rows["staging"].add((row.seq,))
+            plan.rows["staging"].add((row.seq,))
     covered: dict[str, int] = {}
     for row in connection.execute(select(episodes).order_by(episodes.c.seq)):
         if row.scope in covered or said.within(row):
-            doomed.rows["episodes"].add((row.seq,))
+            plan.rows["episodes"].add((row.seq,))
             covered[row.scope] = min(row.first_seq, covered.get(row.scope, row.first_seq))
     read = select(pointers).where(pointers.c.layer.in_(EPISODE_LAYERS))
     for row in connection.execute(read):
         if row.scope in covered and row.seq >= covered[row.scope]:
             back = {"seq": max(covered[row.scope] - 1, 0), "failures": 0}
-            doomed.changed["pointers"][row.layer, row.scope] = back
+            plan.changed["pointers"][row.layer, row.scope] = back
 
+
+# ── The gateway's own tables ────────────────────────────────────────────────────────────
 
 WHO = {"who_salt": "", "by_id": "", "by_name": ""}
 WHAT: dict[str, Any] = {"what_salt": "", "room_id": None, "detail": {}}
 
 
-def find_gateway_rows(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+def find_gateway_rows(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
     """Their roles, schedules and usage go; what they decided for others loses their name."""
     for column in (
         grants.c.person_id,
@@ -235,22 +230,22 @@ def find_gateway_rows(connection: Connection, doomed: ErasurePlan, ids: frozense
         schedules.c.by_id,
         usage.c.person_id,
     ):
-        plan_rows(connection, doomed, column, ids)
-    plan_rows(connection, doomed, usage.c.turn_id, turn_ids(connection, doomed))
-    plan_rows(connection, doomed, room_settings.c.scope, doomed.own)
-    _nameless(connection, doomed, grants.c.by_id, ids, "")
-    _nameless(connection, doomed, pairings.c.by_id, ids, None)
-    _nameless(connection, doomed, persona_versions.c.by_id, ids, None)
+        plan_rows(connection, plan, column, ids)
+    plan_rows(connection, plan, usage.c.turn_id, turn_ids(connection, plan))
+    plan_rows(connection, plan, room_settings.c.scope, plan.own)
+    _nameless(connection, plan, grants.c.by_id, ids, "")
+    _nameless(connection, plan, pairings.c.by_id, ids, None)
+    _nameless(connection, plan, persona_versions.c.by_id, ids, None)
     for row in connection.execute(
         select(*keys(room_settings)).where(_of(room_settings.c.by_id, ids))
     ):
-        doomed.changed["room_settings"].setdefault(tuple(row), {})["by_id"] = ""
-    _find_audit(connection, doomed, ids)
+        plan.changed["room_settings"].setdefault(tuple(row), {})["by_id"] = ""
+    _find_audit(connection, plan, ids)
 
 
 def _nameless(
     connection: Connection,
-    doomed: ErasurePlan,
+    plan: ErasurePlan,
     column: Column[str],
     ids: frozenset[str],
     empty: str | None,
@@ -258,34 +253,34 @@ def _nameless(
     table = column.table
     for row in connection.execute(select(table.c.seq).where(_of(column, ids))):
         blank = {"by_id": empty, "by_name": empty}
-        doomed.changed[str(table.name)].setdefault((row.seq,), {}).update(blank)
+        plan.changed[str(table.name)].setdefault((row.seq,), {}).update(blank)
 
 
-def _find_audit(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+def _find_audit(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
     """Rows of their acts, of turns that go, of their direct messages, and those that name them."""
-    changed = doomed.changed["audit"]
+    changed = plan.changed["audit"]
     for row in connection.execute(select(audit.c.seq).where(_of(audit.c.by_id, ids))):
         changed.setdefault((row.seq,), {}).update(WHO)
     told = cast(audit.c.detail, Text)
     named = or_(*(told.contains(f'"{one}"', autoescape=True) for one in sorted(ids)))
-    wanted = [(audit.c.turn_id, turn_ids(connection, doomed))]
-    wanted += [(audit.c.room_id, doomed.seqs(rooms))]
+    wanted = [(audit.c.turn_id, turn_ids(connection, plan))]
+    wanted += [(audit.c.room_id, plan.seqs(rooms))]
     conditions = [column.in_(some) for column, values in wanted for some in chunks(values)]
     for condition in (named, *conditions):
         query = select(audit.c.seq).where(condition, audit.c.what_salt != "")
         for row in connection.execute(query):
             changed.setdefault((row.seq,), {}).update(WHAT)
     if not changed:
-        del doomed.changed["audit"]
+        del plan.changed["audit"]
 
 
 def _of(column: Column[str], ids: Iterable[str]):  # type: ignore[no-untyped-def]  # SQLAlchemy's
     return column.in_(sorted(ids))
 
 
-def erased_rows(doomed: ErasurePlan) -> dict[str, list[int]]:
+def erased_rows(plan: ErasurePlan) -> dict[str, list[int]]:
     """The audit log's rows that lose a half, by the half."""
-    changed = doomed.changed.get("audit", {})
+    changed = plan.changed.get("audit", {})
     return {
         half: [key[0] for key, values in changed.items() if f"{half}_salt" in values]
         for half in ("who", "what")

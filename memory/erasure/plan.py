@@ -101,7 +101,7 @@ def keys(table: Table) -> list[Column[Any]]:
 
 
 def plan_rows(
-    connection: Connection, doomed: ErasurePlan, column: Column[Any], values: Iterable[Any]
+    connection: Connection, plan: ErasurePlan, column: Column[Any], values: Iterable[Any]
 ) -> set[Key]:
     """Let the rows go whose column has one of the values; return the keys that are new."""
     table = column.table
@@ -110,8 +110,8 @@ def plan_rows(
     for some in chunks(values):
         rows = connection.execute(select(*keys(table)).where(column.in_(some)))
         found |= {tuple(row) for row in rows}
-    fresh = found - doomed.rows[table.name]
-    doomed.rows[table.name] |= fresh
+    fresh = found - plan.rows[table.name]
+    plan.rows[table.name] |= fresh
     return fresh
 
 
@@ -129,21 +129,21 @@ class ErasedMessages:
     posts: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, connection: Connection, doomed: ErasurePlan) -> ErasedMessages:
+    def of(cls, connection: Connection, plan: ErasurePlan) -> ErasedMessages:
         """Look them up."""
         by_scope, by_room = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         since: dict[str, int] = {}
         posts = set()
         at = messages.c
         columns = (at.seq, at.scope, at.room_id, at.message_id, at.received_at)
-        for some in chunks(doomed.seqs(messages)):
+        for some in chunks(plan.seqs(messages)):
             for row in connection.execute(
                 select(*columns).where(at.seq.in_(some)).order_by(at.seq)
             ):
                 posts.add((row.room_id, row.message_id))
                 by_room[row.room_id].append(row.seq)
                 by_scope[row.scope].append(row.seq)
-                if row.scope not in doomed.own:
+                if row.scope not in plan.own:
                     since[row.scope] = min(row.received_at, since.get(row.scope, 2**62))
         return cls(by_scope, by_room, since, frozenset(posts))
 
@@ -157,10 +157,10 @@ class ErasedMessages:
         return at < len(seqs) and seqs[at] <= row.last_seq
 
 
-def turn_ids(connection: Connection, doomed: ErasurePlan) -> set[str]:
+def turn_ids(connection: Connection, plan: ErasurePlan) -> set[str]:
     """Ids of the turns that go."""
     found: set[str] = set()
-    for some in chunks(doomed.seqs(turns)):
+    for some in chunks(plan.seqs(turns)):
         found |= set(connection.execute(select(turns.c.id).where(turns.c.seq.in_(some))).scalars())
     return found
 

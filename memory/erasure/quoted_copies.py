@@ -1,14 +1,15 @@
-"""What software wrote for others and repeats a person's words: it loses those words."""
+"""Copies of words that have to go: what programs wrote and learned loses those words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, select
+from sqlalchemy import Column, Connection, Table, select, update
 
-from memory.erasure.plan import ErasurePlan, Key, keys
-from memory.private import Telling, telling, without
+from memory.erasure.plan import ErasurePlan, Key, keys, matches
+from memory.private import Telling, public, telling, without
+from memory.recall.facts import remove_facts
 from store.schema import (
     agent_sessions,
     decisions,
@@ -28,26 +29,31 @@ MARK = "[deleted]"
 TOLD_BY_PROGRAMS = (messages, posts, turns, decisions, observations, agent_sessions, episodes)
 """In these their name goes too; what other people wrote may go on mentioning them."""
 _O, _S = observations.c, agent_sessions.c
+LEARNED: tuple[tuple[Column[Any], ...], ...] = (
+    (landmarks.c.text,),
+    (insights.c.text, insights.c.question),
+    (episodes.c.text, episodes.c.record),
+    (staging.c.found,),
+    (tool_uses.c.given, tool_uses.c.result),
+    (_O.title, _O.subtitle, _O.facts, _O.narrative, _O.concepts, _O.files),
+    (_S.title, _S.subtitle, _S.overview),
+)
+"""All that is learned of a scope but its facts, a table each."""
+
 WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
     (messages.c.content, messages.c.original),
     (posts.c.text,),
     (turns.c.answer,),
     (decisions.c.question,),
-    (tool_uses.c.given, tool_uses.c.result),
-    (_O.title, _O.subtitle, _O.facts, _O.narrative, _O.concepts, _O.files),
-    (_S.title, _S.subtitle, _S.overview),
-    (insights.c.text, insights.c.question),
-    (episodes.c.text, episodes.c.record),
-    (staging.c.found,),
+    *LEARNED,
     (facts.c.text, facts.c.data),
-    (landmarks.c.text,),
 )
 """What programs and models write, a table each. Of messages, only theirs."""
 
 
-def find_quoted_copies(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> None:
+def find_quoted_copies(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
     """Take their words out of it; what other people said too in the same words stays."""
-    known = _words_of(connection, doomed, ids)
+    known = _words_of(connection, plan, ids)
     borne = _names_of_others(connection, ids)
     for columns in WRITTEN:
         table = columns[0].table
@@ -55,9 +61,9 @@ def find_quoted_copies(connection: Connection, doomed: ErasurePlan, ids: frozens
 
         def take_out(text: str, nameless: bool = table in TOLD_BY_PROGRAMS) -> str:
             kept = without(text, known, MARK)
-            return doomed.identity.nameless(kept, MARK, borne) if nameless else kept
+            return plan.identity.nameless(kept, MARK, borne) if nameless else kept
 
-        _take_out(connection, doomed, table, columns, take_out)
+        _take_out(connection, plan, table, columns, take_out)
 
 
 def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[str]:
@@ -65,7 +71,7 @@ def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[s
     return frozenset(connection.execute(names).scalars())
 
 
-def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) -> Telling:
+def _words_of(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> Telling:
     """Of their messages, of those that a thread's context quotes, and of facts told of them."""
     at = messages.c
     own, others = list[str](), list[str]()
@@ -73,9 +79,9 @@ def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) 
     for row in connection.execute(select(*columns).where(at.sender_type != "bot")):
         texts = own if row.sender_id in ids else others
         texts += [text for text in (row.content, row.original) if text]
-        if "meta" in doomed.changed["messages"].get((row.seq,), ()):
+        if "meta" in plan.changed["messages"].get((row.seq,), ()):
             quoted = str(row.meta.get("thread_context") or "").splitlines()
-            own += [line for line in quoted if doomed.identity.names(line)]
+            own += [line for line in quoted if plan.identity.names(line)]
     told = select(facts.c.text).where(facts.c.person.in_(ids), facts.c.first_seq.is_(None))
     own += connection.execute(told).scalars()
     return telling(own) - telling(others)
@@ -83,7 +89,7 @@ def _words_of(connection: Connection, doomed: ErasurePlan, ids: frozenset[str]) 
 
 def _take_out(
     connection: Connection,
-    doomed: ErasurePlan,
+    plan: ErasurePlan,
     table: Table,
     columns: tuple[Column[Any], ...],
     take_out: Callable[[str], str],
@@ -95,7 +101,7 @@ def _take_out(
         query = query.where(messages.c.sender_type == "bot")
     for row in connection.execute(query):
         key: Key = tuple(row[: len(keys(table))])
-        if key in doomed.rows[table.name]:
+        if key in plan.rows[table.name]:
             continue
         given = {column.name: row._mapping[column.name] for column in columns}
         kept = {name: _mapped(value, take_out) for name, value in given.items()}
@@ -104,10 +110,50 @@ def _take_out(
             continue
         if table is facts:
             change["indexed_by"] = None
-            doomed.reworded.add(row._mapping["id"])
+            plan.reworded.add(row._mapping["id"])
         if of:
-            doomed.knowing.add(row._mapping["scope"])
-        doomed.changed[table.name].setdefault(key, {}).update(change)
+            plan.knowing.add(row._mapping["scope"])
+        plan.changed[table.name].setdefault(key, {}).update(change)
+
+
+# ── Words that are declared private ─────────────────────────────────────────────────────
+
+
+def remove_private(connection: Connection, scope: str, spans: Sequence[str]) -> list[str]:
+    """Take private texts out of all that was learned in a scope.
+
+    Facts that repeat one go, with what was shared of them; returns the ids of those.
+    """
+    hidden = tuple(spans)
+    if not hidden:
+        return []
+    for columns in LEARNED:
+        table = columns[0].table
+        assert isinstance(table, Table)
+        query = select(*keys(table), *columns).where(table.c.scope == scope)
+        for row in connection.execute(query).all():
+            given = {column.name: row._mapping[column.name] for column in columns}
+            kept = {name: without_private(value, hidden) for name, value in given.items()}
+            if kept != given:
+                at = matches(table, tuple(row[: len(keys(table))]))
+                connection.execute(update(table).where(at).values(kept))
+    of = select(facts.c.id, facts.c.text, facts.c.data).where(facts.c.scope == scope)
+    told = [
+        row.id
+        for row in connection.execute(of)
+        if without_private([row.text, row.data], hidden) != [row.text, row.data]
+    ]
+    return remove_facts(connection, told) if told else []
+
+
+def without_private(value: Any, hidden: tuple[str, ...]) -> Any:
+    """A JSON value of which every text that repeats a private one loses it; keys stay."""
+
+    def kept(text: str) -> str:
+        left = public(text, hidden)
+        return text if left == text.strip() else left
+
+    return _mapped(value, kept)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

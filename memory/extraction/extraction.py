@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from contract.errors import ModelError
 from memory.cursors import ReadCursor, advance, failed, read_cursor
-from memory.erasure.private_words import without_private
+from memory.erasure.quoted_copies import without_private
 from memory.extraction.conversation import conversation, first_messages, labels, tokens
 from memory.extraction.extracted import (
     TOOL,

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Select, bindparam, select
 
 from memory.cursors import advance, read_cursor
-from memory.erasure.private_words import remove_private
+from memory.erasure.quoted_copies import remove_private
 from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import private_spans
 from memory.readable import MessageRange, ReadableMessages

@@ -88,11 +88,11 @@ class Observer:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """Titles of what this persona did here, the most important first."""
-        home, persona = ask.home, ask.invocation.persona
+        home, persona = ask.invocation.home, ask.invocation.persona
         found = await self._store.read(
             lambda c: newest_observations(c, home, persona, LOOKED_AT), small=True
         )
-        best = most_important(ask.gate().admit(self.name, found))[:SHOWN]
+        best = most_important(ask.invocation.gate.admit(self.name, found))[:SHOWN]
         return LayerAnswers(observations=tuple(self._shown(item) for item in best))
 
     def _shown(self, item: StoredObservation) -> Observation:

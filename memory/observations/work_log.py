@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Text, and_, cast, func, or_
 
-from memory.gate import Gate
 from memory.observations.rows import StoredObservation, observations_where, within
+from memory.scopes import Gate
 from store.database import Store
 from store.schema import observations
 from store.timestamps import micros

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select
 
 from contract.errors import MootError
-from memory.gate import Gate
 from memory.observations.rows import blank_sessions
 from memory.recall.facts import StoredFact, every_fact_in, facts_in
-from memory.scopes import Invocation
+from memory.scopes import Gate, Invocation
 from store.schema import episodes, insights, landmarks, observations, staging, tool_uses
 
 
@@ -48,7 +47,7 @@ class Owner:
 
     def gate(self) -> Gate:
         """What may be seen here."""
-        return Gate.of(self.at)
+        return self.at.gate
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,16 +220,16 @@ def remove_facts(connection: Connection, ids: Sequence[str]) -> list[str]:
 
     Returns the ids of all that went.
     """
-    doomed = list(dict.fromkeys(ids))
-    fresh = doomed
+    gone = list(dict.fromkeys(ids))
+    fresh = gone
     while fresh:
         found = connection.execute(_KIN, {"ids": fresh}).scalars().all()
-        fresh = [item for item in found if item not in doomed]
-        doomed += fresh
-    seqs = select(_F.seq).where(_F.id.in_(doomed))
+        fresh = [item for item in found if item not in gone]
+        gone += fresh
+    seqs = select(_F.seq).where(_F.id.in_(gone))
     connection.execute(delete(fact_speakers).where(fact_speakers.c.fact_seq.in_(seqs)))
-    connection.execute(delete(facts).where(_F.id.in_(doomed)))
-    return doomed
+    connection.execute(delete(facts).where(_F.id.in_(gone)))
+    return gone
 
 
 def replace_facts(connection: Connection, ids: Sequence[str], by: str) -> None:

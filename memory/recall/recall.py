@@ -11,7 +11,6 @@ import structlog
 from sqlalchemy import Connection
 
 from contract.briefing import Fact
-from memory.gate import Gate
 from memory.layers import BriefRequest, LayerAnswers
 from memory.private import public
 from memory.recall.facts import (
@@ -27,6 +26,7 @@ from memory.recall.facts import (
     scopes_with_facts,
 )
 from memory.recall.index import Hit, Index, IndexEntry
+from memory.scopes import Gate
 from store.database import Store
 from store.timestamps import day
 
@@ -59,7 +59,9 @@ class Recall:
         """The facts that bear on the message; those made from messages shown anyway left out."""
         if not ask.recalls:
             return LayerAnswers()
-        found = await self.search(ask.text, ask.gate(), limit=FETCHED, before=ask.shown_from)
+        found = await self.search(
+            ask.text, ask.invocation.gate, limit=FETCHED, before=ask.shown_from
+        )
         return LayerAnswers(recall=tuple(self._shown(fact, score) for fact, score in found))
 
     def _shown(self, fact: StoredFact, score: float) -> Fact:
@@ -78,9 +80,8 @@ class Recall:
 
         before: facts made from a message with this seq or a later one are left out.
         """
-        query = public(query)
         scopes = await self._store.read(lambda c: scopes_with_facts(c, gate.scopes), small=True)
-        if not scopes or not query:
+        if not scopes or not (query := public(query)):
             return []
         for wanted in (limit * 2, limit * 2 + CROWD):
             hits = await self._index.search(query, scopes, wanted)

@@ -126,9 +126,13 @@ class Episodes:
         """The newest summary, if one is wanted and it reaches as far as was asked for."""
         if not ask.covered:
             return LayerAnswers()
-        newest = await self._store.read(lambda c: newest_episode(c, ask.home), small=True)
+        newest = await self._store.read(
+            lambda c: newest_episode(c, ask.invocation.home), small=True
+        )
         found = [newest] if newest is not None and newest.last_seq >= ask.covered else []
-        return LayerAnswers(summary="".join(one.text for one in ask.gate().admit(self.name, found)))
+        return LayerAnswers(
+            summary="".join(one.text for one in ask.invocation.gate.admit(self.name, found))
+        )
 
     # ── After a turn ────────────────────────────────────────────────────────────────────
 

@@ -34,9 +34,10 @@ async def open_agent(launch: Launch) -> AsyncIterator[OpenAgent]:
         *,
         pace: str = "0",
         hooks: HookListener | None = None,
+        environment: tuple[tuple[str, str], ...] = (),
         **changes: object,
     ) -> CliAgent:
-        env = (*launch.env, ("MOOT_DEMO_PACE", pace))
+        env = (*launch.env, ("MOOT_DEMO_PACE", pace), *environment)
         agent = CliAgent(profile, replace(launch, env=env, **changes), hooks)  # type: ignore[arg-type]
         opened.append(agent)
         return agent

@@ -13,10 +13,21 @@ import pytest
 
 from adapters.acp.session import AcpAgent
 from adapters.agent import ACP_SESSION, Launch, MemoryServer
-from adapters.cli_profile import HomeFile, MemoryAccess, Profile, ReadySigns
+from adapters.cli_profile import (
+    Acp,
+    Environment,
+    HomeFile,
+    MemoryAccess,
+    Profile,
+    Program,
+    ReadySigns,
+    Setup,
+)
+from adapters.turn_signs import TurnSigns
 from contract.agent import ToolUse
 from contract.errors import AgentError
 from tests.doubles.processes import until_gone
+from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 
 HEADER = "[SESSION CONTEXT]\nRoom: #lab\n\n[CURRENT INVOCATION]\n"
@@ -31,14 +42,13 @@ def profile(*modes: str, **changes: object) -> Profile:
         name="double",
         title="The double",
         agent="double",
-        begin=("nothing-with-this-name",),
-        acp=(sys.executable, "-m", "tests.doubles.acp_agent", *modes),
-        env=(("PYTHONPATH", str(HOUSE)),),
-        ready=ReadySigns(timeout_s=20.0),
-        login="Log in with `double login`.",
-        turn_timeout_s=30.0,
+        program=Program(begin=("nothing-with-this-name",), ready=ReadySigns(timeout_s=20.0)),
+        environment=Environment(env=(("PYTHONPATH", str(HOUSE)),)),
+        setup=Setup(login="Log in with `double login`."),
+        signs=TurnSigns(timeout_s=30.0),
+        acp=Acp(command=(sys.executable, "-m", "tests.doubles.acp_agent", *modes)),
     )
-    return replace(double, **changes)  # type: ignore[arg-type]
+    return changed(double, **changes)
 
 
 @pytest.fixture
@@ -220,7 +230,7 @@ async def test_stop_works_while_the_program_starts(open_acp: Open) -> None:
 
 
 async def test_a_turn_that_does_not_end_is_stopped(open_acp: Open) -> None:
-    agent = open_acp(profile(turn_timeout_s=3.0))
+    agent = open_acp(profile(timeout_s=3.0))
     await agent.start()
     error = await failure(agent, "deaf")
     assert (error.kind, error.partial) == ("timeout", "I can't hear you.")
@@ -288,14 +298,14 @@ async def test_a_turn_that_is_cut_off_keeps_what_was_said(
 
 
 async def test_an_error_that_it_tells_as_an_answer_is_an_error(open_acp: Open) -> None:
-    agent = open_acp(profile(acp_fault=re.compile(r"\AHTTP \d{3}: .*")))
+    agent = open_acp(profile(fault=re.compile(r"\AHTTP \d{3}: .*")))
     error = await failure(agent, "say HTTP 401: Incorrect API key provided")
     assert (error.kind, error.partial) == ("login", "")
     assert (await agent.ask(ask("say It was HTTP 401: no"), Replies())).text[:6] == "It was"
 
 
 async def test_a_summary_before_the_answer_is_no_answer(open_acp: Open) -> None:
-    agent = open_acp(profile(acp_last_message=True))
+    agent = open_acp(profile(last_message=True))
     assert (await agent.ask(ask("again 3"), Replies())).text == "Done."
     agent = open_acp(profile())
     told = (await agent.ask(ask("again 3"), Replies())).text
@@ -303,7 +313,7 @@ async def test_a_summary_before_the_answer_is_no_answer(open_acp: Open) -> None:
 
 
 async def test_a_program_that_goes_round_in_circles_is_stopped(open_acp: Open) -> None:
-    agent = open_acp(profile(acp_last_message=True))
+    agent = open_acp(profile(last_message=True))
     error = await failure(agent, "again 100000")
     assert (error.kind, "begins a new one" in error.say) == ("context", True)
     assert (agent.session_id, agent.alive()) == (None, False)
@@ -311,7 +321,7 @@ async def test_a_program_that_goes_round_in_circles_is_stopped(open_acp: Open) -
 
 
 async def test_what_was_said_before_the_model_is_asked_once_more_is_void(open_acp: Open) -> None:
-    agent = open_acp(profile(acp_again=re.compile(r" Retrying\.\.\.")))
+    agent = open_acp(profile(again=re.compile(r" Retrying\.\.\.")))
     assert (await agent.ask(ask("say A half Retrying... whole"), Replies())).text == " whole"
     assert (await agent.ask(ask("say No Retrying...here"), Replies())).text == "No Retrying...here"
 
@@ -370,7 +380,7 @@ async def test_a_start_that_fails_says_why(open_acp: Open, mode: str, kind: str,
 
 
 async def test_a_missing_program_says_how_to_get_it(open_acp: Open) -> None:
-    agent = open_acp(profile(acp=("no-such-agent", "acp"), missing="Install it."))
+    agent = open_acp(profile(acp=Acp(("no-such-agent", "acp")), missing="Install it."))
     error = await failure(agent, "say x")
     assert (error.kind, error.say) == ("missing", "The double is not installed here. Install it.")
 
@@ -381,7 +391,7 @@ async def test_a_command_leads_to_the_program_beside_it(
     program = tmp_path / "double-acp"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tests.doubles.acp_agent\n')
     program.chmod(0o700)
-    twofold = profile(begin=("double",), acp=("double-acp",))
+    twofold = profile(begin=("double",), acp=Acp(("double-acp",)))
     agent = open_acp(twofold, command=(str(tmp_path / "double"),))
     assert (await agent.ask(ask("say beside"), Replies())).text == "beside"
 

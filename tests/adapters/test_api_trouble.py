@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.cli_profile import DialogRule, Profile
+from adapters.cli_profile import Profile
+from adapters.screen_profile import AsideRows
+from adapters.turn_signs import DialogRule
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
-from tests.doubles.programs import program
+from tests.doubles.programs import changed, program
 from tests.doubles.replies import Replies
 
 # Shows what it is asked to show as an error of its API; "fine" is answered.
@@ -26,10 +28,10 @@ while True:
 
 def shows(**changes: object) -> Profile:
     profile = program(SHOWS, **changes)
-    look = profile.look
+    look = profile.shown.look
     assert look
-    look = replace(look, fault=re.compile(r"! (.+)"))
-    return replace(profile, signs=replace(profile.signs, record=None), look=look)
+    look = replace(look, asides=AsideRows(fault=re.compile(r"! (.+)")))
+    return changed(profile, record=None, look=look)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def test_every_profile_is_known_by_its_name() -> None:
 
 def test_every_profile_says_what_to_do_when_it_is_missing_or_not_logged_in() -> None:
     for profile in profiles().values():
-        assert profile.missing.endswith(".")
-        assert profile.login.endswith(".")
+        assert profile.setup.missing.endswith(".")
+        assert profile.setup.login.endswith(".")
         assert profile.title
         assert profile.agent
 
@@ -67,15 +67,15 @@ def test_a_program_described_in_toml_is_a_profile() -> None:
     settings = GenericSettings.model_validate(tomllib.loads(TOML))
     profile = generic_profile("mine", settings)
     assert (profile.name, profile.title, profile.agent) == ("mine", "My CLI", "My CLI CLI agent")
-    assert profile.begin == ("mycli", "--workspace", "{workspace}")
+    assert profile.program.begin == ("mycli", "--workspace", "{workspace}")
     assert profile.typing.submit == b"\n"
-    assert profile.interrupt.keys == (b"\x1b", b"\x03")
-    assert profile.ready.prompt == re.compile("^> $", re.MULTILINE)
+    assert profile.controls.interrupt.keys == (b"\x1b", b"\x03")
+    assert profile.program.ready.prompt == re.compile("^> $", re.MULTILINE)
     assert profile.signs.footer
     assert profile.signs.footer.debounce_s == 1.5
-    assert profile.permission
-    assert profile.look
-    assert profile.look.margin == 2
+    assert profile.shown.permission
+    assert profile.shown.look
+    assert profile.shown.look.reply.margin == 2
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,19 @@ import re
 
 import pytest
 
-from adapters.cli_profile import Permission, Profile
-from adapters.profiles.generic import GenericSettings, generic_profile
+from adapters.cli_profile import Profile, Program
+from adapters.profiles.generic import LOOK, GenericSettings, generic_profile
 from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.reading.question import DOWN, UP
 from adapters.screen.screen import Screen
-from adapters.screen_profile import GENERIC
+from adapters.turn_signs import Permission, Shown
 
 ASKS = Profile(
     name="x",
     title="X",
     agent="x",
-    begin=("x",),
-    look=GENERIC,
-    permission=Permission(re.compile("")),
+    program=Program(begin=("x",)),
+    shown=Shown(look=LOOK, permission=Permission(re.compile(""))),
 )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.cli.keyboard import BEGIN, END, keystrokes
-from adapters.cli_profile import DialogRule, Setting
+from adapters.cli_profile import Setting
 from adapters.profiles.claude_code import (
     CLAUDE_CODE,
     PASTE_BREAKS,
@@ -18,6 +18,7 @@ from adapters.profiles.claude_code import (
     settings_file,
     state_file,
 )
+from adapters.turn_signs import DialogRule
 
 KEY = "sk-ant-0123456789-0123456789-0123456789"
 
@@ -106,9 +107,12 @@ def test_it_is_resumed_by_that_id_with_its_model() -> None:
 
 def test_nothing_that_people_wrote_is_in_argv_or_environment() -> None:
     given_ = setting(persona="You are Ash.")
-    words = [*CLAUDE_CODE.argv(given_), *(given_.fill(value) for _, value in CLAUDE_CODE.env)]
+    words = [
+        *CLAUDE_CODE.argv(given_),
+        *(given_.fill(value) for _, value in CLAUDE_CODE.environment.env),
+    ]
     assert "Ash" not in " ".join(words)
-    persona = {file.path: file for file in CLAUDE_CODE.files}[".moot/persona.md"]
+    persona = {file.path: file for file in CLAUDE_CODE.environment.files}[".moot/persona.md"]
     assert persona.text(given_, "before") == "You are Ash."
 
 
@@ -192,7 +196,7 @@ HELD = f"✻ Baked for 0s\n\n{RULE}\n❯ [SESSION]\n  hello\n{RULE}\n  ? for sho
 
 
 def test_it_is_ready_when_its_box_stands_between_two_rules() -> None:
-    prompt = CLAUDE_CODE.ready.prompt
+    prompt = CLAUDE_CODE.program.ready.prompt
     assert prompt
     assert prompt.search(READY)
     assert not prompt.search(" Do you trust it?\n ❯ 1. Yes\n   2. No\n Enter to confirm")
@@ -231,7 +235,7 @@ ASKED = """\
 
 
 def dialogs_on(screen: str) -> list[DialogRule]:
-    return [dialog for dialog in CLAUDE_CODE.dialogs if dialog.pattern.search(screen)]
+    return [dialog for dialog in CLAUDE_CODE.shown.dialogs if dialog.pattern.search(screen)]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from adapters.cli_profile import DialogRule, Footer, Interrupt, Permission, RecordFormat, TurnSigns
 from adapters.profiles.demo import read_row
+from adapters.turn_signs import DialogRule, Footer, Interrupt, Permission, RecordFormat, TurnSigns
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program

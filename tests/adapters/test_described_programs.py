@@ -5,7 +5,6 @@ import re
 import sys
 import tomllib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
 from contract.agent import Question
 from contract.errors import AgentError
+from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 
 TUIS = Path(__file__).parent.parent / "doubles" / "tuis"
@@ -57,9 +57,7 @@ async def agent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     settings = tomllib.loads(TOML[request.param])
     command = [sys.executable, "-u", str(TUIS / f"{request.param}.py")]
     profile = generic_profile("mine", GenericSettings(command=command, **settings))
-    agent = CliAgent(
-        replace(profile, turn_timeout_s=30), Launch(tmp_path / "home", tmp_path / "work")
-    )
+    agent = CliAgent(changed(profile, timeout_s=30), Launch(tmp_path / "home", tmp_path / "work"))
     yield agent
     await agent.close()
 
@@ -100,7 +98,7 @@ async def test_an_answer_is_that_of_its_own_prompt(agent: CliAgent) -> None:
 @pytest.mark.parametrize("allows", [True, False])
 async def test_it_may_ask(agent: CliAgent, tmp_path: Path, allows: bool) -> None:
     labels = {"fullscreen": ("Allow", "Deny")}
-    yes, no = labels.get(Path(agent._profile.begin[-1]).stem, ("Yes", "No"))
+    yes, no = labels.get(Path(agent._profile.program.begin[-1]).stem, ("Yes", "No"))
     person = Person(yes if allows else no)
     answer = await agent.ask("touch it", person)
     assert answer.text == ("It is there." if allows else "Then not.")

@@ -15,7 +15,7 @@ from adapters.profiles.demo import DEMO
 from adapters.session.causes import is_full, told_when_full
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
-from tests.doubles.programs import program
+from tests.doubles.programs import changed, program
 from tests.doubles.replies import Replies
 
 
@@ -129,12 +129,12 @@ def test_only_a_full_disk_is_called_full(tmp_path: Path) -> None:
 
 async def test_half_a_home_file_is_never_left(open_agent: OpenAgent, small_disk: Path) -> None:
     text = "x" * 400_000
-    big = replace(DEMO, files=(HomeFile("settings", lambda setting, present: text),))
+    big = changed(DEMO, files=(HomeFile("settings", lambda setting, present: text),))
     home = small_disk / "home"
     agent = open_agent(big, home=home)
     assert (await agent.ask("echo hi", Replies())).text == "hi"
     await agent.close()
-    bigger = replace(DEMO, files=(HomeFile("settings", lambda setting, present: "y" + text),))
+    bigger = changed(DEMO, files=(HomeFile("settings", lambda setting, present: "y" + text),))
     with pytest.raises(AgentError) as caught:
         await open_agent(bigger, home=home).ask("echo hi", Replies())
     assert caught.value.kind == "disk"

@@ -12,7 +12,7 @@ from adapters.profiles.demo import read_row
 from adapters.turn_events import ReplyFailed
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
-from tests.doubles.programs import PRELUDE, program
+from tests.doubles.programs import PRELUDE, changed, program
 from tests.doubles.replies import Replies
 
 # Full after two prompts; knows /compact, and tells how it was typed.
@@ -137,7 +137,7 @@ async def test_a_command_of_which_nothing_shows_is_taken_for_done(open_agent: Op
         '        state("working")\n        time.sleep(0.2)\n        HOW', "        size = 0"
     )
     profile = full(GOOD, compact="/compact")
-    agent = open_agent(replace(profile, begin=(*profile.begin[:-1], PRELUDE + silent)))
+    agent = open_agent(changed(profile, begin=(*profile.program.begin[:-1], PRELUDE + silent)))
     await agent.ask("prompt", Replies())
     async with asyncio.timeout(20):
         await agent.compact()
@@ -154,7 +154,7 @@ async def test_a_command_that_only_the_screen_tells_of_is_waited_for(
         print("\\r\\x1b[K", end="", flush=True)"""
     alone = FULL.replace('        state("working")\n        time.sleep(0.2)\n        HOW', shows)
     profile = full(GOOD, compact="/compact", compacting=re.compile("Compacting"))
-    agent = open_agent(replace(profile, begin=(*profile.begin[:-1], PRELUDE + alone)))
+    agent = open_agent(changed(profile, begin=(*profile.program.begin[:-1], PRELUDE + alone)))
     await agent.ask("prompt", Replies())
     async with asyncio.timeout(30):
         await agent.compact()

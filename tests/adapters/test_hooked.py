@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from adapters.cli.hooks import HookListener
-from adapters.cli_profile import Hooks, Profile, RecordFormat
+from adapters.cli_profile import Profile
 from adapters.turn_events import (
     HookQuestion,
     PromptTaken,
@@ -19,10 +19,11 @@ from adapters.turn_events import (
     SessionNamed,
     TurnEvent,
 )
+from adapters.turn_signs import Hooks, RecordFormat
 from contract.agent import Option, Question
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
-from tests.doubles.programs import program
+from tests.doubles.programs import changed, program
 from tests.doubles.replies import Replies
 
 POST = r"""
@@ -63,7 +64,7 @@ def hooked(body: str, **changes: object) -> Profile:
         record=RecordFormat("record-{session_id}.jsonl", read, poll_s=0.05, grace_s=1.0),
         states=None,
     )
-    return replace(profile, begin=(*profile.begin, "{hook_url}"), signs=signs)
+    return changed(profile, begin=(*profile.program.begin, "{hook_url}"), signs=signs)
 
 
 @pytest.fixture
@@ -190,8 +191,8 @@ hook(**{"is": "ended", "text": "from the record", "whole": False})
 """
     profile = hooked(body)
     tell = "ready(); paste(); enter()\nhook(**{'is': 'ended', 'text': sys.argv[2], 'whole': True})"
-    resumed = (*hooked(tell).begin, "{session_id}")
-    agent = open_agent(replace(profile, resume=resumed), hooks=hooks)
+    resumed = (*hooked(tell).program.begin, "{session_id}")
+    agent = open_agent(changed(profile, resume=resumed), hooks=hooks)
     assert (await agent.ask("hello", Replies())).text == "from the record"
     assert agent.session_id == "s-1"
     async with asyncio.timeout(20):

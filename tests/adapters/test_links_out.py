@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from adapters.cli.record import follow
-from adapters.cli_profile import HomeFile, RecordFormat, Setting
+from adapters.cli_profile import HomeFile, Setting
 from adapters.session.startup import write_home_file
 from adapters.turn_events import ReplyBlock, TurnEvent
+from adapters.turn_signs import RecordFormat
 
 
 def read(row: Mapping[str, Any]) -> Sequence[TurnEvent]:

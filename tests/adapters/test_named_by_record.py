@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.agent import Launch
-from adapters.cli_profile import RecordFormat, TurnSigns
 from adapters.profiles.demo import read_row
 from adapters.turn_events import SessionNamed, TurnEvent
+from adapters.turn_signs import RecordFormat, TurnSigns
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
 from tests.doubles.replies import Replies

@@ -307,7 +307,7 @@ def test_no_text_is_a_command(text: str, typed: str) -> None:
     ],
 )
 def test_it_is_not_let_try_for_minutes(row: str, kinds: list[str]) -> None:
-    assert [d.fault for d in OPENCODE.dialogs if d.breaks and d.pattern.search(row)] == kinds
+    assert [d.fault for d in OPENCODE.shown.dialogs if d.breaks and d.pattern.search(row)] == kinds
 
 
 @pytest.mark.parametrize(
@@ -324,6 +324,6 @@ def test_it_is_not_let_try_for_minutes(row: str, kinds: list[str]) -> None:
     ],
 )
 def test_a_question_without_the_tools_input_is_half(detail: str, half: bool) -> None:
-    assert OPENCODE.permission
-    assert OPENCODE.permission.half
-    assert bool(OPENCODE.permission.half.fullmatch(detail)) == half
+    assert OPENCODE.shown.permission
+    assert OPENCODE.shown.permission.half
+    assert bool(OPENCODE.shown.permission.half.fullmatch(detail)) == half

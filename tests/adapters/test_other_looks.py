@@ -2,8 +2,9 @@
 
 import pytest
 
-from adapters.profiles.generic import GenericSettings, generic_profile
-from adapters.reading.other_looks import OLDER_LOOKS, OTHER_LOOKS, look_of
+from adapters.profiles import looks
+from adapters.profiles.generic import GenericSettings, generic_profile, look_of
+from adapters.profiles.other_looks import OTHER_LOOKS
 from adapters.reading.reply import read_reply
 from adapters.screen.screen import Screen
 
@@ -190,7 +191,7 @@ def test_the_reply_stands_alone(name: str) -> None:
 
 
 def test_every_look_has_a_screen_here() -> None:
-    assert set(SCREENS) == {*OTHER_LOOKS, *OLDER_LOOKS}
+    assert set(SCREENS) == {*OTHER_LOOKS, *(name for name, look in looks().items() if look.older)}
 
 
 def test_a_turn_that_ends_with_a_tool_leaves_what_was_said_before() -> None:
@@ -210,7 +211,7 @@ def test_a_turn_that_was_broken_off_leaves_nothing() -> None:
 
 def test_a_described_program_may_look_like_a_known_one() -> None:
     settings = GenericSettings(command=["goose"], look="goose")
-    assert generic_profile("block", settings).look == OTHER_LOOKS["goose"]
+    assert generic_profile("block", settings).shown.look == OTHER_LOOKS["goose"]
 
 
 def test_a_look_that_nobody_knows_is_refused() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.cli.keyboard import BEGIN, END, clean, keystrokes
-from adapters.cli_profile import PromptTyping
+from adapters.turn_signs import PromptText, PromptTyping
 
 PLAIN = PromptTyping()
 
@@ -51,16 +51,30 @@ def test_what_is_typed(prompt: str, typed: str) -> None:
 
 
 def test_a_tab_stays_where_the_program_keeps_it() -> None:
-    assert clean("a\tb", PromptTyping(tab="\t")) == "a\tb"
+    assert (
+        clean(
+            "a\tb",
+            PromptTyping(
+                text=PromptText(tab="\t"),
+            ),
+        )
+        == "a\tb"
+    )
 
 
 def test_a_program_without_pastes_gets_one_line() -> None:
-    typing = PromptTyping(paste=False, newline=" ", before=b"\x15")
+    typing = PromptTyping(
+        paste=False,
+        newline=" ",
+        before=b"\x15",
+    )
     assert keystrokes("\none\ntwo\n", typing) == b"\x15one two"
 
 
 def test_a_prompt_may_go_in_as_several_pastes() -> None:
-    typing = PromptTyping(pieces=lambda text: text.split(";"))
+    typing = PromptTyping(
+        text=PromptText(pieces=lambda text: text.split(";")),
+    )
     assert keystrokes("a;b", typing) == BEGIN + b"a" + END + BEGIN + b"b" + END
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from adapters.cli.record import follow
-from adapters.cli_profile import RecordFormat, Setting
+from adapters.cli_profile import Setting
 from adapters.profiles import aider, hermes, llm
 from adapters.turn_events import (
     ContextCompacted,
@@ -21,6 +21,7 @@ from adapters.turn_events import (
     ToolReport,
     ToolUsed,
 )
+from adapters.turn_signs import RecordFormat
 
 API = {"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 

@@ -2,20 +2,15 @@
 
 import pytest
 
+from adapters.profiles import looks
+from adapters.profiles.generic import LOOK as GENERIC
 from adapters.reading.reply import find_dialog, read_error, read_reply
 from adapters.screen.screen import Screen
-from adapters.screen_profile import (
-    CLAUDE_CODE,
-    CODEX,
-    GEMINI,
-    GENERIC,
-    LLM,
-    OPENCODE,
-    QWEN,
-    VIBE,
-    ScreenProfile,
-)
+from adapters.screen_profile import ScreenProfile
 
+CLAUDE_CODE, CODEX, GEMINI, LLM, OPENCODE, QWEN, VIBE = (
+    looks()[name] for name in ("claude-code", "codex", "gemini", "llm", "opencode", "qwen", "vibe")
+)
 GREY, WHITE, GREEN, BOLD, END = "\x1b[90m", "\x1b[97m", "\x1b[32m", "\x1b[1m", "\x1b[m"
 
 

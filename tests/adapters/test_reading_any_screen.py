@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.profiles import looks
 from adapters.reading.reply import TranscriptView, find_dialog, read_error, read_reply
 from adapters.screen.screen import Screen
-from adapters.screen_profile import LOOKS, ScreenProfile
+from adapters.screen_profile import ScreenProfile
 
 PIECES = st.one_of(
     st.sampled_from(
@@ -78,7 +79,7 @@ PIECES = st.one_of(
 TEXT = st.lists(PIECES, max_size=60).map("".join)
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("look", looks().values(), ids=looks())
 @given(frames=st.lists(TEXT, min_size=1, max_size=4), prompt=st.none() | st.text(max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_any_screen_can_be_read(look: ScreenProfile, frames: list[str], prompt: str | None) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adapters.cli.record import follow
-from adapters.cli_profile import RecordFormat
 from adapters.turn_events import ReplyBlock, TurnEvent
+from adapters.turn_signs import RecordFormat
 
 
 def said(row: Mapping[str, Any]) -> Sequence[TurnEvent]:

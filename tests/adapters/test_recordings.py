@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.reading.other_looks import look_of
+from adapters.catalog import profiles
+from adapters.profiles import looks
+from adapters.profiles.generic import look_of
 from adapters.reading.question import ScreenDialog, find_dialog
 from adapters.reading.replay import read_recording, replay
 from adapters.screen.screen import Screen
-from adapters.screen_profile import LOOKS
 from contract.agent import Option
 from tests.doubles.words import words
 
@@ -169,5 +170,5 @@ def test_no_question_is_seen_where_none_is(case: str) -> None:
     assert dialogs(case) == []
 
 
-def test_every_look_says_its_own_name() -> None:
-    assert all(look.name == name for name, look in LOOKS.items())
+def test_a_look_is_named_like_its_program() -> None:
+    assert looks().keys() == profiles().keys()

@@ -6,19 +6,22 @@ from pathlib import Path
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli_profile import HomeFile, Profile, Setting
+from adapters.cli_profile import Environment, HomeFile, Profile, Program, Setting
 from adapters.session.session import last_words
 from adapters.session.startup import prepare, setting_of
 from contract.errors import AgentError
+from tests.doubles.programs import changed
 
 PROFILE = Profile(
     name="x",
     title="X",
     agent="X agent",
-    begin=("sh", "--id", "{session_id}"),
-    resume=("sh", "--resume", "{session_id}"),
-    options=(("--model", "{model}"), ("--config", '{"url": "{hook_url}", "{other}": 1}')),
-    env=(("X_HOME", "{home}/x"), ("LANG", "de_DE.UTF-8")),
+    program=Program(
+        begin=("sh", "--id", "{session_id}"),
+        resume=("sh", "--resume", "{session_id}"),
+        options=(("--model", "{model}"), ("--config", '{"url": "{hook_url}", "{other}": 1}')),
+    ),
+    environment=Environment(env=(("X_HOME", "{home}/x"), ("LANG", "de_DE.UTF-8"))),
 )
 
 
@@ -68,7 +71,7 @@ def test_a_file_keeps_what_the_program_wrote_itself(launch: Launch) -> None:
     def more(setting: Setting, present: str) -> str:
         return present + f"{setting.session_id}\n"
 
-    profile = replace(PROFILE, files=(HomeFile(".x/{session_id}.txt", more),))
+    profile = changed(PROFILE, files=(HomeFile(".x/{session_id}.txt", more),))
     for _ in range(2):
         prepare(profile, launch, setting(launch))
     path = launch.home / ".x" / "ID.txt"
@@ -82,7 +85,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(launch: Launch) 
     precious.write_text("mine")
     launch.home.mkdir()
     (launch.home / "x").symlink_to(precious)
-    profile = replace(PROFILE, files=(HomeFile("x", lambda *_: "ours"),))
+    profile = changed(PROFILE, files=(HomeFile("x", lambda *_: "ours"),))
     prepare(profile, launch, setting(launch))
     assert precious.read_text() == "mine"
     assert (launch.home / "x").read_text() == "ours"
@@ -93,7 +96,7 @@ def test_a_missing_program_is_named(launch: Launch) -> None:
         prepare(PROFILE, replace(launch, command=("no-such-program",)), setting(launch))
     assert caught.value.kind == "missing"
     assert "no-such-program" in str(caught.value)
-    assert caught.value.say == f"X is not installed here. {PROFILE.missing}"
+    assert caught.value.say == f"X is not installed here. {PROFILE.setup.missing}"
 
 
 def test_last_words_are_one_line_without_boxes() -> None:

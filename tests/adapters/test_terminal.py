@@ -256,7 +256,7 @@ async def test_the_exit_is_noticed_where_there_are_no_pidfds(
 GATEWAY = """
 import asyncio, sys
 from pathlib import Path
-from adapters.terminal import Terminal
+from adapters.pty.terminal import Terminal
 async def main():
     code = "import time\\nprint('up', flush=True)\\nwhile True: time.sleep(1)"
     up = asyncio.Event()

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from adapters.agent import Launch
-from adapters.cli_profile import DialogRule, Permission, ReadySigns
+from adapters.cli_profile import ReadySigns
 from adapters.profiles.generic import GenericSettings, generic_profile
+from adapters.turn_signs import DialogRule, Permission
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import program
@@ -105,7 +106,7 @@ async def test_an_answer_that_was_recorded_counts_though_the_program_ended(
 
 async def test_a_program_that_hangs_is_stopped_after_its_time(open_agent: OpenAgent) -> None:
     agent = open_agent(
-        program("ready()\npaste(); enter()\nstate('working')\ntime.sleep(60)", turn_timeout_s=0.5)
+        program("ready()\npaste(); enter()\nstate('working')\ntime.sleep(60)", timeout_s=0.5)
     )
     with pytest.raises(AgentError) as caught:
         await agent.ask("hello", Replies())
@@ -439,7 +440,7 @@ time.sleep(60)
 
 async def test_a_program_without_signs_but_its_prompt_is_driven_too(open_agent: OpenAgent) -> None:
     body = (
-        program("").begin[-1]
+        program("").program.begin[-1]
         + r"""
 out("\r\n$ ")
 while True:
@@ -452,7 +453,7 @@ while True:
     )
     settings = GenericSettings.model_validate(
         {
-            "command": [program("").begin[0], "-c", body],
+            "command": [program("").program.begin[0], "-c", body],
             "ready": r"^\$ ?$",
             "ready_quiet_s": 0.1,
             "paste": False,
@@ -477,7 +478,7 @@ async def test_a_reply_that_was_there_before_anybody_saw_it_busy_ends_the_turn(
     open_agent: OpenAgent,
 ) -> None:
     body = (
-        program("").begin[-1]
+        program("").program.begin[-1]
         + r"""
 import tty; tty.setraw(0)
 out("\x1b[?2004h\r\n$ ")
@@ -491,7 +492,7 @@ while True:
     )
     settings = GenericSettings.model_validate(
         {
-            "command": [program("").begin[0], "-c", body],
+            "command": [program("").program.begin[0], "-c", body],
             "ready": r"^\$ ?$",
             "ready_quiet_s": 0.1,
             "busy": "at work",

@@ -3,7 +3,6 @@
 import re
 
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import Footer, Hooks, RecordFormat, Title, TurnSigns
 from adapters.turn_events import (
     PromptTaken,
     ReplyBlock,
@@ -12,6 +11,7 @@ from adapters.turn_events import (
     ReplyFailed,
     ToolUsed,
 )
+from adapters.turn_signs import Footer, Hooks, RecordFormat, Title, TurnSigns
 
 NOTHING = re.compile("(?!)")
 TITLE = Title(busy=NOTHING, idle=NOTHING)

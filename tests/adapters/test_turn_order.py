@@ -4,7 +4,6 @@ import asyncio
 
 from adapters.cli.keyboard import BEGIN, END, keystrokes
 from adapters.cli.turn import TurnState
-from adapters.cli_profile import Hooks, PromptTyping, RecordFormat, TurnSigns
 from adapters.session.questions import RoomQuestions, refuse
 from adapters.turn_events import (
     HookQuestion,
@@ -15,6 +14,7 @@ from adapters.turn_events import (
     ReplyFailed,
     ToolUsed,
 )
+from adapters.turn_signs import Hooks, PromptText, PromptTyping, RecordFormat, TurnSigns
 from contract.agent import Option, Question
 from tests.doubles.replies import Replies
 
@@ -109,7 +109,10 @@ def test_a_draft_is_what_streams_until_the_record_has_more() -> None:
 
 
 def test_a_prompt_may_go_in_as_several_pastes() -> None:
-    typing = PromptTyping(harmless=str.upper, pieces=lambda text: text.split(","), before=b"\x15")
+    typing = PromptTyping(
+        text=PromptText(harmless=str.upper, pieces=lambda text: text.split(",")),
+        before=b"\x15",
+    )
     typed = b"\x15" + BEGIN + b"A" + END + BEGIN + b"B" + END
     assert keystrokes("a,b", typing) == typed
 

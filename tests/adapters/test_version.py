@@ -1,6 +1,5 @@
 """Which version a program is, and what people read when it is too old."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from adapters.cli_profile import Profile, ReadySigns
 from adapters.session.version import find_version, is_older, parse_version
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
-from tests.doubles.programs import program
+from tests.doubles.programs import changed, program
 from tests.doubles.replies import Replies
 
 
@@ -54,7 +53,7 @@ def script(tmp_path: Path, version: str) -> Path:
 
 def old(path: Path, **changes: object) -> Profile:
     changes = {"ready": ReadySigns(timeout_s=5.0), "at_least": "0.24"} | changes
-    return replace(program(""), begin=(str(path), "--serve"), **changes)  # type: ignore[arg-type]
+    return changed(program(""), begin=(str(path), "--serve"), **changes)
 
 
 async def test_a_program_that_is_too_old_to_start_is_told_with_its_version(

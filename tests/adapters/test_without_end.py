@@ -9,9 +9,9 @@ import pytest
 
 from adapters.cli.record import CHUNK_BYTES, CHUNKS, follow
 from adapters.cli.turn import CUT, REPLY_CHARS, TurnState, cut_reply
-from adapters.cli_profile import RecordFormat
 from adapters.profiles.demo import read_row
 from adapters.turn_events import ReplyBlock
+from adapters.turn_signs import RecordFormat
 from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.processes import until_gone
@@ -42,7 +42,7 @@ def said(text: str) -> str:
 async def test_one_that_hears_no_key_and_no_signal_is_ended_at_its_deadline(
     open_agent: OpenAgent,
 ) -> None:
-    agent = open_agent(program(DEAF, turn_timeout_s=6.5))
+    agent = open_agent(program(DEAF, timeout_s=6.5))
     await agent.start()
     pid = agent.pid
     assert pid

@@ -325,7 +325,7 @@ async def test_a_file_comes_as_soon_as_the_mac_has_it(
 async def test_a_file_that_is_too_large_is_told_without_its_bytes(
     server: BlueBubblesDouble, inbox: Inbox, tmp_path: Path
 ) -> None:
-    async with at_work(server, tmp_path, inbox, most_file_bytes=10):
+    async with at_work(server, tmp_path, inbox, max_file_bytes=10):
         await server.say("", files=(("big.bin", "application/octet-stream", b"x" * 11),))
         await inbox.kept(1)
     (file,) = inbox.messages[0].attachments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,26 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bots.bluebubbles.events import (
+    SOURCE,
     Chat,
-    DeletedMessage,
-    EditedMessage,
-    FileRef,
     NewMessage,
-    RenamedRoom,
     external,
-    heard,
     native,
     owner,
+    parse_events,
     person,
     room_id,
 )
-from bots.bluebubbles.inbound import inbound
 from bots.bluebubbles.posts import mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
+from bots.kit.bot_setup import BotSetup
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
+from bots.kit.inbound import MessageContext, inbound
 from bots.kit.naming import names
 from contract.chat import EXTERNAL_ID, Room, parse_metadata
 from tests.doubles.bluebubbles import DM, GROUP, OLIVIA, chat
 
+SETUP = BotSetup("bluebubbles", ("claude",), Path("files"), Path("own"))
 MESSAGE: dict[str, Any] = {
     "guid": "G-1",
     "text": "hello",
@@ -41,7 +42,7 @@ MESSAGE: dict[str, Any] = {
 
 
 def read(**changes: Any) -> tuple[object, ...]:
-    return heard({"type": "new-message", "data": MESSAGE | changes})
+    return parse_events({"type": "new-message", "data": MESSAGE | changes})
 
 
 def said(**changes: Any) -> NewMessage:
@@ -55,9 +56,9 @@ def test_a_message_is_read_with_what_is_there() -> None:
         "G-1", Chat(DM, "dm", address=OLIVIA), OLIVIA, False, "hello", 1_700_000_000_123
     )
     bare = {"guid": "G-1", "text": "hello", "handle": {"address": OLIVIA}}
-    (found,) = heard({"type": "new-message", "data": bare})
+    (found,) = parse_events({"type": "new-message", "data": bare})
     assert isinstance(found, NewMessage)
-    assert (found.chat, found.sent_ms, found.from_me) == (None, None, False)
+    assert (found.room, found.sent_ms, found.from_me) == (None, None, False)
 
 
 def test_numbers_as_texts_and_mistakes_in_what_is_optional_cost_nothing() -> None:
@@ -119,26 +120,26 @@ def test_link_previews_are_no_files() -> None:
     ],
 )
 def test_a_chat_is_of_its_kind(native_chat: dict[str, Any], kind: str) -> None:
-    found = said(chats=[native_chat]).chat
+    found = said(chats=[native_chat]).room
     assert found is not None
     assert found.kind == kind
 
 
 def test_updates_are_edits_removals_or_nothing() -> None:
     def update(**changes: Any) -> tuple[object, ...]:
-        return heard({"type": "updated-message", "data": MESSAGE | {"chats": []} | changes})
+        return parse_events({"type": "updated-message", "data": MESSAGE | {"chats": []} | changes})
 
     at = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     assert update(dateRead=1) == ()
-    assert update(dateEdited=1_700_000_000_000) == (EditedMessage("G-1", None, False, "hello", at),)
-    assert update(dateEdited=1, text="") == (DeletedMessage("G-1", None, False),)
-    assert update(dateRetracted=1) == (DeletedMessage("G-1", None, False),)
-    assert read(dateRetracted=1) == (DeletedMessage("G-1", Chat(DM, "dm", address=OLIVIA), False),)
+    assert update(dateEdited=1_700_000_000_000) == (EditedMessage(None, "G-1", "hello", at),)
+    assert update(dateEdited=1, text="") == (DeletedMessage(None, "G-1"),)
+    assert update(dateRetracted=1) == (DeletedMessage(None, "G-1"),)
+    assert read(dateRetracted=1) == (DeletedMessage(Chat(DM, "dm", address=OLIVIA), "G-1"),)
 
 
 def test_a_group_that_is_renamed_is_asked_for_its_name_again() -> None:
     data = MESSAGE | {"itemType": 2, "chats": [chat(GROUP, 43, "New", [])]}
-    assert heard({"type": "group-name-change", "data": data}) == (RenamedRoom(GROUP),)
+    assert parse_events({"type": "group-name-change", "data": data}) == (RenamedRoom(GROUP),)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ TYPES = st.sampled_from(["new-message", "updated-message", "group-name-change"])
 
 def outcome(payload: dict[str, Any]) -> type[Exception] | None:
     try:
-        heard(payload)
+        parse_events(payload)
     except ValueError as error:
         return type(error)
     return None
@@ -208,13 +209,14 @@ def test_whatever_comes_is_read_or_is_a_value_error(kind: object, data: object) 
 def test_what_is_read_makes_a_message_of_the_contract_or_is_a_value_error(
     changes: dict[str, Any], text: str
 ) -> None:
-    for found in heard({"type": "new-message", "data": changes | MESSAGE | {"text": text}}):
-        if isinstance(found, NewMessage) and found.chat:
+    for found in parse_events({"type": "new-message", "data": changes | MESSAGE | {"text": text}}):
+        if isinstance(found, NewMessage) and found.room:
             try:
-                room = Room(room_id(found.chat.guid), "x", found.chat.kind)
+                room = Room(room_id(found.room.guid), "x", found.room.kind)
                 by = person(found.sender, "Olivia")
             except ValueError:
                 continue
-            made = inbound(found, room, by, sent_at=datetime.now(UTC), mentioned=False)
-            assert parse_metadata(made.meta.model_dump()).channel_external_id == found.chat.guid
+            context = MessageContext(False, datetime.now(UTC), channel=found.room.guid)
+            made = inbound(SETUP, SOURCE, found, room, by, context)
+            assert parse_metadata(made.meta.model_dump()).channel_external_id == found.room.guid
             assert made.content.endswith(text.replace("\ufffc", "")) or "\ufffc" in text

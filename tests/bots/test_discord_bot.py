@@ -181,8 +181,8 @@ async def test_what_is_said_in_a_thread_belongs_to_its_channel_and_is_answered_i
         place = Destination(message.room, message.thread_id)
         posted = await bot.post(place, "It was a typo.", "k")
         await bot.edit(place, posted, "It is a typo.")
-        await bot.mark(place, asked, "working")
-        await bot.mark(Destination(ROOM, root), root, "done")
+        await bot.react(place, asked, "working")
+        await bot.react(Destination(ROOM, root), root, "done")
         await bot.typing(place, "is working")
     assert message.room == ROOM
     assert message.thread_id == thread == root
@@ -355,7 +355,7 @@ async def test_a_slash_command_is_what_one_would_type(
         async with asyncio.timeout(PATIENCE_S):
             await run.acked.wait()
         (message,) = inbox.messages
-        await bot.mark(Destination(ROOM, message.message_id), message.message_id, "working")
+        await bot.react(Destination(ROOM, message.message_id), message.message_id, "working")
         await bot.post(Destination(ROOM, message.message_id), "done", "k")
     assert (message.content, message.mentioned) == ("!new codex", True)
     assert message.room == ROOM

@@ -37,7 +37,7 @@ async def test_a_file_is_kept_on_disk_and_its_message_unchanged(
 async def test_a_file_that_is_too_large_or_gone_or_elsewhere_is_told_without_its_bytes(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
-    async with running(discord_bot(most_file_bytes=10), inbox):
+    async with running(discord_bot(max_file_bytes=10), inbox):
         await discord_double.gateway.connected()
         gone = discord_double.file("gone.txt", b"x")
         del discord_double.files[gone["id"]]

@@ -220,8 +220,8 @@ async def test_a_sign_that_fails_is_left_out(
     discord_double.hidden.add(GENERAL)
     for _ in range(3):
         await bot.typing(Destination(ROOM), "is working")
-        await bot.mark(Destination(ROOM), sent, "working")
-    await bot.mark(Destination(ROOM), sent, "done")
+        await bot.react(Destination(ROOM), sent, "working")
+    await bot.react(Destination(ROOM), sent, "done")
     await bot.typing(Destination(ROOM), "")
     signs = [a for a in discord_double.calls if a.method in ("PUT", "POST")]
     assert len(signs) == 2

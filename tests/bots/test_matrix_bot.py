@@ -11,6 +11,7 @@ import pytest
 from bots.kit.directory import HEADING
 from bots.matrix.api import MatrixApi
 from bots.matrix.check import Credentials, CredentialStore
+from bots.matrix.invites import Welcome
 from contract.agent import Option, Question
 from contract.chat import Chosen, Deleted, Destination, Edited, Inbound, PersonaIdentity, Pinned
 from contract.errors import ConfigError, PlatformError
@@ -283,7 +284,7 @@ async def test_only_those_who_may_invite_are_followed(
     stage: Stage, inbox: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     listed = f"matrix:{stage.andi.user_id}"
-    async with running(stage.bot(invited_by=lambda sender: sender == listed), inbox):
+    async with running(stage.bot(invites=Welcome(lambda sender: sender == listed)), inbox):
         refused = await stage.budi.room(stage.bot_id, name="elsewhere")
         async with asyncio.timeout(PATIENCE_S):
             while True:
@@ -354,14 +355,14 @@ async def test_the_last_mark_is_the_only_one_that_stands(stage: Stage, inbox: In
         room = await stage.room()
         said = await stage.andi.say(room, "hi")
         (message, *_) = await until(inbox, Inbound)
-        await first.mark(Destination(message.room), said, "waiting")
-        await first.mark(Destination(message.room), said, "working")
+        await first.react(Destination(message.room), said, "waiting")
+        await first.react(Destination(message.room), said, "working")
     async with running(second, Inbox()):
         await stage.andi.say(room, "again")
         async with asyncio.timeout(PATIENCE_S):
             while not second.own_ids:
                 await asyncio.sleep(0.01)
-        await second.mark(Destination(message.room), said, "done")
+        await second.react(Destination(message.room), said, "done")
     marks = [e["content"]["m.relates_to"]["key"] for e in await stage.andi.events(room)
              if e["type"] == "m.reaction" and e["content"]]  # fmt: skip
     assert marks == ["✅"]
@@ -439,9 +440,9 @@ async def test_a_rate_limit_is_told_with_its_time_and_marks_give_way(
         stage.homeserver.limit(stage.bot_id, per_second=1, burst=1)
         many = [bot.post(place, "more", f"m{number}") for number in range(8)]
         outcomes = await asyncio.gather(*many, return_exceptions=True)
-        await bot.mark(place, event_id, "done")
+        await bot.react(place, event_id, "done")
         stage.homeserver.limit(stage.bot_id, per_second=1000, burst=1000)
-        await bot.mark(place, event_id, "done")
+        await bot.react(place, event_id, "done")
     limited = [one for one in outcomes if isinstance(one, PlatformError)]
     assert limited
     assert {one.outcome for one in limited} == {"retry"}

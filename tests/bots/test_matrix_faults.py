@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bots.matrix.bot import MatrixBot
+from bots.matrix.invites import Welcome
 from contract.agent import Option, Question
 from contract.chat import Destination, Inbound
 from contract.errors import PlatformError
@@ -115,7 +116,7 @@ async def test_the_bot_goes_along_when_its_room_moves(
     stage: Stage, inbox: Inbox, preset: str
 ) -> None:
     listed = f"matrix:{stage.andi.user_id}"
-    async with running(stage.bot(invited_by=lambda by: by == listed), inbox):
+    async with running(stage.bot(invites=Welcome(lambda by: by == listed)), inbox):
         room = await stage.room(preset=preset)
         await stage.comes(room)
         moved = await stage.andi.call("POST", f"/rooms/{room}/upgrade", {"new_version": "10"})

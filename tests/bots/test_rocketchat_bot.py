@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bots.rocketchat.bot import RocketChatBot
-from bots.rocketchat.check import Login
+from bots.rocketchat.check import Credentials
 from contract.agent import Option, Question
 from contract.chat import Chosen, Deleted, Destination, Edited, Event, Pinned, Room, Speaker
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
@@ -361,7 +361,7 @@ async def test_members_come_with_their_roles_and_without_the_bot_itself(
 async def test_a_password_will_do_too(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
-    bot = rocketchat_bot(login=Login(username="claude", password="password-claude"))
+    bot = rocketchat_bot(login=Credentials(username="claude", password="password-claude"))
     async with at_work(bot, inbox, rocketchat):
         rocketchat.say("@claude hello")
         await inbox.kept(1)

@@ -133,7 +133,7 @@ async def test_what_the_bot_sends_is_what_the_official_schemas_ask_for(
         posted = await bot.post(place, "hi", "k")
         await bot.edit(place, posted, "ho")
         await bot.ask(place, Question("q", "Run?", "", (Option("Yes"), Option("No"))), "k2")
-        await bot.mark(place, asked, "done")
+        await bot.react(place, asked, "done")
         await bot.find(place, "k", inbox.messages[0].sent_at, ())
         await bot.upload(place, "a.md", b"a", "", "k3")
         await bot.find(place, "k3", inbox.messages[0].sent_at, ())

@@ -5,17 +5,14 @@ from typing import Any
 
 import pytest
 
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange
 from bots.rocketchat.events import (
     Account,
-    DeletedMessage,
-    EditedMessage,
-    FileRef,
     NewMessage,
-    PinChange,
     PlatformEvent,
     SeenMessage,
     glimpse,
-    news,
+    parse_message,
 )
 from bots.rocketchat.wire import message, moment
 
@@ -32,7 +29,7 @@ LEAST: dict[str, Any] = {
 def told(
     before: SeenMessage | None = None, *, missed: bool = False, **fields: Any
 ) -> list[PlatformEvent]:
-    return news(message({**LEAST, **fields}), before, OWN, since=AT, missed=missed)
+    return parse_message(message({**LEAST, **fields}), before, OWN, since=AT, missed=missed)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +105,7 @@ def test_a_sign_that_overtakes_its_message_does_not_hide_it() -> None:
 
 def test_an_edit_is_news_when_its_text_is() -> None:
     edited: dict[str, Any] = {"editedAt": {"$date": 1795294357628}}
-    assert told(SeenMessage("a"), msg="b", **edited) == [EditedMessage("m1", "b", AT)]
+    assert told(SeenMessage("a"), msg="b", **edited) == [EditedMessage("r1", "m1", "b", AT)]
     assert told(SeenMessage("b"), msg="b", **edited) == []
     assert told(SeenMessage("a"), msg="b") == []
 
@@ -116,19 +113,19 @@ def test_an_edit_is_news_when_its_text_is() -> None:
 def test_what_the_room_says_of_itself_is_nobody_s_message() -> None:
     assert told(msg="olivia", t="uj") == []
     assert told(msg="cipher", t="e2e") == []
-    assert told(msg="", t="rm") == [DeletedMessage("m1")]
-    assert told(msg="", _hidden=True) == [DeletedMessage("m1")]
+    assert told(msg="", t="rm") == [DeletedMessage("r1", "m1")]
+    assert told(msg="", _hidden=True) == [DeletedMessage("r1", "m1")]
     link = {"message_link": "https://chat.example/channel/general?msg=abc"}
     user = {"_id": "o", "username": "olivia"}
     notice = told(msg="", t="message_pinned", attachments=[link], u=user)
-    assert notice == [PinChange("abc", "olivia", pinned=True)]
+    assert notice == [PinChange("r1", "abc", "olivia", pinned=True)]
     assert told(msg="", t="message_pinned", attachments=[{"text": "x"}]) == []
 
 
 def test_a_pin_is_told_once_and_taken_back_once() -> None:
     by = {"_id": "a", "username": "ash"}
-    pin = PinChange("m1", "ash", pinned=True)
+    pin: PinChange[str, str | None] = PinChange("r1", "m1", "ash", pinned=True)
     assert told(SeenMessage("x"), msg="x", pinned=True, pinnedBy=by) == [pin]
     assert told(SeenMessage("x", pinned=True), msg="x", pinned=True, pinnedBy=by) == []
     gone = told(SeenMessage("x", pinned=True), msg="x", pinned=False, pinnedBy=by)
-    assert gone == [PinChange("m1", "ash", pinned=False)]
+    assert gone == [PinChange("r1", "m1", "ash", pinned=False)]

@@ -23,7 +23,7 @@ LONG_AGO = datetime.now(UTC) - timedelta(minutes=10)
 async def bot(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> AsyncIterator[RocketChatBot]:
-    bot = rocketchat_bot(most_file_bytes=1_000)
+    bot = rocketchat_bot(max_file_bytes=1_000)
     async with running(bot, inbox):
         async with asyncio.timeout(PATIENCE_S):
             await rocketchat.sockets.listening(CLAUDE)

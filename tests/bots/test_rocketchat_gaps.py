@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bots.rocketchat.bot import RocketChatBot
-from bots.rocketchat.check import Login
-from bots.rocketchat.connection import DdpTimeouts
+from bots.rocketchat.check import Credentials
+from bots.rocketchat.ddp import DdpTimeouts
 from contract.chat import Deleted, Edited, Room
 from contract.errors import ConfigError, Rejected
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
@@ -194,7 +194,7 @@ async def test_a_silent_socket_is_pinged_and_then_given_up(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
     patience = DdpTimeouts(connect_s=5.0, quiet_s=0.1, dead_s=0.1)
-    async with running(rocketchat_bot(patience=patience), inbox):
+    async with running(rocketchat_bot(timeouts=patience), inbox):
         await listening(rocketchat)
         async with asyncio.timeout(PATIENCE_S):
             while not any(f["msg"] == "ping" for f in rocketchat.sockets.clients[0].heard):
@@ -241,13 +241,13 @@ async def test_a_broken_cursor_is_told_and_no_reason_to_stop(
 @pytest.mark.parametrize(
     ("login", "remedy"),
     [
-        (Login(user_id=CLAUDE, token="wrong"), "Personal Access Tokens"),
-        (Login(username="claude", password="wrong"), "ROCKETCHAT_PASSWORD"),
-        (Login(user_id=ASH, token="token-claude"), "isn't that of ROCKETCHAT_USER_ID"),
+        (Credentials(user_id=CLAUDE, token="wrong"), "Personal Access Tokens"),
+        (Credentials(username="claude", password="wrong"), "ROCKETCHAT_PASSWORD"),
+        (Credentials(user_id=ASH, token="token-claude"), "isn't that of ROCKETCHAT_USER_ID"),
     ],
 )
 async def test_a_refused_login_is_one_sentence_with_its_remedy(
-    inbox: Inbox, rocketchat_bot: MakeBot, login: Login, remedy: str
+    inbox: Inbox, rocketchat_bot: MakeBot, login: Credentials, remedy: str
 ) -> None:
     bot = rocketchat_bot(login=login)
     with pytest.raises(ConfigError, match=remedy) as caught:
@@ -260,4 +260,4 @@ async def test_a_refused_login_is_one_sentence_with_its_remedy(
 
 def test_without_secrets_there_is_no_bot(rocketchat_bot: MakeBot) -> None:
     with pytest.raises(ConfigError, match="ROCKETCHAT_TOKEN and ROCKETCHAT_USER_ID"):
-        rocketchat_bot(login=Login(user_id=CLAUDE))
+        rocketchat_bot(login=Credentials(user_id=CLAUDE))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bots.rocketchat.bot import RocketChatBot
-from bots.rocketchat.check import Login
+from bots.rocketchat.check import Credentials
 from bots.rocketchat.posts import message_id
 from contract.agent import Option, Question
 from contract.chat import Destination, PersonaIdentity, Room
@@ -161,7 +161,7 @@ async def test_marks_follow_one_another(rocketchat: RocketChatDouble, bot: Rocke
     sent = rocketchat.say("hello")
     seen = []
     for mark in ("waiting", "working", "working", "done"):
-        await bot.mark(HERE, sent, mark)
+        await bot.react(HERE, sent, mark)
         seen.append(list(rocketchat.messages[sent]["reactions"]))
     assert seen == [
         [":hourglass_flowing_sand:"],
@@ -170,7 +170,7 @@ async def test_marks_follow_one_another(rocketchat: RocketChatDouble, bot: Rocke
         [":white_check_mark:"],
     ]
     rocketchat.fail("chat.react", Fault("500"))
-    await bot.mark(HERE, "nowhere", "failed")
+    await bot.react(HERE, "nowhere", "failed")
 
 
 async def test_typing_is_shown_and_ended(rocketchat: RocketChatDouble, bot: RocketChatBot) -> None:
@@ -203,12 +203,12 @@ async def test_an_account_whose_calls_are_counted_edits_seldom_and_says_so_once(
             await rocketchat.sockets.listening(CLAUDE)
             rocketchat.sockets.cut()
             await rocketchat.sockets.listening(CLAUDE, 2)
-        assert bot.manners.draft_interval_s == 15.0
+        assert bot.capabilities.draft_interval_s == 15.0
     assert caplog.text.count("lacks the role bot") == 1
 
 
 async def test_an_account_with_the_role_edits_every_second(bot: RocketChatBot) -> None:
-    assert bot.manners.draft_interval_s == 1.0
+    assert bot.capabilities.draft_interval_s == 1.0
 
 
 async def test_check_tells_what_is_missing_with_its_remedy(
@@ -233,7 +233,10 @@ async def test_check_tells_what_is_missing_with_its_remedy(
 async def test_a_post_before_the_bot_runs_is_made_or_put_off(
     rocketchat: RocketChatDouble, rocketchat_bot: MakeBot
 ) -> None:
-    ready, early = rocketchat_bot(), rocketchat_bot(login=Login(username="claude", password="x"))
+    ready, early = (
+        rocketchat_bot(),
+        rocketchat_bot(login=Credentials(username="claude", password="x")),
+    )
     assert await ready.post(HERE, "hi", "k") == message_id("k", GENERAL, CLAUDE)
     with pytest.raises(PlatformError) as caught:
         await early.post(HERE, "hi", "k2")

@@ -9,7 +9,7 @@ import pytest
 
 from bots.rocketchat.backfill import Cursor
 from bots.rocketchat.bot import RocketChatBot
-from bots.rocketchat.check import Login
+from bots.rocketchat.check import Credentials
 from bots.rocketchat.wire import moment
 from contract.chat import Deleted, Destination, PersonaIdentity, Room
 from contract.errors import PlatformError
@@ -44,7 +44,7 @@ async def test_what_is_pruned_is_told_whether_or_not_the_server_names_it(
 async def test_a_token_that_runs_out_while_the_socket_stays_open_is_made_anew(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
-    bot = rocketchat_bot(login=Login(username="claude", password="password-claude"))
+    bot = rocketchat_bot(login=Credentials(username="claude", password="password-claude"))
     async with running(bot, inbox):
         await listening(rocketchat)
         rocketchat.tokens = {"another": CLAUDE}
@@ -61,7 +61,7 @@ async def test_where_the_password_is_no_longer_taken_the_post_waits_and_says_why
     rocketchat_bot: MakeBot,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    bot = rocketchat_bot(login=Login(username="claude", password="password-claude"))
+    bot = rocketchat_bot(login=Credentials(username="claude", password="password-claude"))
     async with running(bot, inbox):
         await listening(rocketchat)
         rocketchat.tokens, rocketchat.passwords = {}, {}
@@ -103,7 +103,7 @@ async def test_an_account_whose_roles_are_not_told_is_counted_where_the_answers_
     async with running(bot, inbox):
         await listening(rocketchat)
         posted = await bot.post(replace(HERE, voice=PersonaIdentity("codex", "")), "hi", "k")
-        assert bot.manners.draft_interval_s == interval_s
+        assert bot.capabilities.draft_interval_s == interval_s
     assert rocketchat.messages[posted]["alias"] == "codex"
 
 

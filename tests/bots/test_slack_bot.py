@@ -272,7 +272,7 @@ async def test_other_reactions_and_own_ones_are_no_pins(
     async with running(bot, inbox):
         ts = await slack.say("hello")
         await inbox.kept(1)
-        await bot.mark(Destination(ROOM), ts, "working")
+        await bot.react(Destination(ROOM), ts, "working")
         await slack.react(GENERAL, ts, "heart")
         await slack.react(GENERAL, ts, "pushpin", BOT_USER)
         await slack.pin(GENERAL, ts, BOT_USER)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bots.slack.bot import SlackBot
-from bots.slack.events import Account, CommandUse, commander, heard
+from bots.slack.events import Account, Channel, CommandUse, commander, parse_event
 from contract.chat import Destination, Room
 from tests.bots.test_slack_http import posted, served, settled, stamped
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
@@ -91,11 +91,13 @@ def test_any_command_of_the_app_is_read(command: str, text: str, content: str) -
         "channel_id": "C1",
         "trigger_id": "1.2.x",
     }
-    assert heard(payload, OWN) == CommandUse("C1", "U1", "slash:U1:1.2.x", content)
+    assert parse_event(payload, OWN) == CommandUse(
+        Channel("C1", None), "U1", "slash:U1:1.2.x", content
+    )
     assert commander("slash:U1:1.2.x") == "U1"
     assert commander("1700000000.000100") == ""
 
 
 def test_a_command_without_a_channel_is_said_to_be_unreadable() -> None:
     with pytest.raises(ValueError, match="channel_id"):
-        heard({"command": "/moot", "user_id": "U1", "trigger_id": "1.2.x"}, OWN)
+        parse_event({"command": "/moot", "user_id": "U1", "trigger_id": "1.2.x"}, OWN)

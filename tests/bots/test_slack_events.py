@@ -8,52 +8,62 @@ from typing import Any
 
 import pytest
 
+from bots.kit.bot_setup import BotSetup
 from bots.kit.directory import HEADING, thread_block
-from bots.kit.inbound import MessageContext
+from bots.kit.events import DeletedMessage, EditedMessage, PinChange
+from bots.kit.inbound import MessageContext, inbound
 from bots.slack.events import (
     Account,
     ButtonPress,
-    DeletedMessage,
-    EditedMessage,
+    Channel,
+    CommandUse,
     NewMessage,
-    PinChange,
-    heard,
-    inbound,
     moment,
+    parse_event,
     speaker,
 )
 from contract.chat import Room, parse_metadata
 
+SETUP = BotSetup("slack", ("claude",), Path("files"), Path("own"))
 OWN = Account("U0BOT0001", "B0BOT0001", "claude")
 GOLDENS = sorted((Path(__file__).parent / "slack_events").glob("*.json"))
 
 
 def shown(payload: dict[str, Any]) -> dict[str, Any] | None:
     """The payload's reading as plain JSON, with fixed names; None when no notice is taken."""
-    found = heard(payload, OWN)
+    found = parse_event(payload, OWN)
     match found:
         case None:
             return None
         case NewMessage():
             name = found.bot_name or f"name of {found.sender_id}"
             by = speaker(found.sender_id, name, is_bot=found.is_bot)
-            room = Room(f"slack:{found.channel}", "auth-team", found.kind or "not told")
-            looked_up: MessageContext = {"mentioned": found.mentioned, "recipient_id": "bot:claude"}
-            message = asdict(inbound(found, room, by, **looked_up))
+            room = Room(f"slack:{found.room.id}", "auth-team", found.room.kind or "not told")
+            looked_up = MessageContext(found.mentioned, moment(found.id), found.thread_id)
+            message = asdict(inbound(SETUP, "slack", found, room, by, looked_up))
             meta = message["meta"].model_dump(exclude_defaults=True)
             files = [asdict(file) for file in found.files]
             sent_at = message["sent_at"].isoformat()
             return {**message, "meta": meta, "sent_at": sent_at, "attachments": [], "files": files}
         case EditedMessage():
-            return {"changed": {**asdict(found), "at": found.at.isoformat()}}
+            edit = {"content": found.content, "at": found.at.isoformat()}
+            return {"changed": {**where(found), **edit}}
         case DeletedMessage():
-            return {"removed": asdict(found)}
+            return {"removed": where(found)}
         case PinChange():
-            return {"flagged": asdict(found)}
+            return {"flagged": {**where(found), "user_id": found.by, "pinned": found.pinned}}
         case ButtonPress():
             return {"pressed": asdict(found)}
+        case CommandUse():
+            raise AssertionError("it has goldens of its own")
         case _:
-            return {"renamed": asdict(found)}
+            return {"renamed": {"channel": found.room}}
+
+
+def where(
+    found: EditedMessage[Channel] | DeletedMessage[Channel] | PinChange[Channel, str],
+) -> dict[str, Any]:
+    return {"channel": found.room.id, "kind": found.room.kind, "ts": found.id}
 
 
 def test_there_are_goldens() -> None:
@@ -96,7 +106,7 @@ def test_both_deliveries_of_a_mention_read_the_same_but_for_the_kind_of_room() -
     ],
 )
 def test_what_is_no_message_is_no_event(payload: dict[str, Any]) -> None:
-    assert heard(payload, OWN) is None
+    assert parse_event(payload, OWN) is None
 
 
 @pytest.mark.parametrize(
@@ -111,7 +121,7 @@ def test_a_payload_that_slack_does_not_write_is_an_error_without_its_text(
     payload: dict[str, Any],
 ) -> None:
     with pytest.raises(ValueError, match="can't be read"):
-        heard(payload, OWN)
+        parse_event(payload, OWN)
 
 
 def test_a_timestamp_keeps_its_microseconds() -> None:

@@ -43,7 +43,7 @@ async def test_a_file_that_cannot_be_had_is_told_without_a_path(
         slack.scopes.discard("files:read")
     if trouble == "broken":
         info["url_private_download"] = f"{slack.base}/no/such/file"
-    bot = slack_bot(most_file_bytes=1_000 if trouble == "too large" else 10_000)
+    bot = slack_bot(max_file_bytes=1_000 if trouble == "too large" else 10_000)
     async with running(bot, inbox):
         await slack.say("see", files=(info,))
         await inbox.kept(1)

@@ -155,13 +155,13 @@ async def test_marks_follow_one_another(slack: SlackDouble, bot: SlackBot) -> No
     ts = await slack.say("hi")
     seen = []
     for mark in ("waiting", "working", "working", "done"):
-        await bot.mark(HERE, ts, mark)
+        await bot.react(HERE, ts, mark)
         seen.append(list(slack.messages[GENERAL][ts]["reactions"]))
     assert seen == [["hourglass_flowing_sand"], ["eyes"], ["eyes"], ["white_check_mark"]]
 
 
 async def test_a_mark_on_an_id_that_is_not_slacks_raises_nothing(bot: SlackBot) -> None:
-    await bot.mark(HERE, "an-id-of-the-api", "working")
+    await bot.react(HERE, "an-id-of-the-api", "working")
 
 
 async def test_a_mark_of_an_earlier_process_is_taken_back(
@@ -170,7 +170,7 @@ async def test_a_mark_of_an_earlier_process_is_taken_back(
     ts = await slack.say("hi")
     bot = slack_bot()
     slack.messages[GENERAL][ts]["reactions"] = ["eyes", "heart"]
-    await bot.mark(HERE, ts, "failed")
+    await bot.react(HERE, ts, "failed")
     await bot.close()
     assert slack.messages[GENERAL][ts]["reactions"] == ["heart", "x"]
 
@@ -179,7 +179,7 @@ async def test_nothing_is_taken_back_from_what_was_said_after_the_start(
     slack: SlackDouble, slack_bot: MakeSlackBot
 ) -> None:
     bot = slack_bot(now=lambda: time.time() - 60.0)
-    await bot.mark(HERE, await slack.say("hi"), "done")
+    await bot.react(HERE, await slack.say("hi"), "done")
     await bot.close()
     assert len(slack.called("reactions.add")) == 1
     assert slack.called("reactions.remove") == []
@@ -190,7 +190,7 @@ async def test_marks_that_the_app_may_not_make_are_tried_once(
 ) -> None:
     slack.scopes.discard("reactions:write")
     for _ in range(3):
-        await bot.mark(HERE, await slack.say("hi"), "working")
+        await bot.react(HERE, await slack.say("hi"), "working")
     assert len(slack.called("reactions.add")) == 1
 
 
@@ -202,10 +202,10 @@ async def test_a_mark_that_fails_raises_nothing_and_the_next_is_tried(
 ) -> None:
     slack.fail("reactions.add", fault)
     slack.fail("reactions.remove", fault)
-    await bot.mark(HERE, await slack.say("one"), "working")
+    await bot.react(HERE, await slack.say("one"), "working")
     other = Destination(Room("slack:G0PRIVATE", "secret"))
     ts = await slack.say("two", channel="G0PRIVATE")
-    await bot.mark(other, ts, "working")
+    await bot.react(other, ts, "working")
     assert slack.messages["G0PRIVATE"][ts]["reactions"] == ["eyes"]
 
 

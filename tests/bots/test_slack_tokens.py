@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.slack.bot import SlackBot
+from bots.slack.bot import SlackApp, SlackBot
 from contract.errors import ConfigError
+from tests.doubles.bot_setup import bot_setup
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.slack import SlackDouble
 
@@ -57,4 +58,4 @@ def test_what_the_mode_needs_must_be_there(
 ) -> None:
     values = {"token": "xoxb", "app_token": "xapp", "signing_secret": "s", **changes}
     with pytest.raises(ConfigError, match=f"{key} is missing"):
-        SlackBot(personas=["claude"], files_dir=tmp_path, own_dir=tmp_path, **values)  # type: ignore[arg-type]
+        SlackBot(bot_setup("slack", tmp_path), SlackApp(**values))  # type: ignore[arg-type]

@@ -11,8 +11,10 @@ from typing import Any
 
 from aiohttp import web
 
+from bots.bluebubbles.backfill import OwnAddress
 from bots.bluebubbles.bot import BlueBubblesBot
 from tests.doubles.bluebubbles import PASSWORD, BlueBubblesDouble
+from tests.doubles.bot_setup import bot_setup
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 
 
@@ -23,15 +25,12 @@ def free_port() -> int:
 
 
 def make_bot(server: BlueBubblesDouble, folder: Path, **changes: Any) -> BlueBubblesBot:
-    values: dict[str, Any] = {
-        "personas": ["claude"],
-        "url": server.url,
-        "password": PASSWORD,
-        "files_dir": folder / "files",
-        "own_dir": folder / "own",
-        "poll_s": 0.2,
-    }
-    return BlueBubblesBot(**(values | changes))
+    values: dict[str, Any] = {"url": server.url, "password": PASSWORD, "poll_s": 0.2}
+    listen = changes.pop("listen_host", "127.0.0.1"), changes.pop("listen_port", 0)
+    values["own"] = OwnAddress(changes.pop("webhook_url", None), listen)
+    own = (*values, "secret")
+    values |= {key: changes.pop(key) for key in own if key in changes}
+    return BlueBubblesBot(bot_setup("bluebubbles", folder, **changes), **values)
 
 
 @asynccontextmanager

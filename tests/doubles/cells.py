@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from adapters.agent import Launch, Sandbox
 from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
+from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 
 SHELL = Path(__file__).parent / "tuis" / "shell.py"
@@ -61,7 +61,7 @@ def obedient(
         cols=300,
         login=login,
     )
-    return CliAgent(replace(generic_profile("obedient", settings), logins=("token",)), launch)
+    return CliAgent(changed(generic_profile("obedient", settings), logins=("token",)), launch)
 
 
 async def ran(agent: CliAgent, command: str) -> str:

@@ -18,6 +18,7 @@ from adapters.profiles.claude_code import CLAUDE_CODE
 from contract.agent import Answer
 from contract.errors import AgentError
 from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 
 AGENTS = Path(__file__).parent.parent / "agents"
@@ -101,7 +102,7 @@ class Stage:
     def agent(self, scope: str, **changes: Any) -> CliAgent:
         """An agent that is not started yet."""
         launch = replace(self.launch(scope), **changes)
-        profile = replace(CLAUDE_CODE, turn_timeout_s=TURN_S)
+        profile = changed(CLAUDE_CODE, timeout_s=TURN_S)
         agent = CliAgent(profile, launch, self.hooks)
         self.agents.append(agent)
         return agent

@@ -9,7 +9,9 @@ from typing import Any
 
 from bots.matrix.bot import MatrixBot
 from bots.matrix.check import Credentials
+from bots.matrix.invites import Welcome
 from contract.chat import Inbound
+from tests.doubles.bot_setup import bot_setup
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.synapse import SERVER, Person, Synapse
 
@@ -30,14 +32,13 @@ class Stage:
 
     def bot(self, **changes: Any) -> MatrixBot:
         values: dict[str, Any] = {
-            "personas": ["claude"],
             "url": self.homeserver.url,
             "credentials": Credentials(user=self.name, password="pass"),
-            "own_dir": self.folder / "own",
-            "files_dir": self.folder / "files",
-            "invited_by": lambda _: True,
+            "invites": Welcome(lambda _: True),
+            "encryption": True,
         }
-        return MatrixBot(**(values | changes))
+        values |= {key: changes.pop(key) for key in values if key in changes}
+        return MatrixBot(bot_setup("matrix", self.folder, **changes), **values)
 
     async def room(self, **settings: Any) -> str:
         """A named room with both people, to which the bot is invited."""

@@ -38,7 +38,7 @@ class FakeBot:
     name: str = "fake"
     platform: str = "fake"
     personas: Sequence[str] = ("demo",)
-    manners: PlatformCapabilities = field(
+    capabilities: PlatformCapabilities = field(
         default_factory=lambda: PlatformCapabilities(draft_interval_s=0.05)
     )
     limit: int = 4000
@@ -113,7 +113,7 @@ class FakeBot:
     async def typing(self, place: Destination, status: str) -> None:
         return None
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, mark: Reaction) -> None:
         self.marks.append((message_id, mark))
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:

@@ -2,19 +2,20 @@
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
-from adapters.cli_profile import (
+from adapters.cli_profile import Profile, Program, ReadySigns
+from adapters.profiles.demo import read_row, read_state
+from adapters.screen_profile import PromptRows, ReplyRows, ScreenProfile
+from adapters.turn_signs import (
+    Controls,
     Interrupt,
-    Profile,
     PromptTyping,
-    ReadySigns,
     RecordFormat,
+    Shown,
     Title,
     TurnSigns,
 )
-from adapters.profiles.demo import read_row, read_state
-from adapters.screen_profile import ScreenProfile
 
 PRELUDE = r"""
 import json, os, select, sys, time
@@ -66,10 +67,8 @@ def reply(text, how="done"):
 
 LOOK = ScreenProfile(
     name="double",
-    echo=re.compile(r"> (.+)"),
-    input=re.compile(r">\s*$"),
-    bullet=re.compile(r"\* "),
-    margin=2,
+    prompt=PromptRows(echo=re.compile(r"> (.+)"), input=re.compile(r">\s*$")),
+    reply=ReplyRows(bullet=re.compile(r"\* "), margin=2),
 )
 
 
@@ -79,17 +78,33 @@ def program(body: str, **changes: object) -> Profile:
         name="double",
         title="The double",
         agent="double",
-        begin=(sys.executable, "-I", "-S", "-c", PRELUDE + body),
-        ready=ReadySigns(quiet_s=0.0, timeout_s=20.0),
-        typing=PromptTyping(confirm_s=0.2, holding=re.compile(r"^> \S", re.MULTILINE)),
+        program=Program(
+            begin=(sys.executable, "-I", "-S", "-c", PRELUDE + body),
+            ready=ReadySigns(quiet_s=0.0, timeout_s=20.0),
+        ),
+        typing=PromptTyping(
+            confirm_s=0.2,
+            holding=re.compile(r"^> \S", re.MULTILINE),
+        ),
         signs=TurnSigns(
             record=RecordFormat("record.jsonl", read_row, poll_s=0.05, grace_s=0.5),
             states=read_state,
             title=Title(busy=re.compile("^busy"), idle=re.compile("^idle")),
             fallback_s=0.5,
+            timeout_s=20.0,
         ),
-        look=LOOK,
-        interrupt=Interrupt(clear=b"\x15"),
-        turn_timeout_s=20.0,
+        shown=Shown(look=LOOK),
+        controls=Controls(interrupt=Interrupt(clear=b"\x15")),
     )
-    return replace(profile, **changes)  # type: ignore[arg-type]
+    return changed(profile, **changes)
+
+
+def changed(profile: Profile, **changes: object) -> Profile:
+    """The profile with other values of its fields, or of its parts' fields."""
+    for name, value in changes.items():
+        if not hasattr(profile, name):
+            parts = [field.name for field in fields(profile)]
+            part = next(part for part in parts if hasattr(getattr(profile, part), name))
+            name, value = part, replace(getattr(profile, part), **{name: value})
+        profile = replace(profile, **{name: value})  # type: ignore[arg-type]
+    return profile

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from yarl import URL
 
 from bots.discord.bot import DiscordBot
 from bots.rocketchat.bot import RocketChatBot
-from bots.rocketchat.check import Login
-from bots.slack.bot import SlackBot
+from bots.rocketchat.check import Credentials
+from bots.slack.bot import SlackApp, SlackBot
 from contract.chat import Room, Speaker
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.bluebubbles_stage import at_work, make_bot
+from tests.doubles.bot_setup import bot_setup
 from tests.doubles.grounds import (
     BlueBubblesGround,
     DiscordGround,
@@ -29,42 +31,39 @@ from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.matrix_stage import Stage
 
 
+def apart(changes: Mapping[str, Any], own: type[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Changes of a bot's setup, and those of the platform's own value."""
+    names = {field.name for field in fields(own)}
+    mine = {key: value for key, value in changes.items() if key in names}
+    return {key: value for key, value in changes.items() if key not in names}, mine
+
+
 def make_slack_bot(double: slack.SlackDouble, folder: Path, **changes: Any) -> SlackBot:
-    values: dict[str, Any] = {
-        "personas": ["claude"],
+    app = {
         "token": double.bot_token,
         "app_token": double.app_token,
         "signing_secret": double.signing_secret,
         "api_url": double.api_url,
-        "files_dir": folder / "files",
-        "own_dir": folder / "own",
     }
-    return SlackBot(**(values | changes))
+    setup, of_app = apart(changes, SlackApp)
+    return SlackBot(bot_setup("slack", folder, **setup), SlackApp(**(app | of_app)))
 
 
 def make_discord_bot(double: discord.DiscordDouble, folder: Path, **changes: Any) -> DiscordBot:
-    values: dict[str, Any] = {
-        "personas": ["claude"],
-        "token": double.token,
-        "api_url": double.api_url,
-        "files_dir": folder / "files",
-        "own_dir": folder / "own",
-        "rest_s": 0.0,
-    }
-    return DiscordBot(**(values | changes))
+    own = ("token", "api_url", "gateway_url", "commands", "rest_s")
+    values: dict[str, Any] = {"token": double.token, "api_url": double.api_url, "rest_s": 0.0}
+    values |= {key: changes.pop(key) for key in own if key in changes}
+    return DiscordBot(bot_setup("discord", folder, **changes), **values)
 
 
 def make_rocketchat_bot(
     double: rocketchat.RocketChatDouble, folder: Path, **changes: Any
 ) -> RocketChatBot:
-    values: dict[str, Any] = {
-        "personas": ["claude"],
-        "url": double.base,
-        "login": Login(user_id=rocketchat.CLAUDE, token="token-claude"),
-        "files_dir": folder / "files",
-        "own_dir": folder / "own",
-    }
-    return RocketChatBot(**(values | changes))
+    login = Credentials(user_id=rocketchat.CLAUDE, token="token-claude")
+    values: dict[str, Any] = {"url": double.base, "login": login}
+    own = ("url", "login", "timeouts")
+    values |= {key: changes.pop(key) for key in own if key in changes}
+    return RocketChatBot(bot_setup("rocketchat", folder, **changes), **values)
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ from adapters.cli_profile import Profile
 from contract.agent import Answer
 from contract.errors import AgentError
 from tests.doubles.model_steps import ToolUse
+from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 from tests.doubles.scripted_api import ScriptedAPI
 
@@ -145,7 +146,7 @@ class Stage:
             command=(str(self.cli.program),),
             env=tuple(self.env().items()),
         )
-        profile = replace(self.cli.profile, turn_timeout_s=TURN_S)
+        profile = changed(self.cli.profile, timeout_s=TURN_S)
         agent = CliAgent(profile, replace(launch, **changes), self.hooks)
         self.agents.append(agent)
         return agent

@@ -17,6 +17,7 @@ from contract.agent import Answer
 from contract.errors import AgentError
 from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse
+from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import (
     HEADER,
@@ -44,7 +45,9 @@ SAME = {
 
 
 @pytest.fixture(
-    scope="module", params=[c for c in clis() if c.profile.acp], ids=lambda cli: f"acp-{cli.name}"
+    scope="module",
+    params=[c for c in clis() if c.profile.acp.command],
+    ids=lambda cli: f"acp-{cli.name}",
 )
 def cli(request: pytest.FixtureRequest) -> Cli:
     """Each of them in turn."""
@@ -69,7 +72,7 @@ def spoken(stage: Stage, scope: str = "acp", **changes: Any) -> AcpAgent:
         command=(str(stage.cli.program),),
         env=tuple(stage.env().items()),
     )
-    profile = replace(stage.cli.profile, turn_timeout_s=TURN_S)
+    profile = changed(stage.cli.profile, timeout_s=TURN_S)
     return AcpAgent(profile, replace(launch, **changes))
 
 

@@ -37,7 +37,7 @@ async def test_it_answers_and_goes_on_in_a_sandbox(stage: Stage, cli: Cli, secre
     assert (await asked(agent, "and now?")).text == "Still here."
     session = agent.session_id
     await agent.close()
-    if not cli.profile.resume:
+    if not cli.profile.program.resume:
         return
     stage.api.when("once more", "As I said.")
     again = stage.agent("boxed", sandbox=sandbox, session_id=session)

@@ -58,7 +58,7 @@ async def test_it_is_resumed_after_a_kill(stage: Stage) -> None:
     while agent.alive():
         await asyncio.sleep(0.01)
     await asked(agent, "which word?")
-    resumes = bool(stage.cli.profile.resume)
+    resumes = bool(stage.cli.profile.program.resume)
     assert agent.resumed == resumes
     assert any("heron" in prompt for prompt in stage.api.turns[-1].history) == resumes
     await agent.close()

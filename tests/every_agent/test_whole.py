@@ -143,7 +143,7 @@ async def test_a_room_gets_the_models_words_and_a_killed_house_goes_on(
         await slack.say(f"<@{BOT_USER}> say it once more")
         turn = await answer_of(moot.url, "slack:C0GENERAL", 2)
         assert turn["answer"]["text"] == "As I said."
-        if cli.profile.resume:
+        if cli.profile.program.resume:
             assert "It ends like a prompt" in str(api.turns[-1].body)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bots.matrix.invites import welcome
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from gateway.access.access import Access, Grant
 from gateway.access.acts import act_of, least_role
-from gateway.app.platforms import follows
 from gateway.core.command_table import TABLE
 from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
 from gateway.settings.config import load_config
@@ -162,7 +162,8 @@ def test_a_table_that_lets_anybody_ask_is_not_empty() -> None:
 def test_an_invitation_is_followed_of_whoever_has_a_role_by_then() -> None:
     access = kept(rooms="open")
     people, everybody, nobody = (
-        follows(rule, access) for rule in ("people", "everybody", "nobody")
+        welcome(rule, access.is_named, anyone_listed=True).follows
+        for rule in ("people", "everybody", "nobody")
     )
     sender = "matrix:@ash:example.org"
     assert (people(sender), everybody(sender), nobody(sender)) == (False, True, False)

@@ -180,7 +180,7 @@ async def _events(client: aiohttp.ClientSession, house: FakeHouse) -> str:
 async def client(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, FakeHouse]]:
     house: Any = FakeHouse(now=lambda: NOW)
     async with (
-        open_page(house, PageSettings(tmp_path / "files")) as url,
+        open_page(house.services, PageSettings(tmp_path / "files")) as url,
         aiohttp.ClientSession(url) as session,
     ):
         yield session, house

@@ -125,7 +125,7 @@ async def test_fewer_marks_are_shown_where_the_configuration_says_so(
 
 
 async def test_a_platform_without_reactions_is_not_asked_for_any(tmp_path: Path) -> None:
-    bot = FakeBot(manners=PlatformCapabilities(draft_interval_s=None, marks=False))
+    bot = FakeBot(capabilities=PlatformCapabilities(draft_interval_s=None, reactions=False))
     async with gateway(tmp_path, bot=bot) as moot:
         await moot.hear(said("@demo hello"))
         await moot.settle()
@@ -180,7 +180,7 @@ async def test_a_message_deleted_while_it_waits_is_dropped_at_once(
             await moot.hear(said(f"@demo {name}", message_id=name, room=room, thread_id=thread))
         await until(lambda: ("q3", "waiting") in moot.bot.marks)
         [_, second, _] = await moot.house.ledger.open_turns()
-        happenings = moot.house.desk.subscribe()
+        happenings = moot.house.services.events.subscribe()
         await moot.receive(Deleted(room, "q2"))
         states = [turn.state for turn in await moot.house.ledger.open_turns()]
         assert len(states) == 2

@@ -50,7 +50,7 @@ async def test_a_program_that_would_keep_the_last_model_is_told_its_own_by_name(
         assert [one.model for one in scripted.launches] == [None, "opus", "default"]
         assert "its own default" in await say(moot, "!model")
         assert "model its own default" in await say(moot, "!status")
-    assert profiles()["claude-code"].own_model == "default"
+    assert profiles()["claude-code"].model.own == "default"
 
 
 async def test_a_model_is_one_rooms_alone_and_outlives_a_restart(tmp_path: Path) -> None:

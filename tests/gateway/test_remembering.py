@@ -100,7 +100,7 @@ async def test_the_models_calls_are_among_the_figures(tmp_path: Path) -> None:
         await opened.hear(said("staging does not listen on port 5432, it seems. " * 10))
         await opened.hear(said("@demo since 5432 is taken, right?"))
         await learned(opened)
-        told = (await opened.house.desk.metrics()).decode()
+        told = (await opened.house.services.monitor.metrics()).decode()
     assert 'moot_model_calls_total{fault="none",model="scripted",purpose="extraction"} 1.0' in told
 
 

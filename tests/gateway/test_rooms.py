@@ -340,7 +340,7 @@ async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
         return "x" * (25 if len(programs.prompts) == 1 else 1000)
 
     programs = ScriptedPrograms(script)
-    bot = FakeBot(limit=100, manners=PlatformCapabilities(draft_interval_s=None, max_posts=3))
+    bot = FakeBot(limit=100, capabilities=PlatformCapabilities(draft_interval_s=None, max_posts=3))
     bot.limit = 10
     async with gateway(tmp_path, bot=bot, programs=programs) as moot:
         await moot.hear(said("@demo hello"))
@@ -514,10 +514,12 @@ async def test_the_api_is_trusted_where_a_stranger_is_not(tmp_path: Path) -> Non
         "room": {"id": "fake:d1", "name": "Ash", "kind": "dm"},
     }
     async with gateway(tmp_path) as moot:
-        receipt = await moot.house.desk.submit(body, wait_s=10)
+        receipt = await moot.house.services.inbox.submit(body, wait_s=10)
         assert receipt.replies is not None
         assert receipt.replies[0].text == "Respond to Ash in this direct message."
-        again = await moot.house.desk.submit({**body, "message_id": receipt.message_id}, wait_s=10)
+        again = await moot.house.services.inbox.submit(
+            {**body, "message_id": receipt.message_id}, wait_s=10
+        )
         assert (again.duplicate, again.turn_ids) == (True, ())
         assert again.replies is not None
         assert again.replies[0].text == receipt.replies[0].text

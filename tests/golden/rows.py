@@ -1,9 +1,9 @@
 """Writes the rows of a long conversation as SQL: `python -m tests.golden.rows > FILE`.
 
-The rows are those of the schema that Moot has when it is run. A file is named by the revision of
-its schema, e.g. tests/memory/rows/0004.sql, and is never written again: it is what a database of
-that time holds, for the tests of later migrations. Each row is one INSERT that names its columns,
-and both SQLite and PostgreSQL take it.
+The rows are those of the schema that Moot has when it is run. A file is named by its schema's
+revision, e.g. tests/store/rows/0004.sql, and is never written again: it is what a database of that
+time holds, for the tests of later migrations. Each row is one INSERT that names its columns, and
+both SQLite and PostgreSQL take it.
 """
 
 from __future__ import annotations

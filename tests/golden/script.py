@@ -197,7 +197,7 @@ class Case:
     options: Mapping[str, Any] = field(default_factory=dict)
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_ids: frozenset[str] = frozenset()
-    manners: PlatformCapabilities | None = None
+    capabilities: PlatformCapabilities | None = None
     limit: int = 4000
     roster: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()

@@ -172,7 +172,11 @@ class Stage:
             )
         }
         for bot in self.bots.values():
-            bot.came, bot.limit, bot.manners = self.came, case.limit, case.manners or bot.manners
+            bot.came, bot.limit, bot.capabilities = (
+                self.came,
+                case.limit,
+                case.capabilities or bot.capabilities,
+            )
             bot.own_ids = frozenset({f"fake:{bot.name.upper()}"}) if case.siblings else case.own_ids
             bot.roster = [Speaker(id_, name) for id_, name in case.roster]
         self.numbers: dict[str, count[int]] = defaultdict(lambda: count(1))
@@ -360,9 +364,8 @@ class Stage:
         assert self.moot is not None
         house = self.moot.house
         settings = PageSettings(self.folder / "uploads")
-        more = house.persona_api.routes()
         async with (
-            open_page(house.desk, settings, more=more) as url,
+            open_page(house.services, settings) as url,
             aiohttp.ClientSession(url) as client,
             client.request(step.method, step.path, json=step.body) as response,
         ):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 
 from contract.chat import Room
-from memory.gate import Gate
 from memory.scopes import Invocation, ScopeError, check_scope
 
 
@@ -18,7 +17,7 @@ class Row:
 def test_rows_of_other_scopes_do_not_pass_and_are_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    gate = Gate.of(Invocation(Room("slack:C1", "x"), "slack:U1", "claude"))
+    gate = Invocation(Room("slack:C1", "x"), "slack:U1", "claude").gate
     rows = [Row("room:slack:C1"), Row("room:slack:C2"), Row("dm:slack:U1:claude"), Row("")]
     with caplog.at_level(logging.WARNING):
         assert gate.admit("recall", rows) == rows[:1]

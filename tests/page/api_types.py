@@ -1,18 +1,39 @@
-"""The values of the HTTP API as TypeScript, made from the models that the server answers with.
+"""The values of the HTTP API as TypeScript, made from the values that the server renders.
 
 `python -m tests.page.api_types` writes gateway/web/api.d.ts again; a test holds the two together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import types
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel
-
-import gateway.web.page
-import gateway.web.persona_api  # noqa: F401 - every view is below one of these
+from contract.agent import Answer, Option
+from contract.briefing import Trim
+from contract.chat import Attachment, Speaker
+from gateway.audit.audit import AuditEntry
+from gateway.core import views
+from gateway.core.views import OpenQuestion
+from gateway.limits.usage import Report, Sum
+from gateway.personas.versions import Version
+from gateway.settings.personas.check import PersonaFinding
+from gateway.web import inbox, monitor
+from gateway.web.admin import values
+from gateway.web.memory.room_memory import MemorySearch
+from gateway.web.rendering import INLINE, shown_names
+from memory.browse.view_rows import (
+    AgentSessionRow,
+    EpisodeRow,
+    FactRow,
+    InsightRow,
+    LandmarkRow,
+    Page,
+    TitleRow,
+)
+from memory.observations.rows import StoredObservation
 
 WRITTEN = Path(__file__).parents[2] / "gateway" / "web" / "api.d.ts"
 HEAD = """\
@@ -21,57 +42,158 @@ HEAD = """\
 
 declare namespace Api {
 """
-_PLAIN = {
-    "string": "string",
-    "integer": "number",
-    "number": "number",
-    "boolean": "boolean",
-    "null": "null",
+RENDERED: Mapping[str, Any] = {
+    "AgentSessionView": AgentSessionRow,
+    "AnswerView": Answer,
+    "BotView": values.BotView,
+    "DayView": values.Day,
+    "DiskView": values.Disk,
+    "EntryView": AuditEntry,
+    "EpisodeView": EpisodeRow,
+    "FactView": FactRow,
+    "FactsView": Page[FactRow],
+    "FindingView": PersonaFinding,
+    "FoundView": MemorySearch,
+    "HealthView": monitor.HealthReport,
+    "LandmarkView": LandmarkRow,
+    "LeftOutView": views.LeftOut,
+    "MessageView": views.MessageView,
+    "NoteView": InsightRow,
+    "OptionView": Option,
+    "PersonaView": views.PersonaView,
+    "PostView": views.PostRecord,
+    "ProblemView": values.Problem,
+    "ReceiptView": inbox.Receipt,
+    "RecordView": StoredObservation,
+    "ReplyView": inbox.TurnReply,
+    "ReportView": Report,
+    "RoomLineView": values.RoomLine,
+    "RoomView": views.RoomView,
+    "ScoredView": views.Scored,
+    "SectionView": views.SectionRecord,
+    "SessionLineView": values.SessionLine,
+    "SessionView": views.SessionView,
+    "SpeakerView": Speaker,
+    "SpentView": values.PersonaUsage,
+    "StateView": views.StateChange,
+    "SumView": Sum,
+    "TimelineView": views.TimelineView,
+    "TimingView": views.Timing,
+    "TitleView": TitleRow,
+    "TitlesView": Page[TitleRow],
+    "TodayView": values.Today,
+    "TrimView": Trim,
+    "TurnLineView": values.TurnLine,
+    "TurnPageView": values.TurnPage,
+    "TurnRecordView": views.TurnRecord,
+    "TurnView": views.TurnView,
+    "VersionView": Version,
+}
+"""Interfaces of values that the server renders field by field."""
+
+COMPOSED: Mapping[str, Mapping[str, Any]] = {
+    "ConfiguredView": {
+        "role": str, "people": list[str], "rooms": list[str], "personas": list[str], "where": str,
+    },
+    "DaysView": {"days": list[values.Day]},
+    "EntriesView": {"items": list[AuditEntry], "next_before": int | None},
+    "FileView": {
+        "id": str | None, "name": str, "mime": str, "size_bytes": int, "url": str | None,
+        "image": bool,
+    },
+    "GrantView": {
+        "seq": int, "person_id": str, "person_name": str, "role": str, "room_id": str | None,
+        "room_name": str | None, "persona": str | None, "where": str, "by_name": str,
+        "at": datetime,
+    },
+    "MemoryView": {
+        "scopes": list[str], "landmarks": list[LandmarkRow], "episodes": list[EpisodeRow],
+        "facts": Page[FactRow], "observations": Page[TitleRow], "insights": ["PersonView"],
+        "sessions": list[AgentSessionRow],
+    },
+    "ObservationView": {"record": StoredObservation, "timeline": ["PlacedView"]},
+    "PairingView": {
+        "code": str, "person_id": str, "person_name": str, "room_id": str, "persona": str | None,
+        "bot": str, "at": datetime, "expires_at": datetime,
+    },
+    "PersonView": {"id": str, "name": str, "notes": list[InsightRow]},
+    "PlacedView": {
+        "seq": int, "id": str, "kind": str, "title": str, "persona": str, "at": datetime,
+        "here": bool,
+    },
+    "QuestionView": {
+        "id": str, "room_id": str, "turn_id": str, "persona": str, "title": str, "detail": str,
+        "options": list[Option], "may_answer": list[Speaker], "at": datetime,
+        "expires_at": datetime | None, "danger": str | None,
+    },
+    "SummaryView": {"ok": bool} | get_type_hints(values.Summary),
+    "VerdictView": {
+        "ok": bool, "rows": int, "erased": int, "head": str, "broken": str | None,
+        "broken_seq": int | None,
+    },
+}  # fmt: skip
+"""Interfaces of objects that the server puts together itself."""
+
+_NAMES = {value: name for name, value in RENDERED.items()} | {
+    Attachment: "FileView",
+    OpenQuestion: "QuestionView",
+}
+_PLAIN: Mapping[Any, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    types.NoneType: "null",
+    datetime: "string",
+    date: "string",
+    Any: "unknown",
 }
 
 
 def declarations() -> str:
-    """The whole file: an interface for each view, by name."""
-    views = {
-        model.__name__: model
-        for model in _below(BaseModel)
-        if model.__name__.endswith("View") and model.model_fields
-    }
-    return HEAD + "\n".join(_interface(*named) for named in sorted(views.items())) + "}\n"
+    """The whole file: an interface for each value, by name."""
+    fields = {name: _fields(value) for name, value in RENDERED.items()} | dict(COMPOSED)
+    return HEAD + "\n".join(_interface(*named) for named in sorted(fields.items())) + "}\n"
 
 
-def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    for child in model.__subclasses__():
-        if child.__module__.startswith("gateway."):
-            yield child
-        yield from _below(child)
+def _fields(value: Any) -> dict[str, Any]:
+    """The shown fields of a value's class, with their types."""
+    kind = get_origin(value) or value
+    hints = get_type_hints(kind)
+    if kind is Page:
+        return {"items": types.GenericAlias(list, get_args(value)), "next_before": int | None}
+    shown: dict[str, Any] = {}
+    for name in shown_names(kind):
+        if name == "legacy":  # never shown: it says how the text is
+            continue
+        if INLINE.get(kind) == name:
+            shown |= _fields(hints[name])
+        else:
+            shown[name] = hints[name]
+    return shown
 
 
-def _interface(name: str, model: type[BaseModel]) -> str:
-    fields = model.model_json_schema(mode="serialization").get("properties", {})
-    lines = [f"    {field}: {_type(schema)};\n" for field, schema in fields.items()]
+def _interface(name: str, fields: Mapping[str, Any]) -> str:
+    lines = [f"    {field}: {_type(kind)};\n" for field, kind in fields.items()]
     return f"  interface {name} {{\n{''.join(lines)}  }}\n"
 
 
-def _type(schema: Mapping[str, Any] | bool) -> str:
-    """The TypeScript for a part of a JSON Schema; raises KeyError for what no view has yet."""
-    if isinstance(schema, bool):  # any value at all
-        return "unknown"
-    if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2]
-    if "anyOf" in schema:
-        return " | ".join(_type(one) for one in schema["anyOf"])
-    if "enum" in schema:
-        return " | ".join(f'"{value}"' for value in schema["enum"])
-    match schema.get("type"):
-        case None:
-            return "unknown"
-        case "array":
-            return f"Array<{_type(schema['items'])}>"
-        case "object":
-            return f"Record<string, {_type(schema['additionalProperties'])}>"
-        case kind:
-            return _PLAIN[kind]
+def _type(kind: Any) -> str:
+    """The TypeScript of a type; raises KeyError for one that no value has yet."""
+    if isinstance(kind, list):
+        return f"Array<{kind[0]}>"
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _NAMES:
+        return _NAMES[kind]
+    if origin in (Union, types.UnionType):
+        return " | ".join(dict.fromkeys(map(_type, inner)))
+    if origin is Literal:
+        return "string"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"Record<string, {_type(inner[1])}>"
+    if origin is not None and issubclass(origin, Sequence):
+        return f"Array<{_type(inner[0])}>"
+    return _PLAIN[kind]
 
 
 if __name__ == "__main__":

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bots import PLATFORMS
 from contract.errors import ConfigError
 
 if TYPE_CHECKING:
     from gateway.cli.init.asking import Asker
     from gateway.cli.init.files import File
 
-PLATFORMS = ("slack", "rocketchat", "discord", "matrix", "bluebubbles", "page")
+_CHOICES = (*PLATFORMS, "page")
 INTERRUPTED = 130  # as a shell tells a program that Ctrl-C ended
 
 
@@ -30,7 +31,7 @@ def add_init(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     init.add_argument("--config", type=Path, default=Path("moot.toml"), help="default: moot.toml")
     init.add_argument(
-        "--platform", action="append", default=[], choices=PLATFORMS, help="can be repeated"
+        "--platform", action="append", default=[], choices=_CHOICES, help="can be repeated"
     )
     init.add_argument(
         "--url",
@@ -112,7 +113,7 @@ def _urls(given: Sequence[str], platforms: Sequence[str]) -> dict[str, str]:
     urls = {}
     for word in given:
         platform, equals, url = word.partition("=")
-        if not equals or platform not in PLATFORMS:
+        if not equals or platform not in _CHOICES:
             if len(platforms) != 1:
                 raise ConfigError(f"--url {word}: say whose it is, e.g. --url slack={word}")
             platform, url = platforms[0], word

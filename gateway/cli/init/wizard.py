@@ -13,17 +13,23 @@ from typing import Any
 
 import tomlkit
 
+from bots.kit.platform_spec import Login, PlatformSpec
+from bots.platforms import SPECS
 from contract.errors import ConfigError
-from gateway.cli.doctor.trials import keys_of, try_agents, try_bot
+from gateway.cli.diagnosis.agents import login_keys, try_agents
+from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
-from gateway.cli.init.forms import FORMS, PAGE, PlatformForm, Way
 from gateway.settings.config import SHIPPED_PERSONAS, Config, parse_config, secret
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.personas import Personas, parse_persona
 
-_PERSON = re.compile(rf"({'|'.join(form.prefix for form in FORMS.values())}):[^\s*]+")
+PAGE = "page"
+"""Chosen instead of a platform: Moot's own page alone."""
+
+_PREFIXES = "|".join(platform.form.prefix for platform in SPECS.values())
+_PERSON = re.compile(rf"({_PREFIXES}):[^\s*]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +72,8 @@ class Wizard:
         self._persona = self._which_persona()
         agent = self._agent()
         for platform in platforms:
-            self._platform(FORMS[platform])
-        self._access([FORMS[platform] for platform in platforms])
+            self._platform(SPECS[platform])
+        self._access([SPECS[platform] for platform in platforms])
         config = self._config()
         return [*self._personas(config, agent), self._secrets_file(), self._toml_file()]
 
@@ -103,7 +109,7 @@ class Wizard:
     def _platforms(self) -> Sequence[str]:
         chosen = list(self._given.platforms)
         if not chosen:
-            options = [(name, form.title) for name, form in FORMS.items()]
+            options = [(name, platform.title) for name, platform in SPECS.items()]
             only = (PAGE, "none: Moot's own page alone, to try it")
             if self._ask.quiet:
                 raise ConfigError("moot init --yes: say which: --platform slack (or page, ...)")
@@ -158,7 +164,7 @@ class Wizard:
                 case "other":
                     agent = self._found_agent(usual)
                 case _:
-                    for key in keys_of(agent, self._config()):
+                    for key in login_keys(agent, self._config()):
                         self._secrets.pop(key, None)
 
     def _found_agent(self, usual: str) -> str:
@@ -179,7 +185,7 @@ class Wizard:
 
     def _keys(self, agent: str) -> None:
         """The keys it logs in with: those of the environment; asked for where there is none."""
-        keys = keys_of(agent, self._config())
+        keys = login_keys(agent, self._config())
         found = {key: value for key in keys if (value := self._environment.get(key))}
         if not found and keys and not self._ask.quiet:
             question = f"{keys[0]}, if it has no login of its own"
@@ -204,37 +210,38 @@ class Wizard:
 
     # ── a platform ──────────────────────────────────────────────────────────────────────
 
-    def _platform(self, form: PlatformForm) -> None:
-        self._ask.say(f"\n{form.title}: how to make the bot's account is told in {form.docs}.")
-        self._address(form, self._given.urls.get(form.platform, ""))
+    def _platform(self, platform: PlatformSpec) -> None:
+        told = f"how to make the bot's account is told in {platform.docs}."
+        self._ask.say(f"\n{platform.title}: {told}")
+        self._address(platform, self._given.urls.get(platform.name, ""))
         while True:
-            self._keep(form, self._way(form))
-            if not self._given.tries or self._lets_in(form):
+            self._keep(platform, self._login(platform))
+            if not self._given.tries or self._lets_in(platform):
                 return
-            self._refused |= {value.key for way in form.ways for value in way.values}
-            if form.needs_url:
-                self._address(form)
+            self._refused |= {field.key for login in platform.form.logins for field in login.fields}
+            if platform.form.needs_url:
+                self._address(platform)
 
-    def _address(self, form: PlatformForm, url: str = "") -> None:
-        if not url and form.needs_url:
-            now = str(self._table(form).get(form.url_key, ""))
-            question = f"The address of the {form.title} server"
+    def _address(self, platform: PlatformSpec, url: str = "") -> None:
+        if not url and platform.form.needs_url:
+            now = str(self._table(platform).get(platform.form.url_key, ""))
+            question = f"The address of the {platform.title} server"
             url = self._ask.text(question, "--url", default=now, fault=_no_address)
         if url and (wrong := _no_address(url)):
             raise ConfigError(f"--url: {wrong}")
-        if url and form.platform == "slack":
-            url = url.rstrip("/") + "/"  # slack-sdk appends a method's name to it
-        self._put(form, {form.url_key: url} if url else {})
+        if url and platform.form.url_end:
+            url = url.rstrip("/") + platform.form.url_end
+        self._put(platform, {platform.form.url_key: url} if url else {})
 
-    def _put(self, form: PlatformForm, values: Mapping[str, Any]) -> None:
-        personas = joined(self._table(form).get("personas"), [self._persona])
+    def _put(self, platform: PlatformSpec, values: Mapping[str, Any]) -> None:
+        personas = joined(self._table(platform).get("personas"), [self._persona])
         name = self._given.name or None
-        put_bot(self._toml, form.platform, name, {"personas": personas, **values})
+        put_bot(self._toml, platform.name, name, {"personas": personas, **values})
 
-    def _table(self, form: PlatformForm) -> Mapping[str, Any]:
+    def _table(self, platform: PlatformSpec) -> Mapping[str, Any]:
         name = self._given.name or None
         tables: Sequence[Mapping[str, Any]] = self._toml.get("bots", [])
-        wanted = (form.platform, name)
+        wanted = (platform.name, name)
         found = (t for t in tables if (t.get("platform"), t.get("name")) == wanted)
         return next(found, {})
 
@@ -248,37 +255,38 @@ class Wizard:
         known = secret(self._environment, key, self._given.name or "") or ""
         return "" if key in self._refused else known
 
-    def _way(self, form: PlatformForm) -> Way:
+    def _login(self, platform: PlatformSpec) -> Login:
         """How it gets in: what the environment has secrets for, else what is chosen."""
-        ready = [way for way in form.ways if all(self._has(v.key) for v in way.values)]
+        logins = platform.form.logins
+        ready = [login for login in logins if all(self._has(field.key) for field in login.fields)]
         if ready:
             return ready[0]
-        options = [(str(number), way.title) for number, way in enumerate(form.ways)]
-        return form.ways[int(self._ask.choose("How does it get in?", options, "the environment"))]
+        options = [(str(number), login.title) for number, login in enumerate(logins)]
+        return logins[int(self._ask.choose("How does it get in?", options, "the environment"))]
 
-    def _keep(self, form: PlatformForm, way: Way) -> None:
-        """Take the way's secrets and write its keys into the table."""
-        for value in way.values:
-            key, known = self._key(value.key), self._has(value.key)
-            if known and not value.fault(known):
+    def _keep(self, platform: PlatformSpec, login: Login) -> None:
+        """Take the login's secrets and write its keys into the table."""
+        for one in login.fields:
+            key, known = self._key(one.key), self._has(one.key)
+            if known and not one.fault(known):
                 self._ask.say(f"  {key}: as in the environment or moot.env")
                 self._secrets[key] = known
                 continue
             if known and self._ask.quiet:
-                raise ConfigError(value.fault(known))
-            ask = self._ask.secret if value.hidden else self._ask.text
-            question = f"{value.title[0].upper()}{value.title[1:]} ({key})"
-            self._secrets[key] = ask(question, f"{key} in the environment", fault=value.fault)
-        self._put(form, way.table)
+                raise ConfigError(one.fault(known))
+            ask = self._ask.secret if one.hidden else self._ask.text
+            question = f"{one.title[0].upper()}{one.title[1:]} ({key})"
+            self._secrets[key] = ask(question, f"{key} in the environment", fault=one.fault)
+        self._put(platform, login.table)
 
-    def _lets_in(self, form: PlatformForm) -> bool:
+    def _lets_in(self, platform: PlatformSpec) -> bool:
         """True if the platform takes it; says what is missing. Quiet: raises ConfigError."""
         config = self._config()
-        wanted = (form.platform, self._given.name or None)
+        wanted = (platform.name, self._given.name or None)
         [number] = [
             n for n, table in enumerate(config.bots) if (table.platform, table.name) == wanted
         ]
-        self._ask.say(f"Asking {form.title} ...")
+        self._ask.say(f"Asking {platform.title} ...")
         findings = asyncio.run(try_bot(config, number, self._environment_now()))
         for finding in findings:
             if finding.mistake and self._ask.quiet:
@@ -288,16 +296,16 @@ class Wizard:
 
     # ── who may ask ─────────────────────────────────────────────────────────────────────
 
-    def _access(self, forms: Sequence[PlatformForm]) -> None:
+    def _access(self, platforms: Sequence[PlatformSpec]) -> None:
         now = self._config().access
         rooms = self._given.rooms or (now.rooms if self._ask.quiet else "")
-        if forms and not rooms:
+        if platforms and not rooms:
             options = [
                 ("open", "everybody in a room that it was invited to"),
                 ("closed", "only people whom an owner approves"),
             ]
             rooms = self._ask.choose("Who may ask it?", options, "--rooms")
-        owners = list(self._given.owners) or self._owners(forms)
+        owners = list(self._given.owners) or self._owners(platforms)
         for owner in owners:
             if wrong := _no_person(owner):
                 raise ConfigError(f"--owner: {wrong}")
@@ -306,25 +314,25 @@ class Wizard:
         if owners:
             table = section(self._toml, "access")
             table["owners"] = joined(table.get("owners"), owners)
-        for form in forms:
-            self._admits(form, rooms, bool(owners or now.owners or now.people))
-            line = form.invite.format(name=self._persona, docs=form.docs)
-            self._next.append(f"{form.title}: {line}")
+        for platform in platforms:
+            self._admits(platform, rooms, bool(owners or now.owners or now.people))
+            line = platform.form.invite.format(name=self._persona, docs=platform.docs)
+            self._next.append(f"{platform.title}: {line}")
 
-    def _owners(self, forms: Sequence[PlatformForm]) -> list[str]:
-        if self._ask.quiet or not forms:
+    def _owners(self, platforms: Sequence[PlatformSpec]) -> list[str]:
+        if self._ask.quiet or not platforms:
             return []
         self._ask.say("Whose word counts? An owner approves people and answers agents' questions.")
-        for form in forms:
-            self._ask.say(f"  your id there: {form.person}")
+        for platform in platforms:
+            self._ask.say(f"  your id there: {platform.form.person}")
         self._ask.say("Without one, whoever opens the page on this machine is the owner.")
         owner = self._ask.optional("Your id", fault=_no_person)
         return [owner] if owner else []
 
-    def _admits(self, form: PlatformForm, rooms: str, somebody: bool) -> None:
-        """A Matrix account has to follow somebody's invitation to be in a room at all."""
-        if form.platform == "matrix" and rooms == "open" and not somebody:
-            self._put(form, {"invites": "everybody"})
+    def _admits(self, platform: PlatformSpec, rooms: str, somebody: bool) -> None:
+        """What lets a bot into rooms where no one is listed whose invitation it would follow."""
+        if platform.form.open_to_all and rooms == "open" and not somebody:
+            self._put(platform, platform.form.open_to_all)
 
     # ── the files ───────────────────────────────────────────────────────────────────────
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from gateway.cli.memory.context import MemoryContext
 from memory.browse.admin_stats import count_by_scope, facts_like
-from memory.gate import Gate
 from memory.recall.facts import StoredFact
 from memory.recall.recall import Recall
-from memory.scopes import check_scope
+from memory.scopes import Gate, check_scope
 from store.timestamps import day
 
 

@@ -6,9 +6,8 @@ from contract.errors import ConfigError
 from gateway.mcp.server import serve_stdio
 from gateway.mcp.tools import MemoryTools
 from gateway.settings.config import Config
-from memory.gate import Gate
 from memory.observations.work_log import WorkLog, WorkReader
-from memory.scopes import ScopeError, check_scope
+from memory.scopes import Gate, ScopeError, check_scope
 from store.database import Store
 
 

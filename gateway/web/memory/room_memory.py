@@ -25,9 +25,8 @@ from memory.browse.view_rows import (
     Page,
     TitleRow,
 )
-from memory.gate import Gate
 from memory.recall.recall import Recall
-from memory.scopes import home_scope
+from memory.scopes import Gate, home_scope
 from store.database import Store
 from store.transcript import Transcript
 

@@ -264,7 +264,7 @@ CASES = (
             Say("!pin tea at four", id="slash:3"),
             Say("@demo hello", id="slash:4"),
         ),
-        manners=PlatformCapabilities(draft_interval_s=0.05, thread_replies=True),
+        capabilities=PlatformCapabilities(draft_interval_s=0.05, thread_replies=True),
     ),
     Case(
         "question_answered",

@@ -125,7 +125,7 @@ CASES = (
             Say("@demo third", by="cleo"),
             Say("!pin kept in the thread", thread="root"),
         ),
-        manners=THREADS,
+        capabilities=THREADS,
     ),
     Case(
         "thread_context",

@@ -204,7 +204,7 @@ CASES = (
         "An answer in pieces, and one so long that it goes out as a file.",
         (Say("@demo one"), Say("@demo two", thread="t1")),
         {"demo": ["x" * 25, "First line.\n" + "y" * 100]},
-        manners=PlatformCapabilities(draft_interval_s=None, max_posts=3),
+        capabilities=PlatformCapabilities(draft_interval_s=None, max_posts=3),
         limit=10,
     ),
     Case(

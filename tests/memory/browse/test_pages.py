@@ -12,8 +12,8 @@ from sqlalchemy import Connection, delete
 
 from memory.browse import pages
 from memory.browse.view_rows import ObservationFilter
-from memory.gate import Gate
 from memory.recall.facts import replace_facts
+from memory.scopes import Gate
 from store.database import Store
 from store.schema import facts as fact_rows
 from tests.doubles.remembered import Shelf, fill, lying

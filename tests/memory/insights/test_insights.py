@@ -15,9 +15,8 @@ from sqlalchemy import Connection, insert, select
 from contract.agent import Completion, Tool, ToolCall, ToolUse, Usage
 from contract.chat import Room, Speaker
 from contract.errors import ModelError
-from memory.gate import Gate
-from memory.insights.insights import WRITE_NOTES, Insights, own
-from memory.insights.rows import StoredNote, remove_notes
+from memory.insights.insights import Insights, StoredNote, own, remove_notes
+from memory.insights.writing import WRITE_NOTES
 from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model
 from memory.scopes import Invocation, home_scope
@@ -501,7 +500,7 @@ async def test_a_foreign_row_that_a_query_lets_through_is_not_shown(desk: Desk) 
         note("room:slack:C2", ANDI.id),
         note("room:slack:C1", BUDI.id),
     ]
-    assert own([*foreign, mine], Gate.of(ask.invocation), ANDI.id) == [mine]
+    assert own([*foreign, mine], ask.invocation.gate, ANDI.id) == [mine]
 
 
 async def test_rows_on_disk_outlive_a_restart_until_they_expire(desk: Desk) -> None:

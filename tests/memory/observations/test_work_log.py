@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from memory.gate import Gate
 from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
 from memory.observations.work_log import WorkLog, WorkQuery, WorkReader, score, words_of
+from memory.scopes import Gate
 from store.database import Store
 
 NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)

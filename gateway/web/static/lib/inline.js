@@ -2,18 +2,13 @@
 // Inline Markdown to DOM nodes: code, emphasis, links, mentions. Never HTML.
 
 import { h } from "./dom.js";
+import { LABEL, LONGEST_LABEL, PUNCTUATION, destination, known, safeUrl } from "./links.js";
 
-const PUNCTUATION = /[!-/:-@[-`{-~]/;
 const SPACE = /[\s\u00a0]/;
 const PUNCT = /[\p{P}\p{S}]/u;
 const WORD = /[\p{L}\p{N}_]/u;
 const ADDRESS = /https?:\/\/[^\s<>"`]{1,2000}/iy;
 const MENTION = /@[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,80}[\p{L}\p{N}_])?/uy;
-const LONGEST_URL = 2_100;
-const BLANKS = /[ \t\n]*/y;
-const ANGLED = /<(?:[^<>\n\\]|\\[^\n]){0,2000}>/y;
-const TITLE = /"(?:[^"\\]|\\[^]){0,300}"|'(?:[^'\\]|\\[^]){0,300}'|\((?:[^()\\]|\\[^]){0,300}\)/y;
-const ESCAPED = /\\([!-/:-@[-`{-~])/g;
 const MOST_DELIMITERS = 2_000; // more than this is not prose; matching them is quadratic
 
 /**
@@ -21,21 +16,8 @@ const MOST_DELIMITERS = 2_000; // more than this is not prose; matching them is 
  * @typedef {{ mark: string, count: number, length: number, opens: boolean, closes: boolean }} Delimiter
  * @typedef {Node | Delimiter} Part
  * @typedef {Map<string, string>} Mentions
+ * @typedef {Map<string, string>} Links addresses by the labels that a text defines for them
  */
-
-/**
- * A link that may be followed, or null.
- * @param {string} text
- */
-export function safeUrl(text) {
-  if (!/^https?:\/\//i.test(text)) return null;
-  try {
-    const url = new URL(text);
-    return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
-  } catch {
-    return null;
-  }
-}
 
 /**
  * @param {string} url
@@ -48,26 +30,30 @@ export function link(url, ...children) {
 /**
  * Nodes for a stretch of text. `mentions`: lower-case names to a class.
  * @param {string} text
- * @param {Mentions} [mentions]
+ * @param {Mentions} mentions
+ * @param {Links} links
  */
-export function inline(text, mentions = new Map()) {
-  return new Inline(text, mentions).nodes();
+export function inline(text, mentions, links) {
+  return new Inline(text, mentions, links).nodes();
 }
 
 class Inline {
   /**
    * @param {string} text
    * @param {Mentions} mentions
+   * @param {Links} links
    */
-  constructor(text, mentions) {
+  constructor(text, mentions, links) {
     this.text = text;
     this.mentions = mentions;
+    this.links = links;
     this.at = 0;
     this.plain = ""; // text that is not among the parts yet
     /** @type {Part[]} */
     this.parts = [];
-    /** @type {Array<{ index: number, image: boolean, inside: boolean }>} */
-    this.brackets = []; // those that are open; index: among the parts; inside: a link stands in it already
+    // Those that are open. index: among the parts; from: of their words; inside: a link stands in them already.
+    /** @type {Array<{ index: number, from: number, image: boolean, inside: boolean }>} */
+    this.brackets = [];
     /** @type {Set<number>} */
     this.unclosed = new Set(); // lengths of backtick runs that no later run closes
   }
@@ -201,15 +187,16 @@ class Inline {
   /** @param {boolean} image */
   open(image) {
     this.flush();
-    this.brackets.push({ index: this.parts.length, image, inside: false });
     this.at += image ? 2 : 1;
+    this.brackets.push({ index: this.parts.length, from: this.at, image, inside: false });
     return this.push(document.createTextNode(image ? "![" : "["));
   }
 
-  /** `]`: a link when a bracket is open and `(address)` follows. */
+  /** `]`: a link when a bracket is open and `(address)` follows, or a label that the text defines. */
   close() {
     const bracket = this.brackets.pop();
-    const target = bracket && !bracket.inside && destination(this.text, this.at + 1);
+    if (!bracket || bracket.inside) return false;
+    const target = destination(this.text, this.at + 1) ?? this.reference(bracket.from);
     const url = target && safeUrl(target.url);
     if (!url) return false;
     this.flush();
@@ -217,9 +204,28 @@ class Inline {
     emphasise(inner);
     const words = inner.map(toNode).map(unlinked);
     this.parts.push(link(url, ...(words.length ? words : [url])));
-    if (!bracket.image) for (const other of this.brackets) other.inside ||= !other.image; // no link in a link
+    if (!bracket.image) this.closeOuter();
     this.at = target.end;
     return true;
+  }
+
+  /** No link in a link: the open brackets make none. Before one that is closed already, all are closed. */
+  closeOuter() {
+    for (let index = this.brackets.length - 1; index >= 0 && !this.brackets[index].inside; index -= 1)
+      this.brackets[index].inside = !this.brackets[index].image;
+  }
+
+  /**
+   * `[words][label]`, `[label][]` and `[label]`: where the label leads, and where it ends.
+   * @param {number} from where the words begin
+   */
+  reference(from) {
+    if (!this.links.size) return null;
+    LABEL.lastIndex = this.at + 1;
+    const label = LABEL.exec(this.text);
+    const words = this.at - from < LONGEST_LABEL ? this.text.slice(from, this.at) : "";
+    const url = this.links.get(known(label?.[1].trim() ? label[1] : words));
+    return url === undefined ? null : { url, end: this.at + 1 + (label?.[0].length ?? 0) };
   }
 
   angle() {
@@ -278,50 +284,6 @@ class Inline {
     this.at += shown.length;
     return this.push(link(url, shown));
   }
-}
-
-/**
- * `(address "title")` from a position: its address and where it ends, or null.
- * @param {string} text
- * @param {number} from
- */
-function destination(text, from) {
-  if (text[from] !== "(") return null;
-  const start = after(BLANKS, text, from + 1);
-  const stop = text[start] === "<" ? after(ANGLED, text, start) : balanced(text, start);
-  const next = after(BLANKS, text, stop);
-  const end = next > stop ? after(BLANKS, text, after(TITLE, text, next)) : next;
-  if (stop < 0 || text[end] !== ")") return null;
-  const raw = text[start] === "<" ? text.slice(start + 1, stop - 1) : text.slice(start, stop);
-  return { url: raw.replace(ESCAPED, "$1"), end: end + 1 };
-}
-
-/**
- * Where a sticky pattern ends that may begin here: here, if it does not.
- * @param {RegExp} pattern
- * @param {string} text
- * @param {number} at
- */
-function after(pattern, text, at) {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : at;
-}
-
-/**
- * Where an address without angle brackets ends: before a blank, or a bracket that none in it has opened.
- * @param {string} text
- * @param {number} from
- */
-function balanced(text, from) {
-  let depth = 0;
-  let at = from;
-  for (const limit = Math.min(text.length, from + LONGEST_URL); at < limit; at += 1) {
-    const character = text[at];
-    if (character === "\\" && PUNCTUATION.test(text[at + 1] ?? "")) at += 1;
-    else if (character === "(") depth += 1;
-    else if (/[ \t\n]/.test(character) || (character === ")" && depth-- === 0)) break;
-  }
-  return at;
 }
 
 /**

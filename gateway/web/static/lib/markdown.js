@@ -20,8 +20,12 @@ import {
   unindent,
   words,
 } from "./lines.js";
+import { definition } from "./links.js";
 
-/** @typedef {import("./inline.js").Mentions} Mentions */
+/**
+ * @typedef {import("./inline.js").Mentions} Mentions
+ * @typedef {{ mentions: Mentions, links: import("./inline.js").Links, collecting: boolean }} Names what a text may name
+ */
 
 const LONGEST = 200_000; // beyond it a text is shown as it is
 const DEEPEST = 10;
@@ -39,8 +43,34 @@ export function markdown(text, mentions = new Map()) {
     return fragment;
   }
   const lines = text.replaceAll("\0", "\ufffd").replace(/\r\n?/g, "\n").split("\n");
-  fragment.append(...new Blocks(lines, mentions, 0).nodes());
+  fragment.append(...new Blocks(lines, { mentions, links: linksOf(lines, mentions), collecting: false }, 0).nodes());
   return fragment;
+}
+
+/**
+ * Where the labels lead that lines define and use. A link may stand before its definition: the lines are read twice.
+ * @param {string[]} lines
+ * @param {Mentions} mentions
+ */
+function linksOf(lines, mentions) {
+  const names = { mentions, links: new UsedMap(), collecting: true };
+  if (!lines.some((line) => line.includes("]:"))) return names.links;
+  new Blocks(lines, names, 0).nodes();
+  names.links.used.clear();
+  new Blocks(lines, names, 0).nodes();
+  for (const label of names.links.keys()) if (!names.links.used.has(label)) names.links.delete(label);
+  return names.links;
+}
+
+/** A map that knows which of its keys were asked for. */
+class UsedMap extends Map {
+  used = new Set();
+
+  /** @param {string} key */
+  get(key) {
+    this.used.add(key);
+    return super.get(key);
+  }
 }
 
 /**
@@ -59,12 +89,12 @@ export function plainText(text) {
 class Blocks {
   /**
    * @param {string[]} lines
-   * @param {Mentions} mentions
+   * @param {Names} names
    * @param {number} depth
    */
-  constructor(lines, mentions, depth) {
+  constructor(lines, names, depth) {
     this.lines = lines;
-    this.mentions = mentions;
+    this.names = names;
     this.depth = depth;
     this.at = 0;
     this.gap = false; // a blank line stands between two of its blocks
@@ -79,7 +109,7 @@ class Blocks {
         continue;
       }
       if (made.length && blank(this.lines[this.at - 1])) this.gap = true;
-      made.push(this.block());
+      made.push(...[this.block()].flatMap((node) => node ?? []));
     }
     return made;
   }
@@ -114,7 +144,7 @@ class Blocks {
 
   /** @param {string} text */
   text(text) {
-    return inline(text, this.mentions);
+    return inline(text, this.names.mentions, this.names.links);
   }
 
   /** @param {RegExpExecArray} opened */
@@ -161,7 +191,7 @@ class Blocks {
       else break;
       tail.take(body[body.length - 1]);
     }
-    return h("blockquote", {}, ...new Blocks(body, this.mentions, this.depth + 1).nodes());
+    return h("blockquote", {}, ...new Blocks(body, this.names, this.depth + 1).nodes());
   }
 
   /** @param {RegExpExecArray} first */
@@ -230,7 +260,7 @@ class Blocks {
   content(lines) {
     const task = /^\[([ xX])\] /.exec(lines[0]);
     const rest = task ? [lines[0].slice(4), ...lines.slice(1)] : lines;
-    const blocks = new Blocks(rest, this.mentions, this.depth + 1);
+    const blocks = new Blocks(rest, this.names, this.depth + 1);
     return { nodes: blocks.nodes(), gap: blocks.gap, done: task && task[1] !== " " };
   }
 
@@ -263,14 +293,32 @@ class Blocks {
     for (; this.more && !blank(this.lines[this.at]); this.at += 1) {
       const line = this.line;
       const under = UNDERLINE.exec(line);
-      if (under) {
+      const above = under && this.withoutDefinitions(body.join("\n").trim());
+      if (under && above) {
         this.at += 1;
-        return title(under[1][0] === "=" ? 1 : 2, this.text(body.join("\n").trim()));
+        return title(under[1][0] === "=" ? 1 : 2, this.text(above));
       }
       if (starts(line) || columns(line, this.lines[this.at + 1])) break;
       body.push(words(line));
     }
-    return h("p", {}, ...this.text(body.join("\n").trim()));
+    const text = this.withoutDefinitions(body.join("\n").trim());
+    return text ? h("p", {}, ...this.text(text)) : null;
+  }
+
+  /**
+   * A paragraph's text without the definitions of links with which it begins. One that nothing uses is text: no word
+   * of a message vanishes.
+   * @param {string} text
+   */
+  withoutDefinitions(text) {
+    const { links, collecting } = this.names;
+    let kept = "";
+    for (let found = definition(text); found; found = definition(text)) {
+      if (collecting && !links.has(found.label)) links.set(found.label, found.url);
+      if (!links.has(found.label)) kept += `${text.slice(0, found.end)}\n`;
+      text = text.slice(found.end).trimStart();
+    }
+    return (kept + text).trimEnd();
   }
 }
 

@@ -1,0 +1,239 @@
+"""How a prompt goes into a program, how its turn shows, and what breaks it off: parts of a profile.
+
+Patterns are searched in the visible screen's text: its rows, right-stripped, joined by "\\n".
+Compile them with re.MULTILINE where `^` means a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from adapters.turn_events import Reader, State
+from contract.agent import Option
+from contract.errors import AgentFault
+
+if TYPE_CHECKING:
+    from adapters.screen_profile import ScreenProfile
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """What is done to a prompt before it is typed."""
+
+    tab: str = "    "
+    """Stands for a TAB."""
+    nfc: bool = True
+    """Normalize to NFC."""
+    after_backslash: str = " "
+    """Appended when the text ends in "\\", which would swallow Enter."""
+    harmless: Callable[[str], str] = str
+    """Takes from a clean text what the program would read as a command."""
+    pieces: Callable[[str], Sequence[str]] = lambda text: (text,)
+    """Cuts it into several pastes, for a program that does something else to a long one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTyping:
+    """How a prompt goes in."""
+
+    text: PromptText = field(default_factory=PromptText)
+    paste: bool | None = True
+    """As a bracketed paste; else line by line. None: as a paste if the program asks for them to be
+    marked (mode 2004)."""
+    newline: str = "\n"
+    """Joins the lines where there is no paste."""
+    submit: bytes = b"\r"
+    echo_s: float = 0.0
+    """How long to wait for `holding` before it is typed again; 0: not at all."""
+    settle_s: float = 0.0
+    """Output must have been quiet this long after the paste before Enter."""
+    confirm_s: float = 3.0
+    """After Enter the turn must have begun within this time, else Enter is pressed once more while
+    `holding` is on the screen."""
+    tries: int = 3
+    """Enters in all."""
+    holding: re.Pattern[str] | None = None
+    """Shows that the input box still holds the text. None: never a second Enter."""
+    prompt: re.Pattern[str] | None = None
+    """Must be on the screen before anything is typed, for a program whose record has the end of a
+    turn before it reads again."""
+    before: bytes = b""
+    """Keys pressed ahead of each prompt."""
+
+
+# ── The signs of a turn ─────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """The program posts hook payloads to {hook_url}."""
+
+    read: Reader
+    """Makes events of a payload. A HookQuestion holds the HTTP response open until the room
+    decided; an event without a decision is answered with `{}` at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFormat:
+    """The program's own record of the session: where it lies and what a row means."""
+
+    glob: str
+    """Relative to HOME, a template; the newest match counts."""
+    read: Reader
+    format: Literal["jsonl", "text", "sqlite"] = "jsonl"
+    """The shape of the rows that `read` gets. jsonl: each line's object. text: each line as
+    {"line": str, "head": str, "since": int}, where the head is the last line that matched
+    `heads` in this turn, so many lines above. sqlite: each row of `query` as its columns."""
+    query: str = ""
+    """`?` in it is the greatest value of the first column seen, by which it orders."""
+    heads: re.Pattern[str] | None = None
+    poll_s: float = 0.1
+    """How often it is looked at during a turn."""
+    grace_s: float = 1.5
+    """How long it may lag behind another sign of the end."""
+    opens: bool = False
+    """Each turn has a PromptTaken with its id, and rows without an id belong to the turn that began
+    last: so late rows of the turn before are not taken for this one's."""
+    segments: bool = False
+    """It goes on in other files of the glob, whose names sort by time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What the window title says. Both are searched in it; `busy` is looked at first."""
+
+    busy: re.Pattern[str]
+    idle: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the screen shows while it works (busy) and while it waits for a prompt (idle).
+
+    Over when busy was seen (or never is: busy None), then is gone and idle is there (when set)
+    for `debounce_s` without a break. Watched without debounce, 20 of 20 replies ended early.
+    """
+
+    busy: re.Pattern[str] | None
+    idle: re.Pattern[str] | None = None
+    debounce_s: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSigns:
+    """How the turn's end is noticed. A profile needs two signs that are independent.
+
+    Hooks and record are exact signs and end a turn at once. The others are the fall-back. With
+    neither hooks nor record, a state or footer ends it at once.
+    """
+
+    hooks: Hooks | None = None
+    record: RecordFormat | None = None
+    states: Callable[[str], State | None] | None = None
+    """Reads an OSC that is no title, e.g. "7501;state=done:app=codex"; None: it means nothing."""
+    paste_mode: bool = False
+    """Bracketed paste is on exactly while it reads a line: done, else working."""
+    title: Title | None = None
+    footer: Footer | None = None
+    fallback_s: float = 5.0
+    """Seen idle for so long with no exact sign, the fall-back signs end the turn as well."""
+    timeout_s: float = 3600.0
+    """A turn that takes longer is stopped."""
+    ends_at: frozenset[AgentFault] = frozenset()
+    """Faults that it would repeat until its end: so it is ended, and resumed by the next ask."""
+
+
+# ── What it may show ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class DialogRule:
+    """Something on the screen that nobody asked for, and what is done about it."""
+
+    pattern: re.Pattern[str]
+    keys: bytes = b""
+    """Pressed, once for each time it appears."""
+    fault: AgentFault | None = None
+    """Else the ask fails with this and `say`."""
+    say: str = ""
+    """A template: {0} is the match, or its group `seen`."""
+    when: Literal["start", "turn", "always"] = "always"
+    """It is looked for while starting, in a turn, or always."""
+    breaks: bool = False
+    """The fault breaks a turn off as soon as it shows, for a program that tries again for minutes;
+    the others count when the turn is over."""
+    deaf_s: float = 0.0
+    """How long after it appeared while starting it takes no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A permission prompt on the screen; its title and options are read by the look."""
+
+    pattern: re.Pattern[str]
+    keys: tuple[bytes, ...] = ()
+    """Choose option i (0-based); shorter than the options: the digit i + 1."""
+    options: tuple[Option, ...] = ()
+    """The choices, for a program that does not show them; each has its key then."""
+    refuse: bytes = b"\x1b"
+    """Keys that say no when the choices cannot be read."""
+    refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
+    """Marks an option's label as a refusal."""
+    worded: re.Pattern[str] | None = None
+    """An option that takes a text: its key only selects it, then a word and Enter are typed."""
+    half: re.Pattern[str] | None = None
+    """A question's detail before the program has drawn what it asks about."""
+    late_s: float = 2.0
+    """How long a hook may take to ask the same before the screen's prompt is asked."""
+    deaf_s: float = 0.25
+    """How long after it appeared it may take no key: Qwen Code 0.24.4 lost one that came 20 ms
+    after the prompt was drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the program's screen may show: replies, dialogs, permission prompts."""
+
+    look: ScreenProfile | None = None
+    dialogs: tuple[DialogRule, ...] = ()
+    permission: Permission | None = None
+
+
+# ── Other keys and commands ─────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """The keys that break a turn off."""
+
+    keys: tuple[bytes, ...] = (b"\x1b",)
+    """Pressed one after the other."""
+    gap_s: float = 0.1
+    """Between two of them."""
+    again_s: float = 0.0
+    """After so long they are pressed again, while the screen shows that it works or asks; 0: never,
+    for a program to which they mean something else when it is idle."""
+    clear: bytes = b""
+    """Pressed afterwards, when the program gives the prompt back into its input box."""
+    clear_gap_s: float = 0.0
+    """The least time between two of these, for a program that ends at the second."""
+    ends: bool = False
+    """Nothing breaks a turn off but the program's end; then it is resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What is done to the program beside prompts: a turn broken off, its context made smaller."""
+
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    compact: str = ""
+    """Its command for this, typed as a line; empty: it has none."""
+    clear: str = ""
+    """The same for beginning a new conversation."""
+    tells_compacted: bool = False
+    """Nothing was compacted without a ContextCompacted event."""
+    compacting: re.Pattern[str] | None = None
+    """On the screen exactly while `compact` works, for a program with no other sign of it."""

@@ -1,0 +1,50 @@
+"""Discord in moot.toml and in `moot init`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bots.bot import Bot
+from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_spec import BotTable, Host, Login, PlatformSpec, SecretField, SetupForm, Url
+
+
+class DiscordTable(BotTable):
+    """slash_commands: register `/stop` and the like beside `!stop`.
+
+    api_url, gateway_url: only for another server than Discord's own.
+    """
+
+    platform: Literal["discord"]
+    api_url: Url = "https://discord.com/api/v10"
+    gateway_url: str | None = None
+    slash_commands: bool = True
+
+
+def _make(setup: BotSetup, table: DiscordTable, host: Host) -> Bot:
+    from bots.discord.bot import DiscordBot
+
+    return DiscordBot(
+        setup,
+        host.secrets.required("DISCORD_TOKEN"),
+        api_url=table.api_url,
+        gateway_url=table.gateway_url,
+        commands=host.commands if table.slash_commands else (),
+    )
+
+
+PLATFORM = PlatformSpec(
+    name="discord",
+    title="Discord",
+    table=DiscordTable,
+    make=_make,
+    form=SetupForm(
+        logins=(Login("a bot token", (SecretField("DISCORD_TOKEN", "the bot's token"),)),),
+        prefix="discord",
+        person="discord:80351110224678912 — Settings, Advanced, Developer Mode; then right-click "
+        "your name, Copy User ID",
+        invite="invite it to your server ({docs}), then in a channel: @{name} hello",
+        url_key="api_url",
+        needs_url=False,
+    ),
+)

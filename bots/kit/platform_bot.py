@@ -1,0 +1,45 @@
+"""The base of a platform's bot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bots.kit.bot_setup import BotSetup
+from contract.chat import Room, Speaker
+from contract.errors import PlatformError
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+MAX_MEMBERS = 100
+"""A roster is no longer than this."""
+
+
+class PlatformBot:
+    """It holds what all bots are given, and answers what most of them answer alike."""
+
+    def __init__(self, setup: BotSetup) -> None:
+        self.setup = setup
+        self.name: str = setup.name
+        self.personas: Sequence[str] = setup.personas
+
+    def routes(self) -> list[web.RouteDef]:
+        """Nothing: most platforms are called, and never call."""
+        return []
+
+    async def members(self, room: Room) -> Sequence[Speaker]:
+        """The first hundred in the room, this bot left out; empty when the platform doesn't say."""
+        try:
+            return await self.roster(room)
+        except PlatformError as error:
+            log.info("roster.failed", bot=self.name, reason=error)
+            return []
+
+    async def roster(self, room: Room) -> Sequence[Speaker]:
+        """The same, from the platform. Raises PlatformError."""
+        raise NotImplementedError

@@ -1,0 +1,227 @@
+"""Checks of what the files say: moot.toml, the personas, the secrets, the sandbox."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+
+from adapters.catalog import find_program
+from composer.headings import HEADINGS
+from contract.errors import ConfigError
+from gateway.app.platforms import make_bots
+from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
+from gateway.remembering.models import describe_model
+from gateway.sessions.api_programs import API_PROGRAMS
+from gateway.sessions.programs import make_profile, without_acp
+from gateway.sessions.sandbox import REMEDY, trouble, wanted
+from gateway.settings.config import Config
+from gateway.settings.env_file import env_file
+from gateway.settings.personas.personas import Persona, Personas
+from gateway.settings.tables import AgentTable
+from gateway.web.auth import PageAuth
+
+_OURS = re.compile(
+    r"MOOT_|SLACK_|ROCKETCHAT_|DISCORD_|MATRIX_|BLUEBUBBLES_|ANTHROPIC_|OPENAI_|GEMINI_|OTEL_"
+)
+
+
+async def check_configuration(of: Installation) -> list[Finding]:
+    """The configuration, the personas and the programs; opens and starts nothing."""
+    return check(of.config, of.environment, of.personas)
+
+
+async def check_file(of: Installation) -> list[Finding]:
+    """A moot.toml that holds secrets and that others on the machine can read."""
+    file = of.file
+    try:
+        mode = file.stat().st_mode
+        holds = any(secrets_in(tomllib.loads(file.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return []
+    if not holds or not mode & 0o044:
+        return []
+    return [
+        _warns(f"{file} holds secrets and others on this machine can read it: chmod 600 {file}")
+    ]
+
+
+async def check_secrets(of: Installation) -> list[Finding]:
+    """The file of secrets beside moot.toml, where there is one."""
+    path = env_file(of.file, of.file.parent)
+    if not path.exists():
+        return []
+    if path.stat().st_mode & 0o077:
+        return [Finding("✗", "secrets", f"others can read {path}", f"chmod 600 {path}")]
+    return [Finding("✓", "secrets", f"{path.name} is its owner's alone")]
+
+
+async def check_sandbox(of: Installation) -> list[Finding]:
+    """Whether sandboxes can be made here, where a persona wants one."""
+    personas = of.personas.all().values()
+    asking = [persona for persona in personas if wanted(of.config, persona).mode != "off"]
+    if not asking:
+        return []
+    names = ", ".join(f"@{persona.name}" for persona in asking)
+    if reason := await trouble(of.environment.get("PATH", "")):
+        text = f"{names} can't answer: no sandbox can be made here ({reason}); {REMEDY}"
+        return [Finding("✗", "sandbox", text)]
+    return [_sandboxed(of.config, persona) for persona in asking]
+
+
+def _sandboxed(config: Config, persona: Persona) -> Finding:
+    asked = wanted(config, persona)
+    where = "in direct messages" if asked.mode == "dms" else "everywhere"
+    shown = f", shows {', '.join(asked.mounts)}" if asked.mounts else ""
+    text = f"@{persona.name} runs in a sandbox {where}, network: {asked.network}{shown}"
+    return Finding("✓", "sandbox", text)
+
+
+def check(
+    config: Config, environment: Mapping[str, str], personas: Personas | None = None
+) -> list[Finding]:
+    """See check_configuration. personas: read from their folder where None."""
+    personas = personas or Personas(config.personas_folder, tuple(HEADINGS))
+    findings = [_wrong(problem) for problem in personas.problems.values()]
+    findings += [_warns(text) for text in personas.warnings.values()]
+    findings += _agents(config, environment, personas)
+    findings += _access(config)
+    findings += _bots_personas(config, personas)
+    for part in (
+        lambda: make_bots(config, environment, personas),
+        lambda: PageAuth(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
+    ):
+        try:
+            part()
+        except ConfigError as error:
+            findings.append(_wrong(error.say))
+    findings += [_warns(text) for text in weak_secrets(environment)]
+    try:
+        findings.append(_well(describe_model(config, environment)))
+    except ConfigError as error:
+        findings.append(_wrong(error.say))
+    findings += _second_person(config)
+    if not any(finding.mistake for finding in findings):
+        findings.append(_well("the configuration is sound"))
+    return findings
+
+
+def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
+    return [
+        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}")
+        for number, bot in enumerate(config.bots)
+        for name in bot.personas
+        if personas.get(name) is None and name not in personas.problems
+    ]
+
+
+def _second_person(config: Config) -> list[Finding]:
+    """Two people who must agree, and fewer who may."""
+    access = config.access
+    rules = {access.second_person, *(own.second_person for own in access.personas.values())}
+    may = access.approvers | access.owners
+    if rules <= {"never", None} or len(may) > 1 or access.approve != "owner":
+        return []
+    text = (
+        f"access.second_person: two people must agree, and {len(may)} may answer: such questions "
+        "are refused, unless somebody is given the role; add to `approvers` or `owners`"
+    )
+    return [_warns(text)]
+
+
+def _access(config: Config) -> list[Finding]:
+    """Whether anybody on a platform may ask at all, and anybody can let somebody in."""
+    access = config.access
+    if not config.bots:
+        return []
+    if access.is_empty:
+        text = (
+            "moot.toml lets nobody ask an agent but on the page: under [access] add your own id, "
+            'owners = ["<platform>:<your id>"], or let everybody in the rooms ask with '
+            'rooms = "open"; or mention the bot, which tells your id, and type '
+            "`moot access grant ID owner`; `moot access list` tells who was let in so "
+            "(docs/access.md)"
+        )
+        return [_warns(text)]
+    if not access.owners and not any(grant.role == "owner" for grant in access.grants):
+        text = (
+            "moot.toml makes nobody an owner in the chat: `!pair`, `!role` and permission "
+            'questions need owners = ["<platform>:<id>"] under [access], or `moot access grant '
+            "ID owner`; until then the page and `moot pair` do"
+        )
+        return [_warns(text)]
+    return []
+
+
+def weak_secrets(environment: Mapping[str, str]) -> list[str]:
+    """Warn about secrets of Moot, its bots and agents that can't be kept out of logs."""
+    return [
+        f"{name} is too short, or a word: Moot can't take it out of its logs and answers; "
+        "let it be long and random"
+        for name, value in environment.items()
+        if value and _OURS.match(name) and names_a_secret(name) and not can_be_redacted(value)
+    ]
+
+
+def _agents(config: Config, environment: Mapping[str, str], personas: Personas) -> list[Finding]:
+    findings = []
+    for name, table in config.agents.items():
+        try:
+            _describe(name, table, environment)
+        except ConfigError as error:
+            findings.append(_wrong(str(error)))
+    for persona in personas.all().values():
+        agent = persona.front.agent
+        table = config.agents.get(agent, AgentTable(profile=agent))
+        try:
+            title, place, hint = _describe(agent, table, environment)
+        except ConfigError:
+            if agent not in config.agents:
+                findings.append(
+                    _well(f"@{persona.name} can't answer: no agent {agent!r}; add [agents.{agent}]")
+                )
+            continue
+        if reason := _misled(agent, table, persona):
+            findings.append(_wrong(f"@{persona.name} can't answer: {reason}"))
+            continue
+        if place is None:
+            findings.append(_warns(f"@{persona.name} can't answer yet: {hint}"))
+        else:
+            findings.append(_well(f"@{persona.name} answers with {title} ({place})"))
+        if table.profile in API_PROGRAMS and (persona.front.driver or persona.front.login):
+            text = f"@{persona.name} runs no program: leave out `driver` and `login`"
+            findings.append(_warns(text))
+    return findings
+
+
+def _describe(
+    name: str, table: AgentTable, environment: Mapping[str, str]
+) -> tuple[str, str | None, str]:
+    """An agent's title, where it is (None: it can't be had), and how to get it."""
+    if by_api := API_PROGRAMS.get(table.profile):
+        program = by_api(name, table, environment)
+        return program.title, "by API" if program.available else None, program.hint
+    profile = make_profile(name, table)
+    path = find_program(profile, table.command, environment.get("PATH", ""))
+    return profile.title, str(path) if path else None, profile.setup.missing
+
+
+def _misled(name: str, table: AgentTable, persona: Persona) -> str:
+    """Why the agent can't be driven as the persona wants it; "": it can."""
+    driver = persona.front.driver or table.driver
+    if driver != "acp" or table.profile in API_PROGRAMS:
+        return ""
+    return without_acp(make_profile(name, table))
+
+
+def _well(text: str) -> Finding:
+    return Finding("✓", "configuration", text)
+
+
+def _warns(text: str) -> Finding:
+    return Finding("⚠", "configuration", text)
+
+
+def _wrong(text: str) -> Finding:
+    return Finding("✗", "configuration", text)
