@@ -41,7 +41,7 @@ def session(
 def _channel(briefing: Briefing) -> str:
     """`#name`, or nothing for a direct message and for a group without a name."""
     room = briefing.room
-    if room.kind not in ("room", "gdm"):
+    if not room.is_shared:
         return ""
     name = label(room.name, ROOM_CHARS).lstrip("# ")
     if not name and room.kind == "room":

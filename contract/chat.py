@@ -32,6 +32,15 @@ class Speaker:
     role: str | None = None
 
 
+MOOT = Speaker("bot:moot", "moot", "bot")
+"""Moot itself, which answers commands."""
+
+
+def persona_speaker(name: str) -> Speaker:
+    """A persona as one who speaks."""
+    return Speaker(f"bot:{name}", name, "bot")
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """A room, a direct message or a group DM. id: `<source>:<external id>`."""
@@ -40,6 +49,12 @@ class Room:
     name: str
     kind: RoomKind | str = "room"
     project: str | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Several people talk in it, and are not spoken to one by one; a kind that nobody knows is
+        treated like a direct message."""
+        return self.kind in ("room", "gdm")
 
     @property
     def external_id(self) -> str:
@@ -73,10 +88,6 @@ class Destination:
     thread_id: str | None = None
     voice: PersonaIdentity | None = None
     only_for: str | None = None
-
-
-MOOT = Speaker("bot:moot", "moot", "bot")
-"""Moot itself: it answers commands, and acts on its own in the audit log."""
 
 
 @dataclass(frozen=True, slots=True)

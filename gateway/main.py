@@ -141,14 +141,14 @@ def _started(url: str) -> None:
 
 def _header(arguments: argparse.Namespace) -> int:
     from composer.briefing import briefing_schema, parse_briefing
-    from composer.header import compose
+    from gateway.turns.prompt import finished
 
     if arguments.schema:
         print(json.dumps(briefing_schema(), indent=2, ensure_ascii=False))  # noqa: T201
         return 0
     if arguments.briefing is None:
         raise ConfigError("say which briefing: moot header BRIEFING.json, or --schema")
-    text = compose(parse_briefing(_read(arguments.briefing))).text
+    _, _, text = finished(parse_briefing(_read(arguments.briefing)), arguments.redactor)
     sys.stdout.buffer.write(text.encode())
     return 0
 

@@ -77,7 +77,7 @@ _SLICE = (
         _M.room_id,
         _M.turn_id,
         (_M.deleted_at.is_(None) & _M.include_in_memory & rooms.c.include_in_memory).label("kept"),
-        (turns.c.header.is_not(None) & turns.c.fault.is_(None)).label("answers"),
+        ((turns.c.kind == "ask") & turns.c.fault.is_(None)).label("answers"),
         (_ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory).label("asked_kept"),
         _ASKED.c.content.label("asked"),
         _ASKED.c.original.label("asked_first"),

@@ -15,6 +15,9 @@ from contract.errors import MootError
 
 log = structlog.stdlib.get_logger("moot.memory")
 
+NO_PERSONA = "-"
+"""What stands for a persona in the scope of a direct message in which none takes part."""
+
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,512}")
 _SCOPE = re.compile(r"(room|gdm|profile|project|dm):[^\s*\x00-\x1f\x7f]{1,1600}")
 
@@ -61,20 +64,22 @@ class Invocation:
         return Gate(allowed_scopes(self))
 
 
-def home_scope(room: Room, sender_id: str, persona: str) -> str:
+def home_scope(room: Room, sender_id: str, persona: str | None) -> str:
     """The scope that what is said here belongs to.
 
-    A kind of room that nobody knows is treated like a direct message: its own scope only. Ids may
-    have colons in them, and a persona's name has none: the colon at the end and the length tell
-    this scope from every other one.
+    persona: None: none takes part in it, as where a direct message only pins something; no
+    persona's name can be what stands in its place. A kind of room that nobody knows is treated
+    like a direct message: its own scope only. Ids may have colons in them, and a persona's name has
+    none: the colon at the end and the length tell this scope from every other one.
     """
     if room.kind == "room":
         return f"room:{_checked(room.id)}"
     if room.kind == "gdm":
         return f"gdm:{_checked(room.id)}"
+    whose = NO_PERSONA if persona is None else _checked(persona)
     if room.kind == "dm":
-        return f"dm:{_checked(sender_id)}:{_checked(persona)}"
-    ids = _checked(sender_id), _checked(persona), _checked(room.id)
+        return f"dm:{_checked(sender_id)}:{whose}"
+    ids = _checked(sender_id), whose, _checked(room.id)
     return f"dm:{':'.join(ids)}:{len(sender_id)}:"
 
 

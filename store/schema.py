@@ -85,18 +85,22 @@ messages = Table(
     sqlite_autoincrement=True,
 )
 
+# A message asks each persona, and commands Moot, once; Moot may give notice of it several times.
+ONCE_A_MESSAGE = text("persona != '' OR kind != 'notice'")
+
 turns = Table(
     "turns",
     metadata,
     Column("seq", SEQUENCE, primary_key=True),
     Column("id", String, nullable=False, unique=True),
     Column("message_seq", SEQUENCE, ForeignKey("messages.seq"), nullable=False),
-    Column("persona", String, nullable=False),
+    Column("persona", String, nullable=False),  # "": no persona's, only Moot's own
     Column("scope", String, nullable=False),
     Column("room_id", String, nullable=False),
     Column("thread_id", String),  # where the answer goes
     Column("bot", String, nullable=False),
     Column("hop", Integer, nullable=False, default=0),
+    Column("kind", String, nullable=False, server_default="ask"),  # ask, command, notice
     Column("state", String, nullable=False),  # queued, running, answered, posted, dropped
     Column("states", JSON, nullable=False),  # [[state, at], ...]
     Column("header", Text),
@@ -105,7 +109,14 @@ turns = Table(
     Column("answer_source", String),
     Column("ended_by", String),
     Column("fault", String),  # an AgentFault when the agent could not answer
-    UniqueConstraint("message_seq", "persona"),
+    Index(
+        "ix_turns_once",
+        "message_seq",
+        "persona",
+        unique=True,
+        sqlite_where=ONCE_A_MESSAGE,
+        postgresql_where=ONCE_A_MESSAGE,
+    ),
     Index("ix_turns_open", "state"),
     Index("ix_turns_scope", "scope", "seq"),
     sqlite_autoincrement=True,

@@ -51,7 +51,7 @@ class Accounts:
     async def others(self, room: Room, bot: Bot) -> list[Bot]:
         """The other accounts of ours that are in the room."""
         siblings = self._siblings(bot)
-        if not siblings or room.kind not in ("room", "gdm"):
+        if not siblings or not room.is_shared:
             return []
         present = await self._presence.bots(room.id)
         return [sibling for sibling in siblings if sibling.name in present]

@@ -38,7 +38,6 @@ log = structlog.stdlib.get_logger("moot.access")
 
 GOOD_FOR = timedelta(hours=24)
 MOST_WAITING = 20  # beyond it the oldest is displaced: strangers can't fill the list
-NEWS = "Moot's news"  # whose turn it is to tell the decision: no persona's name has a capital
 LET_IN = "You are let in: you can talk with me here now."
 DECLINED = "An administrator has declined your request, so I can't talk with you here."
 
@@ -198,7 +197,7 @@ class Pairings:
         self, connection: Connection, found: Pairing, line: str, now: datetime
     ) -> list[_Begun]:
         row = connection.execute(MESSAGE, {"of": found.message_seq}).one()
-        wanted = TurnRequest(uuid4().hex, NEWS, found.bot, row.thread_id, 0, line)
+        wanted = TurnRequest(uuid4().hex, "", found.bot, row.thread_id, 0, "notice", line)
         turns = self._ledger.queue(connection, found.message_seq, [wanted], now)
         return [_Begun(turn, row.message_id, row.content) for turn in turns]
 

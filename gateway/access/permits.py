@@ -8,7 +8,6 @@ from gateway.access.access import Access
 from gateway.access.acts import act_of, least_role
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn
-from gateway.core.pins import PINNER
 from gateway.core.quoting import quoted
 from store.transcript import StoredMessage
 
@@ -24,7 +23,7 @@ class Permits:
 
     def given(self, act: str, turn: Turn, asked: StoredMessage, persona: str | None = None) -> bool:
         """True if an act is allowed. persona: with another one than the turn's."""
-        whose = persona or (None if turn.persona == PINNER else turn.persona)
+        whose = persona or turn.persona or None
         return self.access.may(act, turn.room, asked.by, whose)
 
     async def refusal(
@@ -34,7 +33,7 @@ class Permits:
         act = act_of(name, argument)
         if self.given(act, turn, asked):
             return None
-        persona = None if turn.persona == PINNER else turn.persona
+        persona = turn.persona or None
         await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, command=act)
         return "" if asked.by.kind == "bot" else _line(act, asked)
 

@@ -18,7 +18,6 @@ from gateway.access.pairings import GOOD_FOR, Pairings
 from gateway.access.refusals import Refusals, reason_for
 from gateway.audit.audit import Audit
 from gateway.core.ledger import TurnRequest
-from gateway.core.pins import PINNER
 from gateway.settings.access import Role
 from store.schema import turns
 
@@ -27,7 +26,7 @@ log = structlog.stdlib.get_logger("moot.access")
 
 _WAS_ANSWERED = select(turns.c.id).where(
     turns.c.message_seq == bindparam("seq"),
-    turns.c.persona == bindparam("by"),
+    turns.c.persona == "",
     turns.c.state != "queued",
     turns.c.answer.is_not(None),
 )
@@ -51,14 +50,14 @@ class AccessRefusal:
     said: Literal["", "code", "line"] = field(default="", init=False)
 
     def __call__(self, connection: Connection, seq: int) -> Sequence[TurnRequest]:
-        if connection.execute(_WAS_ANSWERED, {"seq": seq, "by": PINNER}).first() is not None:
+        if connection.execute(_WAS_ANSWERED, {"seq": seq}).first() is not None:
             self.said = ""
             return ()  # the platform tells it again
         self.said, line = self.strangers.line(connection, seq, self)
         if not line:
             return ()
-        name = self.takers[0] if self.taken else PINNER
-        return [TurnRequest(uuid4().hex, name, self.bot, self.thread_id, 0, line)]
+        name = self.takers[0] if self.taken else ""
+        return [TurnRequest(uuid4().hex, name, self.bot, self.thread_id, 0, "notice", line)]
 
     @property
     def person(self) -> Speaker:
@@ -67,7 +66,7 @@ class AccessRefusal:
     @property
     def persona(self) -> str | None:
         """Whom they asked first; None: only a pin."""
-        return next((name for name in self.takers if name != PINNER), None)
+        return next((name for name in self.takers if name), None)
 
 
 class UnknownUsers:

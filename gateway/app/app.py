@@ -18,13 +18,14 @@ from gateway.app.page import make_admin, make_page_settings, make_services
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_desk, make_sessions
 from gateway.app.turns import (
-    make_briefings,
     make_door,
     make_middle,
+    make_prompts,
     make_rehearsal,
     make_rooms,
     make_schedule_runner,
     make_schedules,
+    make_visibility,
 )
 from gateway.core.clock import clock
 from gateway.core.events import Stopping
@@ -81,7 +82,8 @@ class App:
         )
 
         # The way of a message
-        self.briefings = make_briefings(context, self.memories)
+        self.visibility = make_visibility(context, self.memories)
+        self.prompts = make_prompts(context, self.memories)
         self.schedules = make_schedules(context)
         self.rooms = self._rooms()
         self.idle = make_idle(context, self.memories, self.rooms.busy)
@@ -121,7 +123,7 @@ class App:
             admin=admin,
             supervisor=self.supervisor,
             personas=self.persona_desk,
-            dry_runs=make_rehearsal(self.context, self.briefings, self.sessions),
+            dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
         )
 
     def page_url(self) -> str:
@@ -133,7 +135,8 @@ class App:
             self.context,
             self.sessions,
             self.memories,
-            briefings=self.briefings,
+            visibility=self.visibility,
+            prompts=self.prompts,
             persona_desk=self.persona_desk,
             admissions=self.admissions,
             questions=self.questions,

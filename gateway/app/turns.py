@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.access.admissions import Admissions
+from gateway.access.visibility import Visibility
 from gateway.app.context import Context
 from gateway.app.memory import make_pins, make_suggestions
 from gateway.core.clock import clock
@@ -15,10 +16,10 @@ from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.runner import ScheduleRunner
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.turns.briefing import BriefingMaker
 from gateway.turns.commands import Commands
 from gateway.turns.handover import HandOver
 from gateway.turns.intake import Intake
+from gateway.turns.prompt import Prompts, PromptSettings
 from gateway.turns.queue import TurnQueues
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.turn import TurnRunner
@@ -108,7 +109,8 @@ def make_middle(
     sessions: SessionPool,
     memories: Memories,
     *,
-    briefings: BriefingMaker,
+    visibility: Visibility,
+    prompts: Prompts,
     persona_desk: PersonaService,
     admissions: Admissions,
     questions: Questions,
@@ -118,9 +120,9 @@ def make_middle(
     config = ground.config
     return TurnRunner(
         transcript=ground.transcript,
-        windows=briefings.windows,
         layers=memories.layers,
-        briefings=briefings,
+        visibility=visibility,
+        prompts=prompts,
         hand_over=HandOver(
             ground.accounts,
             ground.rosters,
@@ -150,33 +152,37 @@ def make_middle(
     )
 
 
-def make_briefings(ground: Context, memories: Memories) -> BriefingMaker:
-    """The briefings of agents."""
+def make_visibility(ground: Context, memories: Memories) -> Visibility:
+    """Who decides what a prompt may be made from."""
+    return Visibility(ground.transcript, memories.members, ground.rosters, ground.bots)
+
+
+def make_prompts(ground: Context, memories: Memories) -> Prompts:
+    """Who makes what an agent is given with a message."""
     config = ground.config
     budget = config.budget.budget()
-    return BriefingMaker(
+    return Prompts(
         transcript=ground.transcript,
         windows=Windows(
             ground.transcript, memories.episodes.covered, budget, config.turns.full_window
         ),
         layers=memories.layers,
-        members=memories.members,
         bots=ground.bots,
         accounts=ground.accounts,
-        rosters=ground.rosters,
-        timezone=config.gateway.timezone,
-        budget=budget,
-        max_hops=config.turns.max_hops,
+        personas=ground.personas,
+        redactor=ground.redactor,
+        settings=PromptSettings(config.gateway.timezone, budget, config.turns.max_hops),
     )
 
 
-def make_rehearsal(ground: Context, briefings: BriefingMaker, sessions: SessionPool) -> DryRuns:
+def make_rehearsal(
+    ground: Context, visibility: Visibility, prompts: Prompts, sessions: SessionPool
+) -> DryRuns:
     """Where a persona is tried before it is kept."""
     return DryRuns(
-        briefings=briefings,
-        windows=briefings.windows,
+        visibility=visibility,
+        prompts=prompts,
         transcript=ground.transcript,
-        personas=ground.personas,
         bots=ground.bots,
         opener=sessions.opener,
         data_dir=ground.config.gateway.data_dir,

@@ -87,7 +87,7 @@ class RoleCommands:
             return HOW
         if wish.everywhere and not self.access.is_owner_everywhere(room, by.id):
             return ONLY_EVERYWHERE
-        if not wish.everywhere and (room.source in TRUSTED or room.kind not in ("room", "gdm")):
+        if not wish.everywhere and (room.source in TRUSTED or not room.is_shared):
             return WHERE
         persona = next((p.name for p in here if wish.persona in p.names), None)
         if wish.persona and persona is None:

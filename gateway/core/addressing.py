@@ -83,7 +83,7 @@ def route(
         wanted = inbound.meta.recipient_id.removeprefix("bot:").lower()
         return [persona for persona in personas if wanted in persona.names][:1]
     said = named(inbound.content, personas)
-    if inbound.room.kind not in ("room", "gdm"):
+    if not inbound.room.is_shared:
         return said[:1] or list(personas[:1])
     if said:
         return said

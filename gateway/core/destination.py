@@ -5,7 +5,6 @@ from __future__ import annotations
 from bots.bot import Bot
 from contract.chat import Destination, PersonaIdentity
 from gateway.core.ledger import Turn
-from gateway.core.pins import PINNER
 from gateway.settings.personas.personas import Persona
 
 
@@ -15,8 +14,8 @@ def destination_of(turn: Turn, bot: Bot, persona: Persona | None) -> Destination
     An account that serves several personas speaks as the one whose turn it is; a command's reply is
     Moot's own, and has no voice.
     """
-    persona_speaks = turn.header is not None or turn.fault is not None
-    if not persona_speaks or turn.persona == PINNER or len(bot.personas) < 2:
+    speaks = turn.persona and (turn.kind == "ask" or turn.fault is not None)
+    if not speaks or len(bot.personas) < 2:
         return Destination(turn.room, turn.thread_id, only_for=turn.record.get("only_for"))
     voice = PersonaIdentity(turn.persona, persona.front.avatar if persona else None)
     return Destination(turn.room, turn.thread_id, voice)

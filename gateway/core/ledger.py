@@ -17,13 +17,17 @@ from contract.chat import Inbound, Room, Speaker
 from memory.layers import EndedSession
 
 PostKind = Literal["text", "file", "question"]
+TurnKind = Literal["ask", "command", "notice"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question to one persona and what became of it.
+    """A question to a persona, a command to Moot or a notice of Moot's own, and what became of it.
 
+    kind: "ask": the persona's agent is asked; "command": Moot carries out what the message says;
+    "notice": Moot says a line that was known when the turn was made. persona: whom the message was
+    for; "": no persona, only Moot, which pins and gives notice.
     seq: order of all turns. asked_at: when the question was sent, by the platform's clock, in
     microseconds. states: each state with the time it began. record: sections,
     scores, trims and timings, as JSON values. fault: an AgentFault, when there is no answer.
@@ -40,6 +44,7 @@ class Turn:
     bot: str
     hop: int
     state: State
+    kind: TurnKind = "ask"
     states: tuple[tuple[str, int], ...] = ()
     header: str | None = None
     record: dict[str, Any] = field(default_factory=dict)
@@ -48,16 +53,27 @@ class Turn:
     ended_by: str | None = None
     fault: str | None = None
 
+    @property
+    def was_asked(self) -> bool:
+        """An agent was given a prompt for it."""
+        return any(state == "running" for state, _ in self.states)
+
+    @property
+    def speaker_name(self) -> str:
+        """Who answers, by a name for people."""
+        return self.persona or "Moot"
+
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A turn to be made. answer: set when it needs no agent (a command's reply)."""
+    """A turn to be made; kind, persona: see Turn. answer: what a notice says."""
 
     id: str
     persona: str
     bot: str
     thread_id: str | None
     hop: int = 0
+    kind: TurnKind = "ask"
     answer: str | None = None
 
 

@@ -67,7 +67,12 @@ def own_log_context(**more: str) -> Iterator[LogContext]:
 def log_context_of(turn: Turn) -> LogContext:
     """Of a turn; the same for as long as it lives, whatever its session goes on to."""
     return LogContext(
-        turn.id, turn.room.id, turn.persona, session_id(turn.persona, turn.scope), turn.bot, turn.id
+        turn.id,
+        turn.room.id,
+        turn.speaker_name,
+        session_id(turn.speaker_name, turn.scope),
+        turn.bot,
+        turn.id,
     )
 
 
@@ -80,10 +85,10 @@ class SessionLogContexts:
     @contextmanager
     def take(self, turn: Turn) -> Iterator[LogContext]:
         """The session is at this turn until the block is left."""
-        session = session_id(turn.persona, turn.scope)
+        session = session_id(turn.speaker_name, turn.scope)
         it = self._of.get(session)
         if it is None:
-            it = self._of[session] = LogContext(persona=turn.persona, session=session)
+            it = self._of[session] = LogContext(persona=turn.speaker_name, session=session)
         it.turn = it.trace_id = turn.id
         it.room, it.bot = turn.room.id, turn.bot
         try:

@@ -12,7 +12,6 @@ from gateway.core.addressing import as_typed
 from memory.landmarks import KINDS
 from memory.private import has_private
 
-PINNER = "Moot"  # whose turn a pin is: no persona's name has a capital letter
 CODE_LINES = 20
 
 _PIN = re.compile(rf"!({'|'.join(KINDS)})(?::|(?=\s)|\Z)[ \t]*(.*)", re.IGNORECASE | re.DOTALL)

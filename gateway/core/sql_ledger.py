@@ -32,7 +32,7 @@ from gateway.core.sql_rows import (
 from gateway.core.sql_sessions import SqlSessions
 from gateway.core.turn_figures import figure_writer
 from store.database import Store, insert_of
-from store.schema import posts, turns
+from store.schema import ONCE_A_MESSAGE, posts, turns
 from store.timestamps import micros, moment
 from store.transcript import Transcript
 
@@ -56,7 +56,9 @@ class SqlLedger(SqlSessions):
         insert = insert_of(store)
         self._queue_turn = (
             insert(turns)
-            .on_conflict_do_nothing(index_elements=["message_seq", "persona"])
+            .on_conflict_do_nothing(
+                index_elements=["message_seq", "persona"], index_where=ONCE_A_MESSAGE
+            )
             .returning(turns.c.seq)
         )
         self._keep_figure = figure_writer(store)
@@ -122,6 +124,7 @@ class SqlLedger(SqlSessions):
                 bot=want.bot,
                 hop=want.hop,
                 state="queued",
+                kind=want.kind,
                 answer=want.answer,
             ),
             "queued",
@@ -138,6 +141,7 @@ class SqlLedger(SqlSessions):
             "thread_id": turn.thread_id,
             "bot": turn.bot,
             "hop": turn.hop,
+            "kind": turn.kind,
             "state": turn.state,
             "states": [list(item) for item in turn.states],
             "answer": turn.answer,
@@ -189,7 +193,7 @@ class SqlLedger(SqlSessions):
                 scope=turn.scope,
                 thread_id=turn.thread_id,
                 by=by,
-                persona=turn.persona,
+                persona=turn.speaker_name,
                 turn_id=turn.id,
                 hop=turn.hop + 1,
                 text=turn.answer,

@@ -35,7 +35,7 @@ ASKED = (
 TURN = TURNS.where(turns.c.id == bindparam("of"))
 OPEN_TURNS = TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(turns.c.seq)
 LAST_TURN = (
-    TURNS.where(turns.c.scope == bindparam("scope"), turns.c.header.is_not(None))
+    TURNS.where(turns.c.scope == bindparam("scope"), turns.c.answer_source.is_not(None))
     .where(turns.c.state == "posted")
     .order_by(turns.c.seq.desc())
     .limit(1)
@@ -151,6 +151,7 @@ def turn_of(row: Row[Any]) -> Turn:
         thread_id=row.thread_id,
         bot=row.bot,
         hop=row.hop,
+        kind=row.kind,
         state=row.state,
         states=tuple((name, at) for name, at in row.states),
         header=row.header,

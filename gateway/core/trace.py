@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
+from contract.errors import AgentError
 from gateway.core.ledger import Turn
 
 Attribute = str | int | float | bool
 NOTHING: Mapping[str, Attribute] = MappingProxyType({})
 
-_NAMES = {"agent ready": "agent.open", "agent": "agent.ask"}  # the others keep theirs
 _MOST_OPEN = 10_000  # turns whose end was not heard of
 
 
@@ -55,18 +56,6 @@ class TurnTrace:
         ended_ns = self.now_ns() if ended_ns is None else ended_ns
         self.steps.append(Step(name, began_ns, ended_ns, parent, failed, attributes))
 
-    @contextmanager
-    def step(self, name: str, parent: str = "") -> Iterator[dict[str, Attribute]]:
-        """The block is a step; what is put into the dict is told of it."""
-        began_ns, attributes, failed = self.now_ns(), dict[str, Attribute](), ""
-        try:
-            yield attributes
-        except BaseException as error:
-            failed = type(error).__name__
-            raise
-        finally:
-            self.add(name, began_ns, None, attributes, parent=parent, failed=failed)
-
     def began(self) -> float | None:
         """Its turn in the queue has come; seconds it waited, None when that isn't known."""
         if not self.queued_ns:
@@ -100,22 +89,57 @@ class TurnTraces:
             self._ended(turn, trail)
 
 
+# ── A step under way ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """A step under way. made: what came of it, for whoever reports it. ms: how long it took."""
+
+    began_ns: int
+    made: Any = None
+    failed: str = ""
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    ms: float = 0.0
+
+
+Steps = Callable[[str], AbstractContextManager[OpenStep]]
+"""`with step("brief") as step:` times the block; a name for each is in docs/telemetry.md."""
+Reports = Mapping[str, Callable[[OpenStep, TurnTrace], None]]
+"""By a step's name: logs what was made in it, and adds what belongs below it to the trace."""
+
+
+@contextmanager
+def untimed(name: str) -> Iterator[OpenStep]:
+    """A step that is reported nowhere."""
+    yield OpenStep(0)
+
+
 @dataclass(slots=True)
 class StepTimer:
-    """Milliseconds of each step of a turn, in their order; they go into its trail as well."""
+    """Times the steps of one turn. ms: of those that its record keeps, in their order."""
 
-    trail: TurnTrace
+    trace: TurnTrace
+    reports: Reports = field(default_factory=lambda: MappingProxyType({}))
     ms: dict[str, float] = field(default_factory=dict)
-    since_ns: int = field(default_factory=time.time_ns)
-    _since: float = field(default_factory=time.perf_counter)
 
-    def step(
-        self, name: str, attributes: Mapping[str, Attribute] = NOTHING, *, failed: str = ""
-    ) -> float:
-        """The step that just ended; its milliseconds."""
-        now = time.perf_counter()
-        self.ms[name] = ms = round((now - self._since) * 1000, 3)
-        began_ns, self._since, self.since_ns = self.since_ns, now, time.time_ns()
-        step = Step(_NAMES.get(name, name), began_ns, self.since_ns, "", failed, attributes)
-        self.trail.steps.append(step)
-        return ms
+    @contextmanager
+    def __call__(self, name: str, parent: str = "") -> Iterator[OpenStep]:
+        """parent: the step that this one is a part of: it stands in the trace alone."""
+        step, since = OpenStep(time.time_ns()), time.perf_counter()
+        try:
+            yield step
+        except BaseException as error:
+            step.failed = error.kind if isinstance(error, AgentError) else type(error).__name__
+            raise
+        finally:
+            step.ms = round((time.perf_counter() - since) * 1000, 3)
+            if not parent:
+                self.ms[name] = step.ms
+            if step.made is not None and name in self.reports:
+                self.reports[name](step, self.trace)
+            shown, told = _SPANS.get(name, name), step.attributes or NOTHING
+            self.trace.add(shown, step.began_ns, None, told, parent=parent, failed=step.failed)
+
+
+_SPANS = {"agent ready": "agent.open", "agent": "agent.ask"}  # the others keep their names

@@ -34,9 +34,9 @@ def figure_writer(store: Store) -> Callable[[Connection, Turn], None]:
         row = {
             "seq": turn.seq,
             "message_seq": turn.message_seq,
-            "persona": turn.persona,
+            "persona": turn.speaker_name,
             "room_id": turn.room.id,
-            "command": turn.header is None and turn.fault is None,
+            "command": not turn.was_asked and turn.fault is None,
         }
         connection.execute(put, row | told)
 

@@ -12,7 +12,6 @@ from contract.agent import Usage
 from contract.chat import Inbound, Speaker
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Ledger, Turn, TurnRequest
-from gateway.core.pins import PINNER
 from gateway.core.turn_usage import TurnUsage
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
@@ -50,7 +49,7 @@ class Accounting:
             most=str(over.most),
         )  # fmt: skip
         refused = next(want for want in asked if want.persona not in allowed)
-        return [*kept, replace(refused, answer=line)]
+        return [*kept, replace(refused, kind="notice", answer=line)]
 
     def give_back(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> None:
         """The message was there before."""
@@ -102,7 +101,10 @@ class Accounting:
         kept = [want for want in wanted if want.persona in allowed]
         if over is None or (line := self.limits.line(over, person, turn.room)) is None:
             return kept
-        return [*kept, TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+        return [
+            *kept,
+            TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line),
+        ]
 
     async def beginner(self, asked: StoredMessage) -> Speaker:
         """Who began the chain that a message is of: its sender, where no agent of ours said it."""

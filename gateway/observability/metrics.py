@@ -72,8 +72,8 @@ class Metrics:
         """Measure a turn."""
         for step, ms in turn.record.get("timings", {}).items():
             self._turns.steps.labels(step).observe(ms / 1000)
-        if turn.header is not None:
-            self._headers.measure(turn.header, turn.record)
+        if turn.was_asked:
+            self._headers.measure(turn.header or "", turn.record)
             self._memory.measure(turn.record.get("memory", {}))
 
     def called(

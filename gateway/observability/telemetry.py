@@ -246,11 +246,11 @@ def _context_of(turn_id: str):  # type: ignore[no-untyped-def]  # its type is im
 def _of_turn(turn: Turn) -> dict[str, Attribute]:
     """Ids and words; nothing that anybody wrote."""
     told: dict[str, Attribute] = {
-        "gen_ai.agent.name": turn.persona,
+        "gen_ai.agent.name": turn.speaker_name,
         "moot.turn.id": turn.id,
         "moot.turn.state": turn.state,
         "moot.turn.hop": turn.hop,
-        "moot.persona": turn.persona,
+        "moot.persona": turn.speaker_name,
         "moot.platform": turn.room.id.partition(":")[0],
         "moot.room.id": turn.room.id,
         "moot.room.kind": turn.room.kind,

@@ -13,19 +13,17 @@ from pathlib import Path
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
-from composer.header import compose
-from composer.typed import typable, untyped
+from composer.typed import untyped
 from contract.agent import Answer, Question
 from contract.briefing import Header
 from contract.chat import Room, Speaker
 from contract.errors import AgentError, MootError, Rejected
+from gateway.access.visibility import Visibility
 from gateway.core.ledger import Turn
 from gateway.sessions.opener import Opener
-from gateway.sessions.sessions import AgentProgram, LiveSession
-from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.briefing import BriefingMaker
-from gateway.turns.turn_context import turn_context_of
-from gateway.turns.window import Window, Windows
+from gateway.sessions.sessions import AgentProgram, SessionContext
+from gateway.settings.personas.personas import Persona
+from gateway.turns.prompt import Prompt, Prompts
 from memory.scopes import home_scope
 from store.timestamps import micros
 from store.transcript import StoredMessage, Transcript
@@ -61,29 +59,6 @@ class Busy(MootError):
     """There is one stage, and somebody is on it."""
 
 
-class _Nobody:
-    """Stands where an agent would: a preview asks none."""
-
-    session_id: str | None = None
-    resumed = False
-    pid: int | None = None
-
-    async def ask(self, prompt: str, reply: object) -> Answer:
-        raise AgentError("missing", "a preview asks nobody")
-
-    async def interrupt(self) -> None:
-        return None
-
-    async def close(self) -> None:
-        return None
-
-    def alive(self) -> bool:
-        return True
-
-    def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
-        return ()
-
-
 @dataclass(slots=True)
 class _Refusing:
     """The room's side of a dry run: every permission question is refused."""
@@ -107,20 +82,18 @@ class DryRuns:
     def __init__(
         self,
         *,
-        briefings: BriefingMaker,
-        windows: Windows,
+        visibility: Visibility,
+        prompts: Prompts,
         transcript: Transcript,
-        personas: Personas,
         bots: Mapping[str, Bot],
         opener: Opener,
         data_dir: Path,
         clock: Callable[[], datetime],
         answer_s: float = ANSWER_S,
     ) -> None:
-        self._briefings = briefings
-        self._windows = windows
+        self._visibility = visibility
+        self._prompts = prompts
         self._transcript = transcript
-        self._personas = personas
         self._bots = bots
         self._opener = opener
         self._data_dir = data_dir
@@ -130,7 +103,7 @@ class DryRuns:
 
     async def preview(self, persona: Persona, room_id: str, by: Speaker, text: str) -> Preview:
         """The prompt it would get if `by` wrote `text` in a room now."""
-        return (await self._compose(persona, room_id, by, text))[0]
+        return (await self._prepared(persona, room_id, by, text))[0]
 
     async def dry_run(self, persona: Persona, room_id: str, by: Speaker, text: str) -> DryRun:
         """The same, and the answer of its agent, asked in a HOME and a workspace that are gone
@@ -138,13 +111,13 @@ class DryRuns:
         if self._stage.locked():
             raise Busy("another dry run is under way; wait for its end")
         async with self._stage:
-            preview, prompt, occasion, room = await self._compose(persona, room_id, by, text)
-            reply = _Refusing(occasion)
+            preview, prompt, room = await self._prepared(persona, room_id, by, text)
+            reply = _Refusing(prompt.occasion)
             began = time.perf_counter()
             answer, trouble = Answer(""), ""
             try:
                 async with asyncio.timeout(self.answer_s):
-                    answer = await self._ask(persona, room, prompt, reply)
+                    answer = await self._ask(persona, room, prompt.text, reply)
             except AgentError as error:
                 answer, trouble = Answer(error.partial), error.say
             except TimeoutError:
@@ -154,33 +127,20 @@ class DryRuns:
             said = untyped(answer.text)
             return DryRun(preview, said, reply.asked, answer.tools, seconds, trouble)
 
-    async def _compose(
+    async def _prepared(
         self, persona: Persona, room_id: str, by: Speaker, text: str
-    ) -> tuple[Preview, str, TurnContext, Room]:
+    ) -> tuple[Preview, Prompt, Room]:
         program = self._opener.programs(persona.front.agent)
         room = await self._room(room_id, persona, by)
         bot = self._bot(room, persona)
-        asked = self._message(room, persona, by, text)
-        turn = self._turn(asked, room, persona, bot)
-        live = LiveSession(
-            persona.name, turn.scope, room, program, _Nobody(),
-            started_at=asked.sent_at, used_at=asked.sent_at,
-        )  # fmt: skip
-        window = await self._windows.choose(turn, live)
-        size = self._briefings.budget.window_messages
-        lines = [*window.lines, asked][-size:]
-        shown = replace(turn, room=replace(room, project=room.project or persona.front.project))
-        sample = Window(lines, False, window.covered)
-        briefing, known = await self._briefings.brief(shown, asked, sample, live, peek=True)
-        header = compose(briefing)
-        prompt = header.text
-        if program.typed:
-            names = [name for p in self._personas.all().values() for name in p.names]
-            people = (*briefing.participants, briefing.triggered_by)
-            mentions = [p.mention for p in people if p.mention]
-            prompt = typable(prompt, [*names, *(p.name for p in people)], mentions)
-        preview = Preview(persona.body, header, program, known.missing)
-        return preview, prompt, turn_context_of(briefing, asked), room
+        message = self._message(room, persona, by, text)
+        turn = self._turn(message, room, persona, bot)
+        shown = replace(room, project=room.project or persona.front.project)
+        asked = await self._visibility.of(turn, shown, message)
+        session = SessionContext(program, rehearses=True)
+        prompt = await self._prompts.make(turn, asked, session)
+        preview = Preview(persona.body, prompt.header, program, prompt.known.missing)
+        return preview, prompt, room
 
     async def _room(self, room_id: str, persona: Persona, by: Speaker) -> Room:
         """The room, as it is known; a direct message with the page when none is named."""

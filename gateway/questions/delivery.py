@@ -11,7 +11,7 @@ from bots.bot import Bot
 from contract.chat import Destination
 from contract.errors import PlatformError
 from gateway.core.ledger import Ledger, Post, Turn
-from gateway.core.trace import TurnTrace
+from gateway.core.trace import StepTimer
 from store.timestamps import moment
 
 log = structlog.stdlib.get_logger("moot.delivery")
@@ -43,12 +43,7 @@ def _summary(answer: str) -> str:
 
 
 async def deliver(
-    turn: Turn,
-    posts: Sequence[Post],
-    bot: Bot,
-    place: Destination,
-    ledger: Ledger,
-    trail: TurnTrace,
+    turn: Turn, posts: Sequence[Post], bot: Bot, place: Destination, ledger: Ledger, step: StepTimer
 ) -> list[Post]:
     """Send every piece that the platform doesn't have yet; return them as sent.
 
@@ -58,8 +53,8 @@ async def deliver(
     for post in posts:
         done = post
         if post.state != "sent":
-            with trail.step("post.send", "post") as told:
-                told["moot.post.kind"] = post.kind
+            with step("post.send", "post") as sending:
+                sending.attributes["moot.post.kind"] = post.kind
                 done = await _send(turn, post, bot, place, ledger)
             log.info("post.sent", kind=post.kind, chars=len(post.text), key=post.key)
             if len(posts) > 1:

@@ -19,7 +19,7 @@ from contract.errors import AgentError
 from gateway.core.private_folders import SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import AgentProgram, LiveSession, scope_folder
+from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, scope_folder
 from gateway.settings.personas.personas import Persona
 
 log = structlog.stdlib.get_logger("moot.sessions")
@@ -103,15 +103,14 @@ class Opener:
             persona.name,
             scope,
             room,
-            program,
             agent,
+            SessionContext(program, files=launch.files),
             started_at=now,
             used_at=now,
             workspace=workspace,
             kept=session_id,
             admission=admission,
             began_as=persona.start(),
-            lends=launch.files,
         )
 
     async def _sandbox(self, persona: Persona, program: AgentProgram, room: Room) -> Sandbox | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
@@ -18,6 +18,7 @@ from contract.errors import AgentError
 from gateway.core.ledger import UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.settings.personas.personas import Persona
+from memory.scopes import Invocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,24 @@ class AgentProgram:
     own_model: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """What decides which part of a conversation an agent's next prompt has to hold.
+
+    given_from, given: seqs of the oldest and the newest message that the agent was given; 0: none
+    yet. compacted: its program has condensed what it knew, and was given no summary since. files:
+    the folder in which its program finds copies of attachments; None: it sees them where they are.
+    rehearses: the question is stored nowhere and nobody learns of it: a preview or a dry run.
+    """
+
+    program: AgentProgram
+    given_from: int = 0
+    given: int = 0
+    compacted: bool = False
+    files: Path | None = None
+    rehearses: bool = False
+
+
 Waits = Callable[[], Awaitable[None]]
 """Told once when a session has to wait until another one may be put to sleep."""
 
@@ -55,30 +74,58 @@ Waits = Callable[[], Awaitable[None]]
 class LiveSession:
     """A living session.
 
-    given: seq of the newest message that the agent was told of; given_from: of the oldest.
     turns: taken since it began. users: how many use it now; used_at: when the last of them left.
     """
 
     persona: str
     scope: str
     room: Room
-    program: AgentProgram
     agent: Agent
+    context: SessionContext
     started_at: datetime
     used_at: datetime
     workspace: Path = Path()
-    given: int = 0
-    given_from: int = 0
     turns: int = 0
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: McpGrant = field(default_factory=McpGrant)
     began_as: tuple[object, ...] = ()  # see Persona.start
-    lends: Path | None = None  # where its program finds copies of attachments; None: it sees them
-    compacted: bool = False  # its program has forgotten some of it, and got no summary since
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
+
+    @property
+    def program(self) -> AgentProgram:
+        """The program behind it."""
+        return self.context.program
+
+    def may_read(self, invocation: Invocation) -> None:
+        """Let its agent look into the memory as far as this turn may."""
+        self.admission.invocation = invocation
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Its agent works within the block."""
+        self.state = "working"
+        try:
+            yield
+        finally:
+            self.state = "idle"
+
+    def was_given(self, oldest: int, newest: int) -> None:
+        """A prompt held the messages from one seq to another."""
+        held = self.context
+        self.context = replace(
+            held, given_from=held.given_from or oldest, given=max(held.given, newest)
+        )
+
+    def answered(self, *, taken: bool, compacted: bool, summarised: bool) -> None:
+        """A prompt was answered. taken: it was not refused as too long, after which the agent knows
+        nothing for sure. summarised: the prompt held a summary."""
+        held = self.context
+        if not taken:
+            held = replace(held, given_from=0, given=0)
+        self.context = replace(held, compacted=compacted or (held.compacted and not summarised))
 
     def usable_by(self, persona: Persona) -> bool:
         """Whether the persona's next turn can go on in this session."""
@@ -87,7 +134,7 @@ class LiveSession:
 
     def keeps(self) -> bool:
         """Whether nothing of it is lost when its program is ended: it can be resumed."""
-        if self.retire or not self.given or not self.agent.alive():
+        if self.retire or not self.context.given or not self.agent.alive():
             return True
         session_id = self.agent.session_id
         return self.program.resumes and session_id is not None and session_id == self.kept
@@ -99,12 +146,9 @@ async def compact(live: LiveSession) -> None:
         say = f"{live.program.title} can't do that. Say `!new` to begin a new conversation."
         raise AgentError("missing", f"{live.program.name} can't compact", say=say)
     async with live.asking:
-        live.state = "working"
-        try:
+        with live.working():
             await live.agent.compact()
-        finally:
-            live.state = "idle"
-        live.compacted = True
+        live.answered(taken=True, compacted=True, summarised=False)
 
 
 class Sessions(Protocol):

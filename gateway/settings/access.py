@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gateway.settings.danger import DANGEROUS, Danger
 from gateway.settings.person_ids import is_person_id
-from gateway.settings.tables import Table, words
+from gateway.settings.tables import PersonaName, Table, words
 
 Role = Literal["guest", "member", "owner"]
 SecondPerson = Literal["never", "dangerous", "always"]
@@ -48,6 +48,7 @@ def _patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Words = Annotated[frozenset[str], BeforeValidator(words)]
+PersonaNames = Annotated[frozenset[PersonaName], BeforeValidator(words)]
 People = Annotated[Words, AfterValidator(_people)]
 
 
@@ -57,7 +58,7 @@ class GrantTable(Table):
     role: Role
     people: Annotated[Words, Field(min_length=1), AfterValidator(_people_or_everybody)]
     rooms: Annotated[Words, AfterValidator(_rooms)] = frozenset()
-    personas: Words = frozenset()
+    personas: PersonaNames = frozenset()
 
     @model_validator(mode="after")
     def _named_owners(self) -> GrantTable:
@@ -87,7 +88,7 @@ class AccessTable(Table):
     approve: Role = "owner"
     second_person: SecondPerson = "never"
     dangerous: Annotated[tuple[str, ...], AfterValidator(_patterns)] = DANGEROUS
-    personas: dict[str, PersonaAccessTable] = Field(default_factory=dict)
+    personas: dict[PersonaName, PersonaAccessTable] = Field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from contract.errors import ConfigError
@@ -28,6 +28,7 @@ from gateway.settings.tables import (
     StoreTable,
     Table,
     TurnsTable,
+    free_name,
 )
 
 SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
@@ -54,6 +55,13 @@ class Config(Table):
     logs: LogsTable = LogsTable()
     telemetry: TelemetryTable = TelemetryTable()
     _file: Path | None = PrivateAttr(default=None)
+
+    @field_validator("bots")
+    @classmethod
+    def _named(cls, bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
+        for name in (name for bot in bots for name in bot.personas):
+            free_name(name)
+        return bots
 
     @property
     def file(self) -> Path | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateway.settings.tables import Table
+from gateway.settings.tables import PersonaName, Table
 
 Most = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0)]
@@ -39,7 +39,7 @@ class LimitsTable(Table):
     persona: LimitTable = LimitTable()
     people: dict[str, LimitTable] = Field(default_factory=dict)
     rooms: dict[str, LimitTable] = Field(default_factory=dict)
-    personas: dict[str, LimitTable] = Field(default_factory=dict)
+    personas: dict[PersonaName, LimitTable] = Field(default_factory=dict)
     owners: Literal["none", "budgets", "all"] = "budgets"
 
 

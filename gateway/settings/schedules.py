@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator
 
-from gateway.settings.tables import Table
+from gateway.settings.tables import PersonaName, Table
 from gateway.settings.when import WhenError, read_when
 
 TEXT_CHARS = 4_000
@@ -38,7 +38,7 @@ class ScheduleTable(Table):
     """[[schedules]] in moot.toml; see docs/schedules.md."""
 
     room: Annotated[str, Field(pattern=_ROOM)]
-    persona: str
+    persona: PersonaName
     when: str
     text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
     timezone: str | None = None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from contract.briefing import Budget
 from gateway.settings.sandbox import OwnSandbox
@@ -64,6 +64,28 @@ class GatewayTable(Table):
     def zone(self) -> ZoneInfo:
         """The zone of the times in a header."""
         return ZoneInfo(self.timezone)
+
+
+RESERVED = frozenset({"all", "channel", "everyone", "here", "moot", "nobody"})
+"""Names that no persona may have: Moot's own, and words that call or mean others in a chat."""
+
+
+def reserved(name: str) -> str:
+    """Why a persona can't be called that; "": it can."""
+    if name.lower() not in RESERVED:
+        return ""
+    return f"no persona can be called {name!r}: the name is reserved"
+
+
+def free_name(name: str) -> str:
+    """The name, where a persona can have it. Raises ValueError."""
+    if why := reserved(name):
+        raise ValueError(f"{why}; take another one")
+    return name
+
+
+PersonaName = Annotated[str, AfterValidator(free_name)]
+"""What moot.toml calls a persona."""
 
 
 class StoreTable(Table):

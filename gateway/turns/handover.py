@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from bots.bot import Bot
@@ -31,7 +31,7 @@ class HandOver:
     async def peers(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
         """The peers that an answer addresses, within the hop limit. Each answers through an account
         that is in the room, its own or this one."""
-        if turn.fault or turn.header is None or turn.room.kind not in ("room", "gdm"):
+        if turn.fault or not turn.was_asked or not turn.room.is_shared:
             return []
         if turn.hop + 1 > self.max_hops:
             return []
@@ -53,12 +53,11 @@ class HandOver:
         self, turn: Turn, asker: Speaker, name: str, through: str
     ) -> TurnRequest | None:
         """The turn of a peer, or the line for somebody who may not ask it."""
-        line = None
-        if not self.access.may_invoke(turn.room, asker.id, name, is_bot=asker.kind == "bot"):
-            line = await self.strangers.handed_over(turn.room, asker, name)
-            if not line:
-                return None
-        return TurnRequest(uuid4().hex, name, through, turn.thread_id, turn.hop + 1, line)
+        request = TurnRequest(uuid4().hex, name, through, turn.thread_id, turn.hop + 1)
+        if self.access.may_invoke(turn.room, asker.id, name, is_bot=asker.kind == "bot"):
+            return request
+        line = await self.strangers.handed_over(turn.room, asker, name)
+        return replace(request, kind="notice", answer=line) if line else None
 
     async def _asker(self, turn: Turn) -> Speaker | None:
         """Who began the chain: what a persona says to another is on that person's behalf."""

@@ -21,7 +21,6 @@ from gateway.access.unknown_users import AccessRefusal, UnknownUsers
 from gateway.core import views
 from gateway.core.events import MessageDeleted, MessageEdited, MessagePosted, Publish, RoomOpened
 from gateway.core.ledger import Accepted, Ledger, TurnRequest
-from gateway.core.pins import PINNER
 from gateway.core.trace import TurnTraces
 from gateway.core.views import RoomView
 from gateway.limits.accounting import Accounting
@@ -29,7 +28,7 @@ from gateway.questions.questions import Questions
 from gateway.settings.personas.personas import Personas
 from gateway.turns.commands import parse_command
 from gateway.turns.early import EarlyChanges
-from gateway.turns.platform_pins import NOBODY, PlatformPins
+from gateway.turns.platform_pins import PlatformPins
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter, targets_of
 from gateway.turns.typos import likely_typos
@@ -95,7 +94,7 @@ class Intake:
 
     async def receive(self, event: Event, bot: Bot) -> None:
         """Take one event of a platform; returns when it is on disk."""
-        if not isinstance(event, Chosen) and event.room.kind in ("room", "gdm"):
+        if not isinstance(event, Chosen) and event.room.is_shared:
             await self._presence.heard(event.room, bot.name)
         match event:
             case Inbound():
@@ -148,14 +147,14 @@ class Intake:
         has_part = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
         if not has_part:
             inbound = _unlearned(inbound)
-        first = next((persona.name for persona in addressed or here), NOBODY)
+        first = next((persona.name for persona in addressed or here), None)
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = await self._hop(inbound, scope)
         takers = targets_of(inbound, addressed) if hop <= self._max_hops else []
         allowed = [name for name in takers if trusted or self._may(inbound, name, asks=asks)]
-        wanted = self._wanted(inbound, bot, allowed, hop)
+        wanted = self._wanted(inbound, bot, allowed, hop, asks=asks)
         if notice and wanted:
-            first_one = replace(wanted[0], id=uuid4().hex, persona=PINNER, answer=notice)
+            first_one = replace(wanted[0], id=uuid4().hex, persona="", kind="notice", answer=notice)
             wanted = [first_one, *wanted]
         told = (inbound.room.id, inbound.message_id, *takers)
         if (seq := self._on_disk.get(told)) is not None:  # Slack tells every mention twice
@@ -216,15 +215,20 @@ class Intake:
         return before[-1].hop + 1 if before else 1
 
     def _wanted(
-        self, inbound: Inbound, bot: Bot, allowed: Sequence[str], hop: int
+        self, inbound: Inbound, bot: Bot, allowed: Sequence[str], hop: int, *, asks: bool
     ) -> list[TurnRequest]:
         thread_id = _thread(inbound, bot)
-        return [TurnRequest(uuid4().hex, name, bot.name, thread_id, hop) for name in allowed]
+        return [
+            TurnRequest(
+                uuid4().hex, name, bot.name, thread_id, hop, "ask" if asks and name else "command"
+            )
+            for name in allowed
+        ]
 
     def _may(self, inbound: Inbound, taker: str, *, asks: bool) -> bool:
         """Whether a turn is made of it. Who has any role here may say a command: it asks itself."""
         by, room = inbound.meta.speaker(), inbound.room
-        if taker == PINNER:
+        if not taker:
             return self._access.takes_part(room, by.id)
         if not asks:
             return self._access.role(room, by.id, taker) is not None
@@ -250,7 +254,7 @@ class Intake:
             _thread(inbound, bot),
             refused,
             is_question=asks,
-            taken=PINNER in allowed,
+            taken="" in allowed,
         )
 
 

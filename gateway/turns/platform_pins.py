@@ -20,7 +20,6 @@ from store.transcript import StoredMessage, Transcript
 
 log = structlog.stdlib.get_logger("moot.pins")
 
-NOBODY = "nobody"  # the persona of a scope in which no persona takes part
 _REMEMBERED = 1_000
 
 
@@ -80,7 +79,7 @@ class PlatformPins:
             said = await self._transcript.find(event.room.id, whole) if whole else None
         if said is None or said.deleted:
             return None
-        scopes = {home_scope(event.room, by.id, name) for name in (*self._personas.all(), NOBODY)}
+        scopes = {home_scope(event.room, by.id, name) for name in (*self._personas.all(), None)}
         return said if said.scope in scopes else None
 
     async def _pin(self, event: Pinned, said: StoredMessage) -> None:

@@ -19,7 +19,7 @@ from gateway.core.addressing import unaddressed
 from gateway.core.events import Publish, TurnChanged
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
-from gateway.core.pins import PINNER
+from gateway.core.trace import StepTimer
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import Commands, ParsedCommand, parse_command
 from gateway.turns.reactions import TurnReactions
@@ -116,7 +116,7 @@ class TurnQueues:
         trail = self._middle.trails.of(turn.id)
         trail.queued_ns = trail.now_ns()
         with log_context(log_context_of(turn)):
-            log.info("turn.queued", turn=turn.id, persona=turn.persona, ahead=ahead)
+            log.info("turn.queued", turn=turn.id, persona=turn.speaker_name, ahead=ahead)
         self._publish(TurnChanged(views.turn_view(turn, message_id=message_id, ahead=ahead)))
         if self.stopping:
             return
@@ -210,8 +210,8 @@ class TurnQueues:
         asked = await self._transcript.get(turn.message_seq)
         if asked is None:
             return
-        with self._middle.trails.of(turn.id).step("command") as told:
-            told["moot.command"] = command.entry.name if command.entry else "unknown"
+        with StepTimer(self._middle.trails.of(turn.id))("command") as step:
+            step.attributes["moot.command"] = command.entry.name if command.entry else "unknown"
             here = await self._here(turn, asked)
             text = await self._commands.run(command, turn, asked, here)
         alone = command.is_private and not stands(asked.message_id)
@@ -226,7 +226,7 @@ class TurnQueues:
         else:
             here = self._personas.of(bot.personas)
         here += self._personas.gone(self._at_work(turn))
-        if turn.room.kind not in ("room", "gdm"):
+        if not turn.room.is_shared:
             here = [p for p in here if p.name == turn.persona]
         return here
 
@@ -286,6 +286,6 @@ class TurnQueues:
 
 def _command_in(turn: Turn, content: str) -> ParsedCommand | None:
     """What a turn carries out itself; None: its persona's agent is asked."""
-    if turn.persona == PINNER:
-        return ParsedCommand("pin")
-    return parse_command(content, addressed=True)
+    if turn.kind != "command":
+        return None
+    return parse_command(content, addressed=True) if turn.persona else ParsedCommand("pin")

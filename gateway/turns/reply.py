@@ -19,7 +19,7 @@ from contract.errors import PlatformError
 from gateway.core.events import DraftChanged, Publish
 from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.log_context import log_context, log_context_of
-from gateway.core.trace import TurnTrace
+from gateway.core.trace import StepTimer
 from gateway.questions.delivery import pieces
 from gateway.questions.questions import Questions
 
@@ -47,7 +47,7 @@ class LiveReply:
         publish: Publish,
         clock: Callable[[], datetime],
         shown: Callable[[str], str],
-        trail: TurnTrace,
+        step: StepTimer,
     ) -> None:
         """shown: makes of what the agent has said so far what may be shown of it."""
         self.occasion = occasion
@@ -60,7 +60,7 @@ class LiveReply:
         self._publish = publish
         self._clock = clock
         self._shown = shown
-        self._trail = trail
+        self._step = step
         self._latest = ""
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
@@ -80,7 +80,7 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
-        with log_context(log_context_of(self._turn)), self._trail.step("question", "agent.ask"):
+        with log_context(log_context_of(self._turn)), self._step("question", "agent.ask"):
             return await self._questions.ask(
                 question, self._turn, self._bot, self._place, self._workspace
             )

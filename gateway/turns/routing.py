@@ -10,7 +10,7 @@ from contract.chat import Inbound
 from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, route, unaddressed
 from gateway.core.ledger import Ledger
-from gateway.core.pins import PINNER, asks_to_pin, begins_with_pin
+from gateway.core.pins import asks_to_pin, begins_with_pin
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import parse_command
 from store.transcript import Transcript
@@ -37,13 +37,13 @@ class MessageRouter:
             return addressed
         if parse_command(inbound.content, addressed=False) is None:
             return []
-        if inbound.room.kind not in ("room", "gdm") or not self.accounts.has_siblings(bot):
+        if not inbound.room.is_shared or not self.accounts.has_siblings(bot):
             return list(here[:1])
         return [] if await self._names_siblings(inbound, bot) else self.accounts.first(bot)
 
     async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
         """Which of an account's personas said what a message replies to, where it names nobody."""
-        in_room = inbound.room.kind in ("room", "gdm")
+        in_room = inbound.room.is_shared
         if not (in_room and inbound.mentioned and inbound.reply_to and len(here) > 1):
             return []
         if inbound.meta.passive or named(inbound.content, here):
@@ -84,11 +84,12 @@ class MessageRouter:
 def targets_of(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
     """Whose turns a message makes: of the personas that it addresses, and for what it pins.
 
-    What begins with a pin is one as a whole; on a later line it leaves the rest as it was.
+    A pin is no persona's, so its name is "". What begins with a pin is one as a whole; on a later
+    line it leaves the rest as it was.
     """
     names = [persona.name for persona in addressed]
     if asks_to_pin(inbound):
-        return [PINNER] if begins_with_pin(inbound.content) else [PINNER, *names]
+        return [""] if begins_with_pin(inbound.content) else ["", *names]
     command = parse_command(inbound.content, addressed=True)
     entry = command.entry if command is not None else None
     return names[:1] if entry is not None and entry.once else names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,18 +15,16 @@ import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
-from composer.header import compose
-from composer.typed import typable, untyped
+from composer.typed import untyped
 from contract.agent import Answer
-from contract.briefing import Briefing
-from contract.chat import MOOT, Destination
+from contract.chat import MOOT, Destination, persona_speaker
 from contract.errors import AgentError, AgentFault, PlatformError
 from gateway.access.presence import Presence
+from gateway.access.visibility import Visibility
 from gateway.core import views
 from gateway.core.destination import destination_of
 from gateway.core.events import MessagePosted, Publish, TurnChanged
 from gateway.core.ledger import Ledger, Post, Turn, TurnRequest
-from gateway.core.pins import PINNER
 from gateway.core.redaction import Redactor
 from gateway.core.trace import StepTimer, TurnTraces
 from gateway.limits.accounting import Accounting
@@ -34,23 +33,11 @@ from gateway.questions.questions import Questions
 from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import TurnsTable
-from gateway.turns.assembly import (
-    agent_attributes,
-    record_of,
-    tell_answered,
-    tell_asked,
-    tell_composed,
-    tell_layers,
-    tell_ready,
-    tell_window,
-)
-from gateway.turns.attachments import copy_attachments
-from gateway.turns.briefing import BriefingMaker, speaker
 from gateway.turns.handover import HandOver
+from gateway.turns.prompt import MessageGone, Prompts
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.reply import LiveReply
-from gateway.turns.turn_context import turn_context_of
-from gateway.turns.window import Windows
+from gateway.turns.steps import REPORTS, AgentStep
 from memory.layers import AnsweredTurn, Layers
 from store.transcript import StoredMessage, Transcript
 
@@ -73,9 +60,9 @@ class TurnRunner:
     """What a turn needs, and how one is taken."""
 
     transcript: Transcript
-    windows: Windows
     layers: Layers
-    briefings: BriefingMaker
+    visibility: Visibility
+    prompts: Prompts
     hand_over: HandOver
     suggest: Callable[[Turn], Awaitable[str | None]]
     ledger: Ledger
@@ -114,17 +101,17 @@ class TurnRunner:
     async def _take(self, turn: Turn, persona: Persona | None) -> tuple[Turn, ...]:
         if turn.state == "answered":
             posts = [_after_restart(post) for post in await self.ledger.posts(turn.id)]
-            return await self._post(turn, posts)
-        clockwork = StepTimer(self.trails.of(turn.id))
+            return await self._post(turn, posts, StepTimer(self.trails.of(turn.id)))
+        step = StepTimer(self.trails.of(turn.id), REPORTS)
         try:
-            outcome = await self._ask(turn, persona, clockwork)
+            outcome = await self._ask(turn, persona, step)
         finally:
             withdrawn = turn.id in self.withdrawn
             self.withdrawn.discard(turn.id)
         if outcome is None or withdrawn:
             await self.drop(outcome.turn if outcome else turn)
             return ()
-        more = await self.answer(outcome.turn, clockwork)
+        more = await self.answer(outcome.turn, step)
         if outcome.lesson is not None:
             self.layers.remember(outcome.lesson)
         return more
@@ -157,41 +144,41 @@ class TurnRunner:
         """Close the questions of a turn that an earlier process took."""
         await self.questions.close_left(turn, self.bots[turn.bot], self.destination_of(turn))
 
-    async def answer(self, outcome: Turn, clockwork: StepTimer | None = None) -> tuple[Turn, ...]:
-        """Record an answer, then post it; an empty one is recorded only."""
+    async def answer(self, outcome: Turn, step: StepTimer | None = None) -> tuple[Turn, ...]:
+        """Record an answer, then post it; an empty one is recorded only. step: of the turn's
+        earlier steps, whose times its record keeps."""
         bot = self.bots[outcome.bot]
-        if outcome.answer:
-            outcome = replace(outcome, answer=self.redactor(outcome.answer))
-        posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
-        log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(posts_to_be))
-        outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
-        self._tell(outcome)
-        if clockwork is not None:
-            clockwork.step("record")
-        return await self._post(outcome, posts, clockwork)
+        timer = step or StepTimer(self.trails.of(outcome.id))
+        with timer("record"):
+            if outcome.answer:
+                outcome = replace(outcome, answer=self.redactor(outcome.answer))
+            posts_to_be = await plan(outcome.answer, bot) if outcome.answer else []
+            log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(posts_to_be))
+            outcome, posts = await self.ledger.answered(outcome, posts_to_be, self.clock())
+            self._tell(outcome)
+        return await self._post(outcome, posts, timer, keeps_times=step is not None)
 
-    async def _ask(
-        self, turn: Turn, persona: Persona | None, clockwork: StepTimer
-    ) -> _Outcome | None:
+    async def _ask(self, turn: Turn, persona: Persona | None, step: StepTimer) -> _Outcome | None:
         """Brief the agent and get its answer, or the line that says why there is none.
 
         None: the message that asked is not there any more.
         """
         try:
-            if persona is None:
-                raise AgentError("missing", f"there is no persona {turn.persona} any more")
-            turn = replace(turn, record={"persona_version": await self.version(persona)})
-            self._tell(replace(turn, state="running"))  # its program may have to start first
-            async with self.sessions.use(
-                persona, turn.scope, turn.room, lambda: self._waits(turn)
-            ) as live:
-                tell_ready(live, clockwork.step("agent ready"))
+            async with AsyncExitStack() as stack:
+                with step("agent ready") as ready:
+                    if persona is None:
+                        raise AgentError("missing", f"there is no persona {turn.persona} any more")
+                    turn = replace(turn, record={"persona_version": await self.version(persona)})
+                    self._tell(replace(turn, state="running"))  # its program may have to start
+                    live = ready.made = await stack.enter_async_context(
+                        self.sessions.use(persona, turn.scope, turn.room, lambda: self._waits(turn))
+                    )
                 self.marks.goes_on(turn.id)
-                async with live.asking:
-                    return await self._ask_live(turn, persona, live, clockwork)
+                await stack.enter_async_context(live.asking)
+                return await self._ask_live(turn, persona, live, step)
+        except MessageGone:
+            return None
         except AgentError as error:
-            if not clockwork.ms:
-                clockwork.step("agent ready", failed=error.kind)
             return _Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
 
     async def _waits(self, turn: Turn) -> None:
@@ -204,50 +191,39 @@ class TurnRunner:
             )
 
     async def _ask_live(
-        self, turn: Turn, persona: Persona, live: LiveSession, clockwork: StepTimer
+        self, turn: Turn, persona: Persona, live: LiveSession, step: StepTimer
     ) -> _Outcome | None:
-        began_ns = clockwork.since_ns
-        window = await self.windows.choose(turn, live)
-        tell_window(window)
-        asked = next((line for line in window.lines if line.seq == turn.message_seq), None)
+        room = replace(turn.room, project=turn.room.project or persona.front.project)
+        asked = await self.visibility.asked(turn, room)
         if asked is None:
             return None
-        room = replace(turn.room, project=turn.room.project or persona.front.project)
-        briefing, known = await self.briefings.brief(replace(turn, room=room), asked, window, live)
-        tell_layers(known, clockwork.trail, began_ns)
-        clockwork.step("brief")
-        briefing = self.redactor.clean(await copy_attachments(briefing, live.lends))
-        header = self.redactor.clean(compose(briefing))
+        live.may_read(asked.invocation)
+        prompt = await self.prompts.make(turn, asked, live.context, step)
         if turn.id in self.withdrawn:
             return None
-        names = [name for p in self.personas.all().values() for name in p.names]
-        prompt = header.text
-        if live.program.typed:
-            prompt = typable(prompt, [*names, *_names(briefing)], _mentions(briefing))
-        tell_composed(header, clockwork.step("compose", {"moot.header.chars": len(header.text)}))
-        record = turn.record | record_of(header, briefing, known)
-        turn = self.ledger.running(turn, header.text, record, self.clock())
-        self._tell(turn, asked)
-        person = await self.books.began(turn, asked, live.program.name)
-        began_at = time.perf_counter()
-        live.state = "working"
-        reply = self._reply(turn, turn_context_of(briefing, asked), live.workspace)
-        tell_asked(live, prompt)
-        try:
-            async with reply.showing():
-                answer, fault = await self._answer(live, prompt, reply)
-        finally:
-            live.state = "idle"
-            live.given_from = live.given_from or window.lines[0].seq
-            live.given = max(live.given, window.lines[-1].seq)
-        seconds = time.perf_counter() - began_at
-        self.books.took(turn, person, live.program.name, answer.usage, seconds)
-        if fault == "context":  # the prompt was not taken, and what was given before is condensed
-            live.given = live.given_from = 0
-        live.compacted = answer.compacted or (live.compacted and not briefing.summary)
-        await self.sessions.keep(live)
-        ms = clockwork.step("agent", agent_attributes(turn, live, answer), failed=fault or "")
-        tell_answered(live, answer, fault, ms)
+        with step("agent") as asking:
+            record = turn.record | prompt.record()
+            turn = self.ledger.running(turn, prompt.header.text, record, self.clock())
+            self._tell(turn, asked.message)
+            person = await self.books.began(turn, asked.message, live.program.name)
+            began_at = time.perf_counter()
+            reply = self._reply(turn, prompt.occasion, live.workspace)
+            _log_asked(live, prompt.text)
+            try:
+                with live.working():
+                    async with reply.showing():
+                        answer, fault = await self._answer(live, prompt.text, reply)
+            finally:
+                live.was_given(prompt.first_seq, prompt.last_seq)
+            seconds = time.perf_counter() - began_at
+            self.books.took(turn, person, live.program.name, answer.usage, seconds)
+            live.answered(
+                taken=fault != "context",
+                compacted=answer.compacted,
+                summarised=bool(prompt.briefing.summary),
+            )
+            await self.sessions.keep(live)
+            asking.made = AgentStep(turn, live, answer, fault)
         turn = replace(
             turn,
             answer=answer.text,
@@ -256,7 +232,7 @@ class TurnRunner:
             fault=fault,
             record={**record, "tools": list(answer.tools)},
         )
-        return _Outcome(turn, None if fault else _lesson(turn, asked, live, answer))
+        return _Outcome(turn, None if fault else _lesson(turn, asked.message, live, answer))
 
     def _reply(self, turn: Turn, occasion: TurnContext, workspace: Path) -> LiveReply:
         return LiveReply(
@@ -270,7 +246,7 @@ class TurnRunner:
             publish=self.publish,
             clock=self.clock,
             shown=lambda text: self.redactor.unfinished(untyped(text)),
-            trail=self.trails.of(turn.id),
+            step=StepTimer(self.trails.of(turn.id)),
         )
 
     async def _answer(
@@ -290,13 +266,12 @@ class TurnRunner:
         return self.redactor.clean(replace(answer, text=text)), None
 
     async def _post(
-        self, turn: Turn, posts: list[Post], clockwork: StepTimer | None = None
+        self, turn: Turn, posts: list[Post], step: StepTimer, *, keeps_times: bool = False
     ) -> tuple[Turn, ...]:
         bot, place = self.bots[turn.bot], self.destination_of(turn)
-        trail = self.trails.of(turn.id)
-        began_ns = trail.now_ns()
         try:
-            sent = await deliver(turn, posts, bot, place, self.ledger, trail)
+            with step("post"):
+                sent = await deliver(turn, posts, bot, place, self.ledger, step)
         except PlatformError as error:
             log.error("turn.undeliverable", turn=turn.id, reason=str(error))
             await self.presence.left(turn.room, turn.bot)
@@ -305,31 +280,29 @@ class TurnRunner:
             self.marks.ended(turn.id, "failed")
             self.trails.ended(dropped, "undeliverable")
             return ()
-        if clockwork is not None:
-            clockwork.step("post")
-            turn.record["timings"] = clockwork.ms
-        else:
-            trail.add("post", began_ns)
-        by = MOOT if turn.header is None else speaker(turn.persona)
+        if keeps_times:
+            turn.record["timings"] = step.ms
+        by = persona_speaker(turn.persona) if turn.was_asked else MOOT
         peers = await self.books.hand_over(turn, await self.hand_over.peers(turn, bot))
-        wanted = [*peers, *await self._suggested(turn)]
+        suggested = [] if any(not one.persona for one in peers) else await self._suggested(turn)
+        wanted = [*peers, *suggested]
         done, seq, more = await self.ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self.publish(MessagePosted(views.answer(done, sent[0], by)))
         self._tell(done)
         self.marks.ended(done.id, "failed" if done.fault else "done")
         self.measure(done)
-        log.info("turn.posted", turn=turn.id, persona=turn.persona, posts=len(sent))
+        log.info("turn.posted", turn=turn.id, persona=turn.speaker_name, posts=len(sent))
         self.trails.ended(done)
         return more
 
     async def _suggested(self, turn: Turn) -> list[TurnRequest]:
         """What is to be said after an agent's answer, as a post of its own."""
-        line = await self.suggest(turn) if turn.header is not None else None
+        line = await self.suggest(turn) if turn.was_asked else None
         if line is None:
             return []
         line = self.redactor(line)
-        return [TurnRequest(uuid4().hex, PINNER, turn.bot, turn.thread_id, turn.hop, line)]
+        return [TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line)]
 
     def _tell(self, turn: Turn, asked: StoredMessage | None = None, status: str = "") -> None:
         message_id = asked.message_id if asked else None
@@ -370,10 +343,8 @@ def _failure(error: AgentError) -> str:
     return f"{error.partial}\n\n{line}" if error.partial else line
 
 
-def _names(briefing: Briefing) -> list[str]:
-    return [speaker.name for speaker in (*briefing.participants, briefing.triggered_by)]
-
-
-def _mentions(briefing: Briefing) -> list[str]:
-    speakers = (*briefing.participants, *(line.by for line in briefing.transcript))
-    return [speaker.mention for speaker in speakers if speaker.mention]
+def _log_asked(live: LiveSession, prompt: str) -> None:
+    """The prompt is handed over: typed into a terminal, or sent."""
+    if live.program.typed:
+        log.info("prompt.typed", chars=len(prompt))
+    log.info("agent.asked", agent=live.program.name, chars=len(prompt))

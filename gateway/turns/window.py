@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from contract.briefing import Budget
 from gateway.core.ledger import Turn
-from gateway.sessions.sessions import LiveSession
+from gateway.sessions.sessions import SessionContext
 from memory.summaries.rows import LABEL_CHARS
 from store.transcript import StoredMessage, Transcript
 
@@ -44,25 +44,25 @@ class Windows:
     budget: Budget
     full: bool
 
-    async def choose(self, turn: Turn, live: LiveSession) -> Window:
+    async def choose(self, turn: Turn, session: SessionContext) -> Window:
         """The window of a turn in a session."""
-        again = live.given > 0 and not self.full
+        again = session.given > 0 and not self.full
         if not again:
             covered = await self.covered(turn.scope)
             return Window(await self._after(turn, covered), False, covered)
-        new = await self._after(turn, live.given, more=1)
+        new = await self._after(turn, session.given, more=1)
         over = self._over(new)
-        if over or live.compacted:
+        if over or session.compacted:
             covered = await self.covered(turn.scope)
-            if over and covered > live.given:
+            if over and covered > session.given:
                 return Window(await self._after(turn, covered), True, covered)
-            if live.compacted:
+            if session.compacted:
                 return Window(self._newest(new, turn), True, covered)
         return Window(self._newest(new, turn), True)
 
-    async def without_summary(self, turn: Turn, live: LiveSession, window: Window) -> Window:
+    async def without_summary(self, turn: Turn, session: SessionContext, window: Window) -> Window:
         """The same when the summary could not be had: nothing is left out for it."""
-        after = live.given if window.again else 0
+        after = session.given if window.again else 0
         return Window(await self._after(turn, after), window.again)
 
     async def _after(self, turn: Turn, seq: int, more: int = 0) -> list[StoredMessage]:

@@ -142,7 +142,7 @@ class InboxService:
         self._bus.forget(turn_id)
         text = turn.answer or ""
         state = views.state(turn, turn.state)
-        return TurnReply(turn.id, turn.persona, text, state, text if turn.fault else None)
+        return TurnReply(turn.id, turn.speaker_name, text, state, text if turn.fault else None)
 
     async def _known(self, turn_id: str) -> Turn:
         turn = await self._ledger.turn(turn_id)

@@ -34,7 +34,7 @@ def _blank(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
     """A turn without its prompt, and of its record nothing but how long the steps took."""
     timings = (row.record or {}).get("timings")
     return {
-        "header": None if row.header is None else "",
+        "header": row.header and "",
         "record": {"timings": timings} if timings else {},
     }
 

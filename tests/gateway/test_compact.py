@@ -45,7 +45,7 @@ async def test_it_is_done_and_the_next_prompt_brings_what_the_summary_tells(
         told = await tell(moot, "@demo !compact")
         assert told == "@demo has compacted its conversation; it goes on from its summary."
         assert compacting.agents == moot.programs.agents
-        assert [live.compacted for live in moot.house.sessions.all()] == [True]
+        assert [live.context.compacted for live in moot.house.sessions.all()] == [True]
         await tell(moot, "@demo and now?")
         assert len(moot.programs.agents) == 1
 
@@ -96,7 +96,7 @@ async def test_stop_ends_it_and_the_session_goes_on(tmp_path: Path) -> None:
         await moot.hear(said("@demo !stop"))
         await moot.settle()
         assert "@demo: Stopped." in moot.texts()
-        assert [live.compacted for live in moot.house.sessions.all()] == [False]
+        assert [live.context.compacted for live in moot.house.sessions.all()] == [False]
         await tell(moot, "@demo and now?")
         assert len(moot.programs.agents) == 1
 

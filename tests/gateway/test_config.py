@@ -1,6 +1,7 @@
 """moot.toml: a mistake is one sentence with file, key and remedy."""
 
 import re
+import tomllib
 from datetime import time
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel
 
 from contract.errors import ConfigError
 from gateway.settings.bots import TABLES
-from gateway.settings.config import load_config, secret
+from gateway.settings.config import load_config, parse_config, secret
 from gateway.settings.tables import AnthropicTable, HeadlessTable, MemoryTable
 
 ROOT = Path(__file__).parents[2]
@@ -130,3 +131,18 @@ def test_the_commented_examples_of_bots_are_right(tmp_path: Path) -> None:
     file.write_text("".join(f"[[bots]]\n{table}\n" for table in tables))
     platforms = [bot.platform for bot in load_config(file, base=tmp_path).bots]
     assert sorted([*platforms, "slack"]) == sorted(TABLES)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[[bots]]\nplatform = "slack"\npersonas = ["nobody"]\n',
+        '[access.personas.nobody]\ninvoke = "owner"\n',
+        "[limits.personas.nobody]\nquestions_a_day = 3\n",
+        '[[schedules]]\npersona = "nobody"\nroom = "web:a"\ntext = "hi"\nwhen = "day 9:00"\n',
+    ],
+)
+def test_no_table_can_name_a_persona_by_a_reserved_name(table: str, tmp_path: Path) -> None:
+    file = tmp_path / "moot.toml"
+    with pytest.raises(ConfigError, match="no persona can be called 'nobody'"):
+        parse_config(tomllib.loads(table), file)

@@ -83,6 +83,7 @@ def turn(header: Header | None = None, **record: Any) -> Turn:
         hop=0,
         state="posted",
         header=header.text if header else None,
+        states=(("queued", 1), ("running", 2)) if header else (("queued", 1),),
         record=record,
     )
 

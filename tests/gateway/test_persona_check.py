@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from composer.headings import HEADINGS
 from gateway.settings.personas.check import LONG_BODY, CheckContext, PersonaFinding
 from gateway.settings.personas.personas import check_persona
+from gateway.settings.tables import RESERVED
 
 AROUND = CheckContext(
     agents=("claude-code", "codex", "demo"),
@@ -152,3 +153,11 @@ def test_any_text_is_checked_and_every_place_is_in_it(tail: str) -> None:
             assert 1 <= finding.line <= len(lines) + 1
             assert finding.column >= 1
             assert (finding.end_line, finding.end_column) >= (finding.line, finding.column)
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_a_reserved_name_is_refused_in_a_sentence(name: str) -> None:
+    checked = check_persona(name, "---\nagent: demo\n---\nHi\n")
+    assert checked.front is None
+    told = f"no persona can be called {name!r}: the name is reserved (take another one)"
+    assert [str(found) for found in checked.errors] == [told]

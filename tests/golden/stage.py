@@ -134,7 +134,7 @@ class Bot(FakeBot):
         self.came.events.append(Event(self.name, "ask", place, text, question.id))
         return await super().ask(place, question, key)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, mark: Reaction) -> None:
         self.came.marks[message_id] = mark
 
     async def _noted(self, act: str, place: Destination, text: str, call: Any) -> Any:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from gateway.settings.config import place_of, reason_of
+from gateway.settings.tables import reserved
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 LONG_BODY = 20_000  # characters, about 5,000 tokens: each new session reads it before anything else
@@ -87,6 +88,8 @@ def check(name: str, text: str, model: type[Front], around: CheckContext) -> Che
     if not NAME.fullmatch(name):
         page.add("error", 0, 0, "a persona's name is lower case, e.g. claude.md",
                  "a letter, then at most 31 letters, digits, - and _")  # fmt: skip
+    elif why := reserved(name):
+        page.add("error", 0, 0, why, "take another one")
     if (at := text.find("\x00")) >= 0:
         page.add("error", at, at + 1, "there is a NUL character, which no text has")
     match = _FRONT_MATTER.match(text)
@@ -99,7 +102,7 @@ def check(name: str, text: str, model: type[Front], around: CheckContext) -> Che
         if front is not None:
             _look_around(page, front, name, around)
     _look_at_body(page, body_at, around.sections, alone=match is None)
-    usable = NAME.fullmatch(name) is not None and "\x00" not in text
+    usable = NAME.fullmatch(name) is not None and not reserved(name) and "\x00" not in text
     findings = tuple(sorted(page.findings, key=lambda f: (f.line, f.column, f.severity)))
     return Checked(front if usable else None, text[body_at:].strip(), findings)
 

@@ -21,6 +21,9 @@ from gateway.settings.tables import words
 log = structlog.stdlib.get_logger("moot.personas")
 
 
+_Alias = Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+
+
 class FrontMatter(BaseModel):
     """The keys of a persona file's front matter."""
 
@@ -47,9 +50,9 @@ class FrontMatter(BaseModel):
         default=None,
         description="Its picture's address, where one account speaks for several personas.",
     )
-    aliases: Annotated[
-        tuple[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], ...], BeforeValidator(words)
-    ] = Field(default=(), description="Other names that people may call it.")
+    aliases: Annotated[tuple[_Alias, ...], BeforeValidator(words)] = Field(
+        default=(), description="Other names that people may call it."
+    )
 
 
 SHOWN = frozenset({"description", "project", "avatar", "aliases"})

@@ -146,7 +146,7 @@ class RoomMemoryService:
         room = await self._transcript.room(room_id)
         if room is None:
             return None
-        if room.kind not in ("room", "gdm") and not DIRECT.fullmatch(room.id):
+        if not room.is_shared and not DIRECT.fullmatch(room.id):
             return await self._store.read(lambda c: pages.direct_scopes(c, room.id))
         return scopes_of(room)
 

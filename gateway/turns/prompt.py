@@ -1,0 +1,254 @@
+"""The one place where a prompt is made: for a turn, for a dry run and for `moot header`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from adapters.agent import TurnContext
+from bots.bot import Bot
+from composer.header import compose
+from composer.typed import typable
+from contract.briefing import Briefing, Budget, Header, ThreadMessage
+from contract.chat import MOOT, Speaker, persona_speaker
+from contract.errors import MootError
+from gateway.access.accounts import Accounts
+from gateway.access.visibility import Asked
+from gateway.core.addressing import unaddressed
+from gateway.core.ledger import Turn
+from gateway.core.redaction import Redactor
+from gateway.core.trace import Steps, untimed
+from gateway.sessions.sessions import SessionContext
+from gateway.settings.personas.personas import Personas
+from gateway.turns.attachments import copy_attachments
+from gateway.turns.turn_context import turn_context_of
+from gateway.turns.window import Window, Windows
+from memory.layers import BriefRequest, LayerAnswers, Layers
+from store.transcript import StoredMessage, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an agent is given, and what it was made of; none of it holds a known secret.
+
+    text: what is typed or sent. first_seq, last_seq: the messages that it shows, from and to.
+    """
+
+    text: str
+    header: Header
+    briefing: Briefing
+    known: LayerAnswers
+    first_seq: int
+    last_seq: int
+    redactor: Redactor
+
+    @property
+    def occasion(self) -> TurnContext:
+        """What an agent that is called by API is told beside it."""
+        return self.redactor.clean(turn_context_of(self.briefing))
+
+    def record(self) -> dict[str, object]:
+        """What the page's "why" shows, as JSON values."""
+        header, known, scores = self.header, self.known, _scores(self.briefing)
+        return {
+            "sections": [
+                {**asdict(section), "items": scores.get(section.name.split(" ")[0], [])}
+                for section in header.sections
+            ],
+            "trims": [asdict(trim) for trim in header.trims],
+            "memory": {
+                "missing": list(known.missing),
+                "late": list(known.late),
+                "ms": dict(known.ms),
+            },
+        }
+
+
+class MessageGone(MootError):
+    """The message that asked was deleted meanwhile: nobody wants an answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """What the configuration says of prompts. timezone: IANA name; times are shown in it."""
+
+    timezone: str
+    budget: Budget
+    max_hops: int
+
+
+def finished(
+    briefing: Briefing, redactor: Redactor, names: Iterable[str] | None = None
+) -> tuple[Briefing, Header, str]:
+    """The last steps of every prompt: the briefing and the header without secrets, and the text.
+
+    names: of the personas, when the text is typed into a terminal; None: it goes as it is.
+    Redacted is twice: what the composer puts together may have been a secret in parts.
+    """
+    briefing = redactor.clean(briefing)
+    header = redactor.clean(compose(briefing))
+    if names is None:
+        return briefing, header, header.text
+    people = (*briefing.participants, briefing.triggered_by)
+    speakers = (*briefing.participants, *(line.by for line in briefing.transcript))
+    mentions = [one.mention for one in speakers if one.mention]
+    text = typable(header.text, [*names, *(person.name for person in people)], mentions)
+    return briefing, header, text
+
+
+class Prompts:
+    """Gathers what a prompt is made of from the room and from the memory, and makes it."""
+
+    def __init__(
+        self,
+        *,
+        transcript: Transcript,
+        windows: Windows,
+        layers: Layers,
+        bots: Mapping[str, Bot],
+        accounts: Accounts,
+        personas: Personas,
+        redactor: Redactor,
+        settings: PromptSettings,
+    ) -> None:
+        self._transcript = transcript
+        self._windows = windows
+        self._layers = layers
+        self._bots = bots
+        self._accounts = accounts
+        self._personas = personas
+        self._redactor = redactor
+        self._settings = settings
+
+    async def make(
+        self, turn: Turn, asked: Asked, session: SessionContext, step: Steps = untimed
+    ) -> Prompt:
+        """The prompt of a turn. Raises MessageGone."""
+        with step("brief") as brief:
+            window = await self._windows.choose(turn, session)
+            if session.rehearses:
+                window = self._with(window, asked.message)
+            elif all(line.seq != turn.message_seq for line in window.lines):
+                raise MessageGone("the message that asked was deleted")
+            briefing, known = await self._brief(turn, asked, session, window)
+            brief.made = (window, known)
+        with step("compose") as composed:
+            names = self._names() if session.program.typed else None
+            briefing = await copy_attachments(briefing, session.files)
+            briefing, header, text = finished(briefing, self._redactor, names)
+            composed.made = header
+        shown = window.lines
+        return Prompt(
+            text, header, briefing, known, shown[0].seq, shown[-1].seq, redactor=self._redactor
+        )
+
+    def _with(self, window: Window, message: StoredMessage) -> Window:
+        """A sample: a message that is stored nowhere stands last, and nothing was given before."""
+        size = self._settings.budget.window_messages
+        return Window([*window.lines, message][-size:], False, window.covered)
+
+    def _names(self) -> list[str]:
+        return [name for persona in self._personas.all().values() for name in persona.names]
+
+    async def _brief(
+        self, turn: Turn, asked: Asked, session: SessionContext, window: Window
+    ) -> tuple[Briefing, LayerAnswers]:
+        """All that the prompt is made of, and what the memory had a part in."""
+        message, lines, again = asked.message, window.lines, window.again
+        thread = await self._thread(turn, message)
+        since = [m.by for m in lines if m.seq > message.seq and m.by.kind == "human"]
+        roster = self._accounts.introduced(asked.roster)
+        known_here = _participants(roster, lines, message, turn.persona)
+        participants = _joined(known_here, await self._peers(turn))
+        known = await self._remembered(asked, session, window)
+        if window.covered and not known.summary:
+            lines = (await self._windows.without_summary(turn, session, window)).lines
+            lines = [*lines, message] if session.rehearses else lines
+        shown = [m for m in lines if m.persona != turn.persona] if again else lines
+        budget = self._settings.budget
+        briefing = Briefing(
+            room=asked.invocation.room,
+            you=persona_speaker(turn.persona),
+            agent=session.program.agent,
+            triggered_by=message.by,
+            at=message.sent_at,
+            timezone=self._settings.timezone,
+            participants=participants,
+            recall=known.recall,
+            pins=known.pins,
+            recommendations=known.recommendations,
+            landmarks=known.landmarks,
+            summary=known.summary,
+            observations=known.observations,
+            thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
+            thread_context="" if thread else message.meta.get("thread_context") or "",
+            transcript=tuple(m.line() for m in shown),
+            since_last_reply=again,
+            trigger_ids=(str(message.seq),),
+            spoke_since=tuple(since),
+            only_mention=not unaddressed(message.content) and not message.attachments,
+            hop=turn.hop,
+            max_hops=self._settings.max_hops,
+            budget=replace(budget, agent_context_tokens=session.program.context_tokens),
+        )
+        return briefing, known
+
+    async def _peers(self, turn: Turn) -> list[Speaker]:
+        """The other personas in the room: whom an answer can hand over to."""
+        if not turn.room.is_shared:
+            return []
+        peers = await self._accounts.peers(turn.room, self._bots[turn.bot])
+        names = [peer.persona.name for peer in peers]
+        return [persona_speaker(name) for name in names if name != turn.persona]
+
+    async def _thread(self, turn: Turn, message: StoredMessage) -> list[StoredMessage]:
+        """What was said before in the thread of the question."""
+        if message.thread_id is None:
+            return []
+        return await self._transcript.thread(
+            turn.room.id, turn.scope, message.thread_id, message.seq
+        )
+
+    async def _remembered(
+        self, asked: Asked, session: SessionContext, window: Window
+    ) -> LayerAnswers:
+        """What every layer of the memory has to say, for what may be seen here."""
+        message = asked.message
+        shown_from = session.given_from if window.again else 0
+        return await self._layers.brief(
+            BriefRequest(
+                asked.invocation,
+                text=message.content,
+                at=message.sent_at,
+                recalls=message.meta.get("trigger_rag", True),
+                shown_from=shown_from or window.lines[0].seq,
+                covered=window.covered,
+                peek=session.rehearses,
+            )
+        )
+
+
+def _scores(briefing: Briefing) -> dict[str, list[dict[str, object]]]:
+    """The items that were chosen by a score, by the first word of their section's name."""
+    return {
+        "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
+        "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
+        "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
+    }
+
+
+def _joined(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:
+    """Those who are not among them yet come last."""
+    ids = {speaker.id for speaker in known}
+    return (*known, *(speaker for speaker in more if speaker.id not in ids))
+
+
+def _participants(
+    roster: Sequence[Speaker], lines: Sequence[StoredMessage], asked: StoredMessage, persona: str
+) -> tuple[Speaker, ...]:
+    """The roster where known, else who spoke in the window and who asked; without ourselves."""
+    if roster:
+        return tuple(roster)
+    others = (line for line in lines if line.persona != persona and line.by.id != MOOT.id)
+    speakers = [*(line.by for line in others), asked.by]
+    return tuple({speaker.id: speaker for speaker in speakers}.values())
