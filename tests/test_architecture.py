@@ -1,4 +1,4 @@
-"""docs/architecture.md leads somewhere: every path that it names exists, and what it names there."""
+"""docs/architecture.md leads somewhere: every path on it exists, and every name in its file."""
 
 from __future__ import annotations
 
