@@ -172,7 +172,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from adapters.reading.replay import replay
+    from adapters.replay import replay
 
     text = replay(arguments.recording, arguments.agent)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))

@@ -7,11 +7,10 @@ from collections.abc import Callable
 import structlog
 
 from adapters.cli.hooks import HookListener
-from gateway.access.permits import Permits
 from gateway.app.access import make_admissions, make_books, make_questions
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
-from gateway.app.handlers import make_handlers
+from gateway.app.handlers import make_commands
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.page import make_admin, make_page_settings, make_services
@@ -145,24 +144,17 @@ class App:
         return make_rooms(self.context, middle, self._commands())
 
     def _commands(self) -> Commands:
-        hands = make_handlers(
+        return make_commands(
             self.context,
             memories=self.memories,
             sessions=self.sessions,
             settings=self.settings,
-            persona_desk=self.persona_desk,
+            personas=self.persona_desk,
             schedules=self.schedules,
+            questions=self.questions,
             admissions=self.admissions,
             usage=self.usage,
             queue=lambda persona, scope: self.rooms.queue(persona, scope),
-            page_url=self.page_url,
-        )
-        return Commands(
-            ledger=self.ledger,
-            sessions=self.sessions,
-            questions=self.questions,
-            permits=Permits(self.access, self.audit),
-            hands=hands,
             page_url=self.page_url,
             ended=lambda ended: self.idle.end(ended),
         )

@@ -46,28 +46,11 @@ def make_services(
     dry_runs: DryRuns,
 ) -> Services:
     """The services that the page's routes ask."""
-    transcript, ledger, bots = context.transcript, context.ledger, context.bots
+    transcript, bots = context.transcript, context.bots
     agents = AgentService(sessions, context.personas, bots["web"])
     return Services(
-        inbox=InboxService(
-            intake=intake,
-            transcript=transcript,
-            ledger=ledger,
-            personas=context.personas,
-            questions=questions,
-            bus=context.bus,
-            bots=bots,
-            clock=clock,
-        ),
-        chat=ChatService(
-            transcript=transcript,
-            ledger=ledger,
-            queues=queues,
-            questions=questions,
-            agents=agents,
-            bus=context.bus,
-            clock=clock,
-        ),
+        inbox=_make_inbox(context, intake, questions),
+        chat=_make_chat(context, queues, questions, agents),
         agents=agents,
         monitor=Monitor(
             sessions, queues, context.metrics, context.personas, transcript, supervisor.health
@@ -84,6 +67,33 @@ def make_services(
     )
 
 
+def _make_inbox(context: Context, intake: Intake, questions: Questions) -> InboxService:
+    return InboxService(
+        intake=intake,
+        transcript=context.transcript,
+        ledger=context.ledger,
+        personas=context.personas,
+        questions=questions,
+        bus=context.bus,
+        bots=context.bots,
+        clock=clock,
+    )
+
+
+def _make_chat(
+    context: Context, queues: TurnQueues, questions: Questions, agents: AgentService
+) -> ChatService:
+    return ChatService(
+        transcript=context.transcript,
+        ledger=context.ledger,
+        queues=queues,
+        questions=questions,
+        agents=agents,
+        bus=context.bus,
+        clock=clock,
+    )
+
+
 def make_admin(
     context: Context,
     *,
@@ -96,7 +106,9 @@ def make_admin(
     """The administrator's side of the page."""
     config = context.config
     activity = Activity(context.store, context.transcript, context.zone, clock)
-    disk = DataDisk(config.gateway.data_dir, config.database_file)
+    disk = DataDisk(
+        config.gateway.data_dir, None if config.store.url else config.gateway.database_file
+    )
     return AdminServices(
         AdminOverview(
             activity, sessions, context.personas, questions, supervisor.health, queues, disk, clock

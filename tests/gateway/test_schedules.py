@@ -21,6 +21,7 @@ from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import Schedules
 from gateway.settings.access import AccessTable
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
+from gateway.turns.commands import CommandRequest
 from gateway.turns.intake import Intake
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
@@ -407,7 +408,7 @@ async def test_a_room_holds_so_many_and_no_more(tmp_path: Path) -> None:
     clock = Clock()
     async with gateway(tmp_path) as moot:
         schedules = schedules_of(moot, clock, most=2)
-        hand = ScheduleCommands(schedules, moot.house.access, clock)
+        commands = ScheduleCommands(schedules, moot.house.access, clock)
         await moot.hear(said("hello", message_id="m"))
         asked = await moot.house.transcript.find(ROOM.id, "m")
         assert asked is not None
@@ -415,7 +416,8 @@ async def test_a_room_holds_so_many_and_no_more(tmp_path: Path) -> None:
         await moot.settle()
         turn = await moot.house.ledger.last_turn(asked.scope)
         assert turn is not None
-        told = [await hand.run("every", "day 9:00 x", turn, asked, ()) for _ in range(3)]
+        request = CommandRequest("every", "day 9:00 x", turn, asked, ())
+        told = [await commands.run(request) for _ in range(3)]
         assert [text[:12] for text in told[:2]] == ["⏰ Scheduled "] * 2
         assert told[2] == "There are 2 schedules here already, and no room for more."
 

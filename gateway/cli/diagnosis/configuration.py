@@ -82,7 +82,7 @@ def check(
     config: Config, environment: Mapping[str, str], personas: Personas | None = None
 ) -> list[Finding]:
     """See check_configuration. personas: read from their folder where None."""
-    personas = personas or Personas(config.personas_folder, tuple(HEADINGS))
+    personas = personas or Personas(config.gateway.personas_folder, tuple(HEADINGS))
     findings = [_wrong(problem) for problem in personas.problems.values()]
     findings += [_warns(text) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
@@ -109,7 +109,7 @@ def check(
 
 def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
     return [
-        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}")
+        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.gateway.personas_folder}")
         for number, bot in enumerate(config.bots)
         for name in bot.personas
         if personas.get(name) is None and name not in personas.problems

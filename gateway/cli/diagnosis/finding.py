@@ -52,4 +52,4 @@ class Installation:
     @cached_property
     def personas(self) -> Personas:
         """The personas of the configuration's folder, read once."""
-        return Personas(self.config.personas_folder, tuple(HEADINGS))
+        return Personas(self.config.gateway.personas_folder, tuple(HEADINGS))

@@ -32,7 +32,7 @@ async def try_bot(config: Config, number: int, environment: Mapping[str, str]) -
     """What the platform of one [[bots]] table says; that the bot can't be made is a finding too."""
     alone = config.model_copy(update={"bots": (config.bots[number],)})
     try:
-        bots = make_bots(alone, environment, Personas(config.personas_folder))
+        bots = make_bots(alone, environment, Personas(config.gateway.personas_folder))
     except MootError as error:
         return [Finding("✗", "platform", error.say)]
     return await ask_platforms(bots.values())

@@ -20,10 +20,11 @@ from gateway.cli.diagnosis.agents import login_keys, try_agents
 from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
-from gateway.settings.config import SHIPPED_PERSONAS, Config, parse_config, secret
+from gateway.settings.config import Config, parse_config, secret
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.personas import Personas, parse_persona
+from gateway.settings.tables import SHIPPED_PERSONAS
 
 PAGE = "page"
 """Chosen instead of a platform: Moot's own page alone."""
@@ -120,7 +121,7 @@ class Wizard:
     # ── the persona and its agent ───────────────────────────────────────────────────────
 
     def _which_persona(self) -> str:
-        own = Personas(self._config().personas_folder).all()
+        own = Personas(self._config().gateway.personas_folder).all()
         there = {**Personas(SHIPPED_PERSONAS).all(), **own}
         if self._given.persona:
             name = self._given.persona
