@@ -15,7 +15,7 @@ from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.page import make_admin, make_page_settings, make_services
 from gateway.app.service_manager import Notify, keep_alive, nobody
-from gateway.app.sessions import make_persona_desk, make_sessions
+from gateway.app.sessions import make_persona_service, make_sessions
 from gateway.app.turns import (
     make_door,
     make_middle,
@@ -75,12 +75,19 @@ class App:
         # What is remembered, and who answers
         self.memories = make_memories(context, index, model, learn_after_s)
         self.settings = RoomSettings(context.store, clock)
-        self.persona_desk = make_persona_desk(context)
+        self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(
             context, self.settings, self.memories, programs, hooks, sandboxing
         )
 
-        # The way of a message
+        self._make_way()
+        # The page
+        self.services = self._services()
+        self._page = make_page_settings(context, page_token)
+
+    def _make_way(self) -> None:
+        """The way of a message: from the intake through a queue to a session, and back."""
+        context = self.context
         self.visibility = make_visibility(context, self.memories)
         self.prompts = make_prompts(context, self.memories)
         self.schedules = make_schedules(context)
@@ -95,10 +102,6 @@ class App:
             books=self.books,
         )
         self.supervisor = make_supervisor(context)
-
-        # The page
-        self.services = self._services()
-        self._page = make_page_settings(context, page_token)
 
     def _services(self) -> Services:
         admin = make_admin(
@@ -121,7 +124,7 @@ class App:
             admissions=self.admissions,
             admin=admin,
             supervisor=self.supervisor,
-            personas=self.persona_desk,
+            personas=self.persona_service,
             dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
         )
 
@@ -136,7 +139,7 @@ class App:
             self.memories,
             visibility=self.visibility,
             prompts=self.prompts,
-            persona_desk=self.persona_desk,
+            persona_service=self.persona_service,
             admissions=self.admissions,
             questions=self.questions,
             books=self.books,
@@ -149,7 +152,7 @@ class App:
             memories=self.memories,
             sessions=self.sessions,
             settings=self.settings,
-            personas=self.persona_desk,
+            personas=self.persona_service,
             schedules=self.schedules,
             questions=self.questions,
             admissions=self.admissions,
@@ -179,7 +182,7 @@ class App:
             supervisor=self.supervisor,
             door=self.door,
         )
-        await self.persona_desk.catch_up()
+        await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.services, self._page, webhooks) as url:
             self._url = url

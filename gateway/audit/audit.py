@@ -83,7 +83,7 @@ class Audit:
     """Writes the audit log and reads it. A row is on disk when `note` returns.
 
     anchor: the file that is told the newest hash, so that a missing end is found; None: none.
-    clean: takes secrets out of a text; what is written can't be mended any more.
+    clean: takes secrets out of a text; a row that is written can't be corrected.
     """
 
     def __init__(

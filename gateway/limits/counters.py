@@ -1,4 +1,5 @@
-"""How much was taken in the minute, hour, day or month that runs. Pure."""
+"""Counts of questions, tokens, money and seconds in the minute, hour, day or month that runs.
+Pure."""
 
 from __future__ import annotations
 
@@ -55,12 +56,12 @@ class Over:
 
     @property
     def is_rate(self) -> bool:
-        """Whether it limits how often; else how much."""
+        """True if it limits how often; else it limits how much."""
         return self.what == "questions"
 
 
 def start_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
-    """When the window began that `now` is in, by the clock of the zone."""
+    """The moment at which the window began that `now` is in, by the clock of the zone."""
     if window in ("minute", "hour"):  # by UTC: an hour that a zone repeats is two
         at = now.replace(second=0, microsecond=0)
         local = at.astimezone(zone)
@@ -70,7 +71,7 @@ def start_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
 
 
 def end_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
-    """When it ends."""
+    """The moment at which the window ends that `now` is in."""
     start = start_of(window, now, zone)
     match window:
         case "minute":
@@ -84,7 +85,7 @@ def end_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
 
 @dataclass(slots=True)
 class Counters:
-    """What each subject took in the window that runs; what is over is forgotten."""
+    """Counts for each subject what it took in the window that runs; past windows are forgotten."""
 
     zone: tzinfo
     _held: dict[tuple[Kind, str, What, Window], tuple[datetime, float]] = field(
@@ -107,7 +108,7 @@ class Counters:
                         self._held[key] = (start, max(held + amount, 0.0))
 
     def held(self, kind: Kind, id_: str, what: What, window: Window, now: datetime) -> float:
-        """How much it took in the window that `now` is in."""
+        """The amount that it took in the window that `now` is in."""
         start, amount = self._held.get((kind, id_, what, window), (now, 0.0))
         return amount if start == start_of(window, now, self.zone) else 0.0
 

@@ -1,4 +1,4 @@
-"""Asked before a question goes to an agent: whether somebody's limit is reached."""
+"""The limits on questions, tokens and money, asked before a question goes to an agent."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class Limits:
         return allowed, reason
 
     def give_back(self, by: Speaker, room: Room, personas: Sequence[str]) -> None:
-        """The message was there before: nobody was asked anew."""
+        """Undo `take`: the message was there before, so no one was asked again."""
         for persona in personas:
             self._count(by, room, persona, -1)
 
     def took(self, took: TurnUsage) -> None:
-        """A turn ended."""
+        """Count what a turn took."""
         told = took.usage
         amounts: Mapping[What, float] = {
             "tokens": told.input_tokens + told.output_tokens if told else 0,
@@ -134,7 +134,7 @@ class Limits:
     # ── What is said ────────────────────────────────────────────────────────────────────
 
     def line(self, over: Over, by: Speaker, room: Room) -> str | None:
-        """What to tell them, in Markdown: once in a room, for each limit, until it is over."""
+        """The line to post, in Markdown; None: this room was told of this limit already."""
         word = "rate" if over.is_rate else "budget"
         reason = f"{word}:{over.subject.kind}:{over.what}:{over.window}"
         key, now = (room.id, by.id, reason), micros(self._clock())
@@ -188,7 +188,7 @@ def _told(connection: Connection) -> dict[tuple[str, str, str], int]:
 
 
 def _counted(connection: Connection, now: datetime, zone: tzinfo) -> Counters:
-    """What the windows that run hold already."""
+    """Counters with what the table `usage` holds of the windows that run."""
     counters = Counters(zone)
     day, month = (micros(start_of(window, now, zone)) for window in ("day", "month"))
     for kind, column in _COLUMNS.items():

@@ -1,4 +1,4 @@
-"""What Prometheus is told. docs/api.md names every figure."""
+"""Figures for Prometheus. docs/api.md names every one."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class BotMetrics(Collector):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one living session takes. session: stable, and tells nobody who it is with."""
+    """The load of one living session. session: stable, and hides who it is with."""
 
     persona: str
     program: str

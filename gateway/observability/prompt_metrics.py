@@ -38,7 +38,7 @@ class BoundedLabel:
 
 
 class HeaderMetrics:
-    """What a prompt costs, and which section costs it."""
+    """Measures the headers of prompts: their sizes, and each section's part of them."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._chars = Histogram(
@@ -106,7 +106,7 @@ class HeaderMetrics:
 
 
 class MemoryMetrics:
-    """How the layers answer, and what they have not learned from yet."""
+    """Measures how long the layers take to answer, and counts what still waits to be learned."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._briefs = Histogram(
@@ -129,7 +129,7 @@ class MemoryMetrics:
         )
 
     def measure(self, memory: dict[str, Any]) -> None:
-        """Take in what a turn's record tells of the layers."""
+        """Take in what a turn's record says of the layers."""
         for layer, ms in memory.get("ms", {}).items():
             self._briefs.labels(layer).observe(ms / 1000)
         for layer in memory.get("missing", []):
@@ -138,7 +138,7 @@ class MemoryMetrics:
 
 
 class CallMetrics:
-    """What the model behind the memory is called for, and what it takes."""
+    """Counts the calls of the model behind the memory: purposes, tokens, money, seconds."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._count = Counter(

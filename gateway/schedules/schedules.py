@@ -27,12 +27,12 @@ NO_ORDER = "A schedule asks an agent; it can't give me a command."
 
 
 def is_order(text: str) -> bool:
-    """Whether a text would be a command to Moot, and ask no agent."""
+    """True if the text would be a command to Moot, and so would ask no agent."""
     return begins_with_pin(text) or parse_command(text, addressed=True) is not None
 
 
 class ScheduleError(MootError):
-    """It can't be scheduled; `say` tells why, `field` of what."""
+    """It can't be scheduled; `say` gives the reason, `field` names what is wrong."""
 
     def __init__(self, say: str, field: str = "text") -> None:
         super().__init__(say)
@@ -149,7 +149,7 @@ class Schedules:
     async def _noted(
         self, change: str, one: Schedule, by: Speaker, reason: str | None = None
     ) -> None:
-        """What is asked is a message's body, and no part of the audit log."""
+        """Note the change in the audit log, without the question: that is a message's body."""
         room = await self.room(one)
         detail: dict[str, str | int | bool | None] = {"id": one.seq, "change": change}
         detail |= {"when": one.words} | ({} if reason is None else {"reason": reason})

@@ -1,4 +1,4 @@
-"""What the page and the HTTP API ask of schedules; they are an owner's."""
+"""Schedules for the page and the HTTP API, which act as an owner."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from store.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest:
-    """What is to be scheduled. when: as behind `!every`."""
+    """A schedule that is asked for. when: as behind `!every`."""
 
     room_id: str
     persona: str

@@ -45,9 +45,9 @@ Told = Callable[[str, str], None]
 class AgentHealth:
     """Findings about one agent.
 
-    version: as it tells; tested: the one that Moot was tested with. started_s, answered_s:
-    seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence with what to
-    do; "": it is well.
+    version: as the program reports it; tested: the one that Moot was tested with. started_s,
+    answered_s: seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence
+    with what to do; "": it is well.
     """
 
     name: str

@@ -58,7 +58,7 @@ async def check_secrets(of: Installation) -> list[Finding]:
 
 
 async def check_sandbox(of: Installation) -> list[Finding]:
-    """Whether sandboxes can be made here, where a persona wants one."""
+    """Sandboxes: where a persona wants one, one is tried here."""
     personas = of.personas.all().values()
     asking = [persona for persona in personas if wanted(of.config, persona).mode != "off"]
     if not asking:
@@ -131,7 +131,7 @@ def _second_person(config: Config) -> list[Finding]:
 
 
 def _access(config: Config) -> list[Finding]:
-    """Whether anybody on a platform may ask at all, and anybody can let somebody in."""
+    """Warnings where no one on a platform may ask, or no one can let somebody in."""
     access = config.access
     if not config.bots:
         return []

@@ -40,8 +40,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Installation:
-    """What a check looks at. file: moot.toml, which need not be there. asks_agents: an agent that
-    is here is started and answers one word, for a few tokens."""
+    """One installation, as checks see it.
+
+    file: moot.toml, which need not be there. asks_agents: an agent that is here is started and
+    answers one word, for a few tokens.
+    """
 
     config: Config
     file: Path

@@ -34,7 +34,7 @@ async def check_clocks(of: Installation) -> list[Finding]:
 
 
 async def _clock(address: str, now: datetime) -> Finding | None:
-    """How far this clock is from the platform's; None: the platform doesn't tell."""
+    """The distance of this clock from the platform's; None: the platform names no time."""
     timeout = aiohttp.ClientTimeout(total=ASKED_S)
     try:
         async with (
@@ -52,7 +52,7 @@ async def _clock(address: str, now: datetime) -> Finding | None:
 
 
 async def check_page(of: Installation) -> list[Finding]:
-    """Whether the page's port is free, or Moot is what listens on it."""
+    """The page's port: it is free, or Moot itself listens on it, or another program does."""
     return [await _check_page(of.config.gateway)]
 
 

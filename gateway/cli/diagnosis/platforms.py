@@ -17,9 +17,9 @@ LETS_IN = "it lets Moot in"
 
 
 async def check_platforms(of: Installation) -> list[Finding]:
-    """What every configured bot's platform says is missing.
+    """Every configured bot's platform is asked for what the bot lacks there.
 
-    Nothing where a bot can't even be made: the configuration's own check has said why.
+    Nothing is found where a bot can't be made: the configuration's own check has said why.
     """
     try:
         bots = make_bots(of.config, of.environment, of.personas)
@@ -29,7 +29,7 @@ async def check_platforms(of: Installation) -> list[Finding]:
 
 
 async def try_bot(config: Config, number: int, environment: Mapping[str, str]) -> list[Finding]:
-    """What the platform of one [[bots]] table says; that the bot can't be made is a finding too."""
+    """Ask the platform of one [[bots]] table; that the bot can't be made is a finding too."""
     alone = config.model_copy(update={"bots": (config.bots[number],)})
     try:
         bots = make_bots(alone, environment, Personas(config.gateway.personas_folder))
