@@ -50,7 +50,6 @@ def make_books(ground: Context) -> Accounting:
             config.limits, store=ground.store, access=ground.access, clock=clock, zone=ground.zone
         ),
         ledger=ground.ledger,
-        transcript=ground.transcript,
         count=ground.metrics.usage.took,
         clock=clock,
     )

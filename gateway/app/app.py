@@ -21,17 +21,16 @@ from gateway.app.page import make_desk, make_overseer, make_page_settings
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_desk, make_sessions
 from gateway.app.turns import (
-    make_door,
-    make_middle,
+    make_intake,
     make_prompts,
+    make_queues,
     make_rehearsal,
-    make_rooms,
+    make_runner,
     make_schedules,
     make_visibility,
 )
 from gateway.core.clock import clock
 from gateway.core.events import Stopping
-from gateway.core.ledger import Turn
 from gateway.core.lock import tell_address
 from gateway.core.redaction import Redactor
 from gateway.observability.metrics import Metrics
@@ -42,8 +41,9 @@ from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
-from gateway.turns.commands import Commands
-from gateway.turns.queue import TurnQueues
+from gateway.turns.commands import CommandRunner, Commands
+from gateway.turns.progress import TurnProgress
+from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.persona_api import PersonaApi
 from memory.model import Model
@@ -98,7 +98,8 @@ class App:
         self.url = ""
 
         # Who may do what, and what is written down of it
-        self.admissions = make_admissions(ground, self._start)
+        self.rooms, progress = make_queues(ground, config.turns)
+        self.admissions = make_admissions(ground, self.rooms.start)
         self.questions = make_questions(ground)
         self.books = make_books(ground)
         self.usage = self.books.usage
@@ -119,10 +120,8 @@ class App:
         # The way of a message
         self.visibility = make_visibility(ground, self.memories)
         self.prompts = make_prompts(ground, self.memories)
-        self.schedules = make_schedules(ground, lambda: self.door)
-        self.rooms = self._rooms()
         self.idle = make_idle(ground, self.memories, self.rooms.busy)
-        self.door = make_door(
+        self.door = make_intake(
             ground,
             self.rooms,
             self.memories,
@@ -130,6 +129,8 @@ class App:
             questions=self.questions,
             books=self.books,
         )
+        self.schedules = make_schedules(ground, self.door)
+        self.rooms.serve(self._runner(progress))
         self.supervisor = make_supervisor(ground)
 
         # The page
@@ -157,19 +158,27 @@ class App:
         )
         self._page = make_page_settings(ground, page_token)
 
-    def _rooms(self) -> TurnQueues:
-        middle = make_middle(
-            self._ground,
+    def _runner(self, progress: TurnProgress) -> TurnRunner:
+        ground = self._ground
+        return make_runner(
+            ground,
             self.sessions,
             self.memories,
+            commands=CommandRunner(
+                self._commands(),
+                ground.transcript,
+                ground.personas,
+                ground.accounts,
+                self.rooms,
+            ),
             visibility=self.visibility,
             prompts=self.prompts,
             persona_desk=self.persona_desk,
             admissions=self.admissions,
             questions=self.questions,
             books=self.books,
+            progress=progress,
         )
-        return make_rooms(self._ground, middle, self._commands())
 
     def _commands(self) -> Commands:
         hands = make_handlers(
@@ -181,7 +190,7 @@ class App:
             schedules=self.schedules,
             admissions=self.admissions,
             usage=self.usage,
-            queue=lambda persona, scope: self.rooms.queue(persona, scope),
+            queue=self.rooms.queue,
             page_url=lambda: self.url,
         )
         return Commands(
@@ -191,13 +200,8 @@ class App:
             permits=Permits(self.access, self.audit),
             hands=hands,
             page_url=lambda: self.url,
-            ended=lambda ended: self.idle.end(ended),
+            ended=self.idle.end,
         )
-
-    def _start(self, turn: Turn, message_id: str, content: str) -> None:
-        """Begin what a decision made; with a bot that moot.toml names no more there is nothing."""
-        if turn.bot in self.bots:
-            self.rooms.start(turn, message_id, content)
 
     async def serve(
         self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody

@@ -30,8 +30,8 @@ from gateway.settings.cron import Cron
 from gateway.settings.personas.personas import Personas
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
-from gateway.turns.commands import parse_command
 from gateway.turns.intake import Intake
+from gateway.turns.reading import parse_command
 from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.schedules")
@@ -62,7 +62,7 @@ class Schedules:
         self,
         rows: ScheduleRows,
         *,
-        door: Callable[[], Intake],
+        intake: Intake,
         ledger: SqlLedger,
         transcript: Transcript,
         access: Access,
@@ -77,7 +77,7 @@ class Schedules:
         """zone: of whoever names none. note: keeps who changed what, in the audit log. count: told
         a word for each whose time came."""
         self.rows = rows
-        self._door = door
+        self._intake = intake
         self._ledger = ledger
         self._transcript = transcript
         self._access = access
@@ -157,7 +157,7 @@ class Schedules:
             said = one.said(room, due, now)
             trusted = not one.is_owned
             bot = self._bots[one.bot]
-            await self._door().message(said, bot, trusted=trusted, notice=late)
+            await self._intake.message(said, bot, trusted=trusted, notice=late)
             self._count("ran")
             log.info("schedule.ran", id=one.seq, due=due.isoformat(), late=missed)
         after = await self._after(one, max(now, due))

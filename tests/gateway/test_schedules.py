@@ -55,7 +55,7 @@ def schedules_of(
     house = moot.house
     return Schedules(
         rows or ScheduleRows(house.memories.store),
-        door=lambda: house.door,
+        intake=house.door,
         ledger=house.ledger,
         transcript=house.transcript,
         access=house.access,
